@@ -8,50 +8,50 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// faultyFrame is the size of a frame in brokenChunks, in bytes.
-const faultyFrame = 1 << 10
-
-// brokenChunks returns the chunks of several messages, one of each at a time, the beginning of a
-// message, and messages with one fault each. Those consist of three frames; most faults are in or
-// at the second frame.
+// brokenChunks returns readings of chunks: of several messages in turn, of the beginning of a
+// message, and of a message of three frames with one fault each time.
 func brokenChunks() ([]reading, error) {
-	f, err := framers.Chunked(faultyFrame)
+	const frameSize = 1 << 10
+	f, err := framers.Chunked(frameSize)
 	if err != nil {
 		return nil, err
 	}
 	msg := padded("faulty", 2500)
 	frames := framesOf(f, msg)
-	withNumbers := func(numbers string) []byte {
-		return bytes.Replace(frames[1], []byte(":1:3:"), []byte(numbers), 1)
+	faulty := func(part string, wire ...[]byte) reading {
+		return reading{
+			part: part, sent: [][]byte{msg}, wire: bytes.Join(wire, nil), open: openFraming(f),
+		}
+	}
+	// withSecond replaces the second frame.
+	withSecond := func(part string, frame []byte) reading {
+		return faulty(part, frames[0], frame, frames[2])
+	}
+	// withNumbers replaces the index and the total in the header of the second frame.
+	withNumbers := func(part, numbers string) reading {
+		return withSecond(part, bytes.Replace(frames[1], []byte(":1:3:"), []byte(numbers), 1))
 	}
 	altered := slices.Clone(frames[1])
 	altered[len(altered)-2] ^= 1
-	all := []reading{framesInTurn(f), firstFrames(f)}
-	for _, c := range []struct {
-		part      string
-		wire      [][]byte
-		staysOpen bool
-	}{
-		{"swapped", [][]byte{frames[0], frames[2], frames[1]}, false},
-		{"lost", [][]byte{frames[0], frames[2]}, false},
-		{"lost-open", [][]byte{frames[0], frames[2]}, true},
-		{"invalid/no-header", [][]byte{frames[0], []byte("hello\n"), frames[2]}, false},
-		{"invalid/no-total", [][]byte{frames[0], withNumbers(":1:"), frames[2]}, false},
-		{"invalid/index", [][]byte{frames[0], withNumbers(":3:3:"), frames[2]}, false},
-		{"invalid/negative", [][]byte{frames[0], withNumbers(":-1:3:"), frames[2]}, false},
-		{"invalid/total", [][]byte{frames[0], withNumbers(":1:4:"), frames[2]}, false},
-		{"invalid/twice", [][]byte{frames[0], frames[1], frames[1], frames[2]}, false},
-		{"invalid/altered", [][]byte{frames[0], altered, frames[2]}, false},
-	} {
-		all = append(all, reading{
-			part: c.part, sent: [][]byte{msg}, wire: bytes.Join(c.wire, nil),
-			open: openFraming(f), staysOpen: c.staysOpen,
-		})
-	}
-	return all, nil
+	lostOpen := faulty("lost-open", frames[0], frames[2])
+	lostOpen.staysOpen = true
+	return []reading{
+		framesInTurn(f),
+		firstFrames(f),
+		faulty("swapped", frames[0], frames[2], frames[1]),
+		faulty("lost", frames[0], frames[2]),
+		lostOpen,
+		withSecond("invalid/no-header", []byte("hello\n")),
+		withNumbers("invalid/no-total", ":1:"),
+		withNumbers("invalid/index", ":3:3:"),
+		withNumbers("invalid/negative", ":-1:3:"),
+		withNumbers("invalid/total", ":1:4:"),
+		faulty("invalid/twice", frames[0], frames[1], frames[1], frames[2]),
+		withSecond("invalid/altered", altered),
+	}, nil
 }
 
-// framesOf returns the frames of a message, with the parts of each joined.
+// framesOf returns the frames of a message as they go on the wire.
 func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	var frames [][]byte
 	for frame := range f.Frames(msg) {
@@ -64,13 +64,13 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 // frame of each, and so on.
 func framesInTurn(f framers.Chunker) reading {
 	c := reading{part: "in-turn", open: openFraming(f)}
-	var queues [][][]byte
+	var queues [][][]byte // the frames of each message
 	for _, size := range []int{1_500, 5_000, 10_000, 20_000} {
 		msg := padded("turn", size)
 		c.sent = append(c.sent, msg)
 		queues = append(queues, framesOf(f, msg))
 	}
-	for i := range queues[len(queues)-1] {
+	for i := range queues[len(queues)-1] { // the last message has the most frames
 		for _, q := range queues {
 			if i < len(q) {
 				c.wire = append(c.wire, q[i]...)
@@ -85,7 +85,7 @@ func framesInTurn(f framers.Chunker) reading {
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
-		data := bytes.SplitN(frame, []byte(":"), 4)[3]
+		data := bytes.SplitN(frame, []byte(":"), 4)[3] // after id, index and total
 		c.sent = append(c.sent, bytes.TrimSuffix(data, []byte("\n")))
 		c.wire = append(c.wire, frame...)
 	}
@@ -138,8 +138,8 @@ func partialReads() ([]reading, error) {
 // allowed is a limit on lines that is often recommended, in bytes.
 const allowed = 16 << 20
 
-// oversizedLines returns a line of exactly the allowed size, and a line of one byte more with a
-// small line after it.
+// oversizedLines returns readings of a line of exactly the allowed size, and of a line of one byte
+// more with a small line after it.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

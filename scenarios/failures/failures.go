@@ -50,28 +50,29 @@ func All() []Failure {
 		{Name: "reader-gone", Title: "the reader leaves while a program writes",
 			Advice: "take EPIPE for the end of the conversation, and await an answer for what " +
 				"must not be lost",
-			program: &program{"ignores-it", catalogue.Program, "specimen print-on",
-				"reader-leaves-midway", Stuck}},
+			program: &program{part: "ignores-it", side: catalogue.Program,
+				words: "specimen print-on", situation: "reader-leaves-midway", class: Stuck}},
 		{Name: "exit-before-drain", Title: "a program exits while its output waits in a queue",
 			Advice: "exit by returning from the event loop, or when the stream says that it has " +
 				"drained",
-			program: &program{"exits", catalogue.Program, "specimen queue-and-exit",
-				"late-reader", SilentLoss}},
+			program: &program{part: "exits", side: catalogue.Program,
+				words: "specimen queue-and-exit", situation: "late-reader", class: SilentLoss}},
 		{Name: "nonblocking-stdout",
 			Title: "a child inherits a non-blocking standard output and does not know it",
 			Advice: "look at the count of every write, and go on at the byte where it stopped " +
 				"when there is room",
-			program: &program{"ignores-short-writes", catalogue.Program, "specimen write-once",
-				"nonblocking-pipe", SilentLoss}},
+			program: &program{part: "ignores-short-writes", side: catalogue.Program,
+				words: "specimen write-once", situation: "nonblocking-pipe", class: SilentLoss}},
 		{Name: "orphan", Title: "a server whose client was killed",
 			Advice: "read standard input all the time, and exit at its end",
-			program: &program{"deaf", catalogue.Server, "specimen ignore-end",
-				"client-killed", Orphaned}},
+			program: &program{part: "deaf", side: catalogue.Server,
+				words: "specimen ignore-end", situation: "client-killed", class: Orphaned}},
 		{Name: "stderr-undrained", Title: "a server logs to a standard error that nobody reads",
 			Advice: "whoever starts a server reads its standard error to the end, or gives it " +
 				"a file",
-			program: &program{"logs-much", catalogue.Server, "serve --fault stderr-flood=64KiB",
-				"unread-stderr", Stuck}},
+			program: &program{part: "logs-much", side: catalogue.Server,
+				words:     "serve --fault stderr-flood=64KiB",
+				situation: "unread-stderr", class: Stuck}},
 		{Name: "interleave", Title: "several writers share one pipe",
 			Advice:   "let one process, or one lock, own the pipe",
 			readings: mixedWriters},
@@ -107,7 +108,7 @@ func All() []Failure {
 	}
 }
 
-// moved are names of former failures, and the commands that show the same today.
+// moved are names that failures of earlier versions had, and the commands that show the same today.
 var moved = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
@@ -135,7 +136,7 @@ func Find(name string) (Failure, error) {
 type Options struct {
 	Run     string            // names the run in its findings
 	Timeout time.Duration     // of one start of a program that is checked; 0 is startTime
-	Observe func(step string) // if set, is called as each step begins
+	Observe func(part string) // if set, is called as each part begins
 }
 
 // Show reproduces the failure, and gives its findings to keep as they come. When Show returns, no
@@ -149,7 +150,7 @@ func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding)
 	case f.readings != nil:
 		err = r.read(ctx, f.readings)
 	default:
-		err = r.experiment(ctx, f.experiments)
+		err = r.runExperiments(ctx, f.experiments)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
@@ -164,8 +165,8 @@ type recorder struct {
 	keep    func(results.Finding) error
 }
 
-// step tells Observe which part begins.
-func (r *recorder) step(part string) {
+// observe tells Observe which part begins.
+func (r *recorder) observe(part string) {
 	if r.Observe != nil {
 		r.Observe(part)
 	}
@@ -188,8 +189,8 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict on a class. It is milder if the program got an error, since it can
-// act on that.
+// verdictOf returns the verdict on a class. It is milder if the program got an error, on which it
+// can act.
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:
@@ -200,25 +201,25 @@ func verdictOf(class string) results.Verdict {
 	return results.Fails
 }
 
-// work is the name under which this program starts itself to make one experiment.
+// work is the name of the job for which this program starts itself: to make one experiment.
 const work = "failures/experiment"
 
 // Jobs is the work of the processes that [Failure.Show] starts: main gives it to [proc.Main].
 func Jobs() map[string]proc.Job {
-	all := func() []experiment.Experiment {
-		var made []experiment.Experiment
+	allExperiments := func() []experiment.Experiment {
+		var all []experiment.Experiment
 		for _, f := range All() {
-			made = append(made, f.experiments...)
+			all = append(all, f.experiments...)
 		}
-		return made
+		return all
 	}
-	return experiment.Jobs(work, all, nil)
+	return experiment.Jobs(work, allExperiments, nil /* no helper processes */)
 }
 
-// experiment runs experiments, each of which shows one or more parts of the failure.
-func (r *recorder) experiment(ctx context.Context, all []experiment.Experiment) error {
+// runExperiments runs experiments, each of which shows one or more parts of the failure.
+func (r *recorder) runExperiments(ctx context.Context, all []experiment.Experiment) error {
 	for _, e := range all {
-		r.step(e.ID)
+		r.observe(e.ID)
 		err := experiment.Run(ctx, work, e, func(f results.Finding) error {
 			return r.record(f.ID, f)
 		})

@@ -18,36 +18,42 @@ import (
 // lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
-// An endlessLine is an experiment: a line that never ends is sent to the reader that open returns,
-// which accepts lineLimit bytes of a line.
+// timeLimit is far longer than the large experiments take on an idle machine. Under Go's race
+// detector each byte is slow.
+const timeLimit = 2 * time.Minute
+
+// An endlessLine is an experiment: it sends a line without an end to a reader that accepts
+// lineLimit bytes of a line.
 type endlessLine struct {
 	part  string
+	bytes int64 // that are sent, if the reader reads them all
 	open  func(io.Reader) nextMessage
-	bytes int64
 }
 
-// endlessLines are experiments that measure the memory of a process, so each has its own process.
-// The reader of "as-printed" searches its whole buffer after each 4096 bytes, so its cost is
-// quadratic: 12 MiB, a little beyond the limit, take seconds.
+// endlessLines measure the memory of a process, so each has a process of its own. The reader of
+// "as-printed" searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a
+// little beyond the limit, take seconds.
 var endlessLines = experimentsOf([]endlessLine{
-	{"closes", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit)), 64 << 20},
-	{"skips", openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit),
-		framers.WithPolicy(framers.Resync)), 256 << 20},
-	{"as-printed", openFraming(framers.Rescan(), framers.WithMaxMessage(lineLimit)), 12 << 20},
-	{"checks-late", openWhole, 100 << 20},
+	{part: "closes", bytes: 64 << 20,
+		open: openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit))},
+	{part: "skips", bytes: 256 << 20,
+		open: openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit),
+			framers.WithPolicy(framers.Resync))},
+	{part: "as-printed", bytes: 12 << 20,
+		open: openFraming(framers.Rescan(), framers.WithMaxMessage(lineLimit))},
+	{part: "checks-late", bytes: 100 << 20, open: openWhole},
 })
 
 func experimentsOf(lines []endlessLine) []experiment.Experiment {
-	const limit = 2 * time.Minute
 	var all []experiment.Experiment
 	for _, l := range lines {
-		all = append(all, experiment.Experiment{ID: l.part, Limit: limit, Do: l.try})
+		all = append(all, experiment.Experiment{ID: l.part, Limit: timeLimit, Do: l.try})
 	}
 	return all
 }
 
-// openWhole reads a whole line before it looks at the length of the line, as a program does whose
-// transport delivers complete messages.
+// openWhole opens a reader that reads a whole line before it checks the length, as a program does
+// whose transport delivers complete messages.
 func openWhole(r io.Reader) nextMessage {
 	in := bufio.NewReader(r)
 	return func() ([]byte, error) {
@@ -59,14 +65,14 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless stream has no newline, and ends after most bytes. It counts the bytes that were read.
-type endless struct{ read, most int64 }
+// An endless stream has no newline. It ends after size bytes, and counts those that were read.
+type endless struct{ read, size int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
-	if e.read == e.most {
+	if e.read == e.size {
 		return 0, io.EOF
 	}
-	p = p[:min(int64(len(p)), e.most-e.read)]
+	p = p[:min(int64(len(p)), e.size-e.read)]
 	for i := range p {
 		p[i] = 'x'
 	}
@@ -75,11 +81,11 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 // try sends the line to the reader. The reader is sound if it refused the line before its end, and
-// its memory stayed within four times the limit. Four, because a buffer that doubles takes more
-// than three times the limit while its old copies are not collected yet.
+// its memory stayed within four times the limit: a buffer that doubles takes more than three times
+// the limit while its old copies are not collected yet.
 func (l endlessLine) try(t *experiment.Trial) {
 	debug.SetGCPercent(100) // experiments run without collections, but this one measures memory
-	in := &endless{most: l.bytes}
+	in := &endless{size: l.bytes}
 	next := l.open(in)
 	before := memory().Sys
 	_, refused := next()
@@ -97,22 +103,18 @@ func (l endlessLine) try(t *experiment.Trial) {
 	t.Found(f)
 }
 
-// largeLimit is far longer than a message of 64 MiB takes on an idle machine. How soon a process
-// starts says nothing about that: under Go's race detector each byte is slow.
-const largeLimit = 2 * time.Minute
-
 // largeMessages are experiments in which a large message comes in chunks, and then small messages.
 var largeMessages = []experiment.Experiment{
 	{ID: "4MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "4MiB", 4<<20) }},
 	{ID: "16MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "16MiB", 16<<20) }},
-	{ID: "64MiB", Limit: largeLimit,
+	{ID: "64MiB", Limit: timeLimit,
 		Do: func(t *experiment.Trial) { receiveLarge(t, "64MiB", 64<<20) }},
 }
 
 // receiveLarge measures how much memory a receiver takes for a large message, and how much it still
 // holds after the message was delivered, and after small messages have come.
 func receiveLarge(t *experiment.Trial, part string, size int) {
-	debug.SetGCPercent(100)
+	debug.SetGCPercent(100) // as in try
 	f, err := framers.Chunked(60 << 10)
 	if !t.Check(err) {
 		return
@@ -135,7 +137,7 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 		taken.Class = Grows
 	}
 	t.Found(taken)
-	got = nil
+	got = nil // so that it can be collected
 	t.Found(keptOf(part+"/at-once", "when the message was delivered", size, before))
 	for err == nil {
 		_, err = in.ReadMessage()
@@ -145,6 +147,8 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 	runtime.KeepAlive(sent)
 }
 
+// sendWithSmall sends a large message and 100 small ones, and returns io.EOF, as the end of a
+// stream.
 func sendWithSmall(out framers.Writer, large []byte) error {
 	if err := out.WriteMessage(large); err != nil {
 		return err

@@ -12,16 +12,17 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program is a program of ours that has one fault, with the situation of check that shows it.
+// A program is a command of pipebench that has one fault, with the situation of package check that
+// shows the fault.
 type program struct {
 	part      string
 	side      catalogue.Side
-	words     string // arguments of its command: the program is always pipebench
+	words     string // arguments of pipebench
 	situation string
-	class     string // how it fails
+	class     string // how the program fails
 }
 
-// startTime is how long a program of ours may take. Any that ends by itself takes far less.
+// startTime is how long a program may take. Those that end by themselves take far less.
 const startTime = 3 * time.Second
 
 // check runs the situation of the program, and records the finding.
@@ -30,7 +31,7 @@ func (r *recorder) check(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	r.step(p.part)
+	r.observe(p.part)
 	o := check.Options{
 		Run:     r.Run,
 		Command: append([]string{ours}, strings.Fields(p.words)...),
@@ -44,11 +45,11 @@ func (r *recorder) check(ctx context.Context, p *program) error {
 		}
 		return nil
 	}
-	do := check.Program
+	checkSide := check.Program
 	if p.side == catalogue.Server {
-		do = check.Server
+		checkSide = check.Server
 	}
-	if err := do(ctx, o, keep); err != nil {
+	if err := checkSide(ctx, o, keep); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}

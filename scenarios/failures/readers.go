@@ -18,13 +18,13 @@ type nextMessage func() ([]byte, error)
 
 // A reading is a stream of bytes, and a reader that splits it into messages.
 type reading struct {
-	part      string
-	sent      [][]byte
-	wire      []byte
-	open      func(io.Reader) nextMessage
-	parse     bool // the program that reads skips messages that are not JSON
-	staysOpen bool // the stream stays open after its last byte
-	readsOn   bool // the reader goes on after an error
+	part      string                      // of the failure that it shows
+	sent      [][]byte                    // the messages in the stream
+	wire      []byte                      // the bytes of the stream
+	open      func(io.Reader) nextMessage // begins to read the stream
+	parse     bool                        // messages that are not JSON are skipped
+	staysOpen bool                        // the stream stays open after its last byte
+	readsOn   bool                        // the reader goes on after an error
 }
 
 // An outcome is what a reader made of a stream.
@@ -34,7 +34,7 @@ type outcome struct {
 	altered int // messages delivered that were never sent
 	skipped int // delivered, but recognised as no message
 	waits   bool
-	err     error
+	err     error // the first
 }
 
 // read lets each reader read its stream. Several streams may show the same part: read records the
@@ -52,10 +52,10 @@ func (r *recorder) read(ctx context.Context, readings func() ([]reading, error))
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r.step(c.part)
+		r.observe(c.part)
 		o := c.read()
-		more := i+1 < len(all) && all[i+1].part == c.part
-		if more && o.class() == Sound {
+		isLast := i+1 == len(all) || all[i+1].part != c.part
+		if o.class() == Sound && !isLast {
 			continue
 		}
 		shown[c.part] = true
@@ -73,7 +73,7 @@ var errStarved = errors.New("waits for bytes that nobody sends")
 // errEndless is the error for a reader that reads again and again at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// A starved reader follows the last byte that was sent. Its Read fails.
+// starved is what a reader meets after the last byte of a stream that stays open.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }
@@ -95,13 +95,13 @@ func (c reading) read() outcome {
 		case errors.Is(err, errStarved):
 			o.waits = o.intact < o.sent
 			return o
-		case err != nil && !c.readsOn, err != nil && err == last:
+		case err != nil && (!c.readsOn || err == last): // the same error twice: there is no more
 			o.waits = err == errEndless
 			o.err = cmp.Or(o.err, err)
 			return o
 		case err != nil:
 			o.err = cmp.Or(o.err, err)
-			last = err // if the next error is the same, reading stops
+			last = err
 			continue
 		}
 		o.count(c, msg)
@@ -130,7 +130,7 @@ func (o *outcome) count(c reading, msg []byte) {
 // class says how the reader failed. A mixture of messages that is delivered as one is a corruption,
 // even if a parser would find that out later.
 func (o outcome) class() string {
-	told := o.err != nil || o.skipped > 0
+	isNoticed := o.err != nil || o.skipped > 0
 	switch {
 	case o.altered > 0:
 		return Corrupted
@@ -138,9 +138,9 @@ func (o outcome) class() string {
 		return Stuck
 	case o.intact == o.sent:
 		return Sound
-	case told && o.intact == 0:
+	case isNoticed && o.intact == 0:
 		return Refused
-	case told:
+	case isNoticed:
 		return Noticed
 	}
 	return SilentLoss
@@ -191,16 +191,18 @@ func openDecoder(r io.Reader) nextMessage {
 	}
 }
 
-// mostEmptyReads is how often a read may bring nothing before a reader counts as endless.
+// mostEmptyReads bounds the reads of a line that bring nothing. Beyond it, the reader counts as
+// endless.
 const mostEmptyReads = 100
 
-// openReadLine reads as a documented read_line does. It compares each byte that it reads with a
-// newline, so it never stops at the end of the input, where reads bring no byte.
+// openReadLine reads as the read_line of a document does: byte by byte until a newline. It never
+// stops at the end of the input, where reads bring no byte.
 func openReadLine(r io.Reader) nextMessage {
 	return func() ([]byte, error) {
 		var line []byte
 		char := make([]byte, 1)
-		for empty := 0; empty < mostEmptyReads; {
+		empty := 0
+		for empty < mostEmptyReads {
 			n, err := r.Read(char)
 			switch {
 			case err != nil && err != io.EOF:

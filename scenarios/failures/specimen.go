@@ -12,10 +12,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// outputBytes is how many bytes a specimen means to write: more than any pipe holds.
-const outputBytes = 1 << 20
-
-// specimens are programs with one fault.
+// specimens are programs with one fault, which `pipebench specimen NAME` plays.
 var specimens = map[string]func() error{
 	"print-on":       printOn,
 	"queue-and-exit": queueAndExit,
@@ -83,7 +80,9 @@ func ignoreEnd() error {
 	return nil
 }
 
+// output returns what a specimen means to write: more bytes than any pipe holds.
 func output() []byte {
+	const size = 1 << 20
 	const line = "a line of what a specimen writes\n"
-	return []byte(strings.Repeat(line, outputBytes/len(line)+1))
+	return []byte(strings.Repeat(line, size/len(line)+1))
 }

@@ -16,8 +16,8 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// oddities are streams of messages A and B with something odd in them: as lines, and with headers
-// if the oddity can occur in that framing, too.
+// oddities are streams of messages A and B with something odd in them: in lines, and with headers.
+// "" stands for an oddity that cannot occur with headers.
 var oddities = []struct{ name, lines, headers string }{
 	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
 	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
@@ -37,8 +37,7 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines returns each of the oddities with six readers. The programs that read skip lines that
-// are not JSON.
+// dirtyLines returns a reading of each of the oddities by each of six readers.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
@@ -71,7 +70,7 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages returns messages with headers. As lines they could not be sent, or would be cut.
+// awkwardMessages returns a reading of messages with headers, which in lines would be cut.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
 	sent := [][]byte{
@@ -88,9 +87,9 @@ func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMes
 	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
 }
 
-// mismatches returns messages in one framing for a reader of another. The sender waits for an
-// answer to the first message. Only if the reader understands that message, more follow, the last
-// of them larger than a chunk.
+// mismatches returns readings of messages in one framing by a reader of another. There are two for
+// each pair of framings. The first has one message, whose sender waits for an answer. The second,
+// which is read only if the first arrives, has more messages, the last larger than a chunk.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -139,21 +138,19 @@ func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
 	return wire.Bytes(), nil
 }
 
-// padded returns a message of exactly size bytes, which must be at least about 50.
+// padded returns a message of exactly size bytes, which must be 50 at least.
 func padded(method string, size int) []byte {
 	head := `{"jsonrpc":"2.0","method":"` + method + `","pad":"`
 	return []byte(head + strings.Repeat(method[:1], size-len(head)-2) + `"}`)
 }
 
-// Sizes for two writers to one pipe, in bytes. A message of mixedSize is larger than any write that
-// a system keeps whole, and here the kernel cuts the first one at cutAt.
 const (
-	mixedSize = 20_011
-	cutAt     = 2_000
+	mixedSize = 20_011 // bytes of a message: more than any system keeps whole in a write
+	cutAt     = 2_000  // where the first message is cut, in bytes
 )
 
-// mixedWriters returns streams of two writers, in which a message of one writer comes inside a
-// write of the other. A third message follows.
+// mixedWriters returns readings of streams of two writers, in which a message of one writer comes
+// inside a message of the other. A third message follows.
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
 	for _, letter := range []string{"a", "b", "c"} {
@@ -188,8 +185,8 @@ func mixedWriters() ([]reading, error) {
 // textChunk is the size of a frame. It is so small that chunks end at every offset in a character.
 const textChunk = 71
 
-// splitCharacters returns messages of characters of 2, 3 and 4 bytes in small chunks, for receivers
-// that treat a chunk as bytes, or as text.
+// splitCharacters returns readings of messages of characters of 2, 3 and 4 bytes, in small chunks.
+// The receivers treat a chunk as bytes, or as text.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
