@@ -100,6 +100,9 @@ func Decide(records []results.Record, o Objective) Decision {
 	return d
 }
 
+// isFullSpeed reports whether a cell is a stream to a reader that only moves bytes.
+func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work == 0 }
+
 // newGrid keeps the records that have samples.
 func newGrid(records []results.Record) grid {
 	var g grid
@@ -108,7 +111,8 @@ func newGrid(records []results.Record) grid {
 			continue
 		}
 		g.records = append(g.records, r)
-		if choiceOf(r.Cell) == (Choice{}) && r.Cell.Framing != results.FramingRaw {
+		isWhole := choiceOf(r.Cell) == (Choice{}) && r.Cell.Framing != results.FramingRaw
+		if isWhole && isFullSpeed(r.Cell) { // so that places is not empty
 			g.shared = r.Cell
 		}
 	}
@@ -156,7 +160,7 @@ func (g grid) places() []string {
 	var places []string
 	for _, r := range g.records {
 		c := r.Cell
-		if c.Pattern == "stream" && c.Work == 0 && !slices.Contains(places, c.Placement) {
+		if isFullSpeed(c) && !slices.Contains(places, c.Placement) {
 			places = append(places, c.Placement)
 		}
 	}

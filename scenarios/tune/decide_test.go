@@ -222,6 +222,9 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	chunksAlone := slices.DeleteFunc(usual.records(12, 1), func(r results.Record) bool {
 		return choiceOf(r.Cell) == Choice{}
 	})
+	tripsAlone := slices.DeleteFunc(usual.records(12, 1), func(r results.Record) bool {
+		return r.Cell.Pattern == "stream"
+	})
 	for name, row := range map[string]struct {
 		records []results.Record
 		why     string
@@ -229,6 +232,7 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 		"no records at all":             {nil, "no run of tune"},
 		"records without samples":       {usual.records(0, 1), "no run of tune"},
 		"nothing to compare with":       {chunksAlone, "no run of tune"},
+		"no stream":                     {tripsAlone, "ended too early"},
 		"too few samples":               {usual.records(3, 1), "fewer than 6 samples"},
 		"figures that noise drowns":     {noisy.records(12, 3), "noise hides"},
 		"a machine that did other work": {disturbed, "other work in 100 %"},
