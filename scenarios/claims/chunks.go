@@ -135,7 +135,7 @@ var chunkClaims = []Claim{
 				refused := e.finding(id).Class == failures.Refused
 				c.add(strings.TrimPrefix(id, chunks+"invalid/"), refused)
 			}
-			return inAllCases(c, countText(c, "faults refused"), "every faulty frame was refused",
+			return inAllCases(c, c.of("faults refused"), "every faulty frame was refused",
 				"no faulty frame was refused",
 				"the header is checked, and nothing checks the rest; passed: {}")
 		},

@@ -212,10 +212,8 @@ func inAllCases(c count, figure, holding, refuting, depending string) Judgement 
 	return depends(figure, strings.ReplaceAll(depending, "{}", others))
 }
 
-// countText writes a count as a figure: "3 of 4 servers".
-func countText(c count, what string) string {
-	return fmt.Sprintf("%d of %d %s", c.good, c.asked, what)
-}
+// of writes the count as a figure: "3 of 4 servers".
+func (c count) of(what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.asked, what) }
 
 // A server is what check found out about one MCP server in a situation.
 type server struct {

@@ -90,7 +90,7 @@ var headerClaims = []Claim{
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
 			c := e.speaking("content-length")
-			return inAllCases(c, countText(c, "servers"), "every server speaks with headers",
+			return inAllCases(c, c.of("servers"), "every server speaks with headers",
 				"MCP on stdio is a message a line; the header belongs to the Language Server "+
 					"Protocol", "these speak in lines: {}")
 		},
@@ -105,7 +105,7 @@ var lineClaims = []Claim{
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: func(e *Evidence) Judgement {
 			c := e.speaking("ndjson")
-			return inAllCases(c, countText(c, "servers"), "each answers a handshake sent as a line",
+			return inAllCases(c, c.of("servers"), "each answers a handshake sent as a line",
 				"none answers a handshake sent as a line", "no answer to a line from: {}")
 		},
 	},
@@ -176,7 +176,7 @@ var lineClaims = []Claim{
 			if len(c.bad) == 0 {
 				return refuted("", "a log line cost nobody a message")
 			}
-			return holds(countText(c, "readers lost no message"),
+			return holds(c.of("readers lost no message"),
 				"a log line cost a message to: "+strings.Join(c.bad, ", "))
 		},
 	},
@@ -186,7 +186,7 @@ var lineClaims = []Claim{
 func judgeDirtyLines(e *Evidence) Judgement {
 	c := e.passing(dirtyLine)
 	const failing = "does not answer after lines that are blank, a log line or broken JSON: {}"
-	return inAllCases(c, countText(c, "servers"),
+	return inAllCases(c, c.of("servers"),
 		"each answers the request after blank, log and broken lines", failing, failing)
 }
 
@@ -202,7 +202,7 @@ func judgeEndInFlight(e *Evidence) Judgement {
 		e.basis.From[s.name+" "+endInFlight] = s.Found
 	}
 	text := strings.Join(each, "; ")
-	return inAllCases(c, countText(c, "servers"), text, text, text)
+	return inAllCases(c, c.of("servers"), text, text, text)
 }
 
 // judgeBytewise compares the reader that reads single bytes with the reader that reads all that has

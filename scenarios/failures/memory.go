@@ -22,35 +22,18 @@ const lineLimit = 10 << 20
 // detector each byte is slow.
 const timeLimit = 2 * time.Minute
 
-// An endlessLine is an experiment: it sends a line without an end to a reader that accepts
-// lineLimit bytes of a line.
-type endlessLine struct {
-	part  string
-	bytes int64 // that are sent, if the reader reads them all
-	open  func(io.Reader) nextMessage
+// endlessLines are experiments in which a line without an end is sent to a reader that accepts
+// lineLimit bytes of a line. The reader of "as-printed" searches its whole buffer after each 4096
+// bytes, so its cost is quadratic: 12 MiB, a little beyond the limit, take seconds.
+var endlessLines = []experiment.Experiment{
+	endlessLine("closes", 64<<20, openFraming(framers.NDJSON(), withLineLimit)),
+	endlessLine("skips", 256<<20,
+		openFraming(framers.NDJSON(), withLineLimit, framers.WithPolicy(framers.Resync))),
+	endlessLine("as-printed", 12<<20, openFraming(framers.Rescan(), withLineLimit)),
+	endlessLine("checks-late", 100<<20, openWhole),
 }
 
-// endlessLines measure the memory of a process, so each has a process of its own. The reader of
-// "as-printed" searches its whole buffer after each 4096 bytes, so its cost is quadratic: 12 MiB, a
-// little beyond the limit, take seconds.
-var endlessLines = experimentsOf([]endlessLine{
-	{part: "closes", bytes: 64 << 20,
-		open: openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit))},
-	{part: "skips", bytes: 256 << 20,
-		open: openFraming(framers.NDJSON(), framers.WithMaxMessage(lineLimit),
-			framers.WithPolicy(framers.Resync))},
-	{part: "as-printed", bytes: 12 << 20,
-		open: openFraming(framers.Rescan(), framers.WithMaxMessage(lineLimit))},
-	{part: "checks-late", bytes: 100 << 20, open: openWhole},
-})
-
-func experimentsOf(lines []endlessLine) []experiment.Experiment {
-	var all []experiment.Experiment
-	for _, l := range lines {
-		all = append(all, experiment.Experiment{ID: l.part, Limit: timeLimit, Do: l.try})
-	}
-	return all
-}
+var withLineLimit = framers.WithMaxMessage(lineLimit)
 
 // openWhole opens a reader that reads a whole line before it checks the length, as a program does
 // whose transport delivers complete messages.
@@ -80,27 +63,31 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// try sends the line to the reader. The reader is sound if it refused the line before its end, and
-// its memory stayed within four times the limit: a buffer that doubles takes more than three times
-// the limit while its old copies are not collected yet.
-func (l endlessLine) try(t *experiment.Trial) {
-	debug.SetGCPercent(100) // experiments run without collections, but this one measures memory
-	in := &endless{size: l.bytes}
-	next := l.open(in)
-	before := memory().Sys
-	_, refused := next()
-	read := in.read
-	_, _ = next() // a reader that skips the line reads the rest of it here
-	held := memory().Sys - before
-	f := results.Finding{
-		ID: l.part, Class: Grows, Value: held, Unit: "B",
-		Found: fmt.Sprintf("%s held; it spoke after %s of %s",
-			formatBytes(int(held)), formatBytes(int(read)), formatBytes(int(l.bytes))),
+// endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
+// is sound if it refused the line before its end, and its memory stayed within four times the
+// limit: a buffer that doubles takes more than three times the limit while its old copies are not
+// collected yet.
+func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
+	send := func(t *experiment.Trial) {
+		debug.SetGCPercent(100) // experiments run without collections, but this one measures memory
+		in := &endless{size: size}
+		next := open(in)
+		before := memory().Sys
+		_, refused := next()
+		read := in.read
+		_, _ = next() // a reader that skips the line reads the rest of it here
+		held := memory().Sys - before
+		f := results.Finding{
+			ID: part, Class: Grows, Value: held, Unit: "B",
+			Found: fmt.Sprintf("%s held; it spoke after %s of %s",
+				formatBytes(int(held)), formatBytes(int(read)), formatBytes(int(size))),
+		}
+		if refused != nil && read < size && held <= 4*lineLimit {
+			f.Class = Sound
+		}
+		t.Found(f)
 	}
-	if refused != nil && read < l.bytes && held <= 4*lineLimit {
-		f.Class = Sound
-	}
-	t.Found(f)
+	return experiment.Experiment{ID: part, Limit: timeLimit, Do: send}
 }
 
 // largeMessages are experiments in which a large message comes in chunks, and then small messages.
@@ -114,7 +101,7 @@ var largeMessages = []experiment.Experiment{
 // receiveLarge measures how much memory a receiver takes for a large message, and how much it still
 // holds after the message was delivered, and after small messages have come.
 func receiveLarge(t *experiment.Trial, part string, size int) {
-	debug.SetGCPercent(100) // as in try
+	debug.SetGCPercent(100) // as in endlessLine
 	f, err := framers.Chunked(60 << 10)
 	if !t.Check(err) {
 		return

@@ -301,8 +301,7 @@ var dirtyLines = []string{
 func dirty(w io.Writer) io.Writer {
 	count := 0
 	return writerFunc(func(p []byte) (int, error) {
-		_, err := io.WriteString(w, dirtyLines[count%len(dirtyLines)])
-		if err != nil {
+		if _, err := io.WriteString(w, dirtyLines[count%len(dirtyLines)]); err != nil {
 			return 0, err
 		}
 		count++

@@ -85,9 +85,7 @@ type ToolResult struct {
 	IsError bool      `json:"isError,omitzero"`
 }
 
-func textResult(text string, failed bool) ToolResult {
-	return ToolResult{Content: []Content{{Type: "text", Text: text}}, IsError: failed}
-}
+func textContent(text string) []Content { return []Content{{Type: "text", Text: text}} }
 
 // Errors that several methods answer with.
 var errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}

@@ -46,17 +46,13 @@ func Samples() []Tool {
 			required("seconds", Number.Between(0, 86400), "how long"),
 		), sleep),
 		NewTool("fail", "Fail, to see how a failure looks", Schema(
-			optional("message", String, "what went wrong"),
+			Param{Name: "message", Type: String, Description: "what went wrong", Optional: true},
 		), fail),
 	}
 }
 
 func required(name string, of Type, description string) Param {
 	return Param{Name: name, Type: of, Description: description}
-}
-
-func optional(name string, of Type, description string) Param {
-	return Param{Name: name, Type: of, Description: description, Optional: true}
 }
 
 // largeDataTool returns a tool that answers with up to 64 MiB, the most that any measured server
@@ -69,11 +65,13 @@ func largeDataTool() Tool {
 		}
 		return *a.Bytes
 	}
-	schema := Schema(optional("bytes", Integer.Between(0, 64<<20), "how many"))
+	param := Param{Name: "bytes", Type: Integer.Between(0, 64<<20), Description: "how many"}
+	param.Optional = true
 	does := "Return the given number of bytes of X, by default 100000"
-	tool := NewTool("get_large_data", does, schema, func(_ context.Context, a in) (string, error) {
+	call := func(_ context.Context, a in) (string, error) {
 		return strings.Repeat("X", size(a)), nil
-	})
+	}
+	tool := NewTool("get_large_data", does, Schema(param), call)
 	tool.Size = func(args json.RawMessage) int {
 		var a in
 		_ = json.Unmarshal(args, &a) // Call reports what is wrong

@@ -78,9 +78,7 @@ type Server struct {
 	listening   sync.Mutex
 	subscribed  []*request // subscriptions that are told of changes; listening guards it
 
-	// deserted: the client has left, but not all of its messages are read. Only the reading
-	// goroutine uses it.
-	deserted bool
+	deserted bool // the client has left, with messages still to read; for the reading goroutine
 	workers  sync.WaitGroup
 
 	began     time.Time

@@ -171,7 +171,7 @@ func (s *Server) toolAnswer(t Tool, text string, err error) (any, *jsonrpc.Error
 	var coded *jsonrpc.Error
 	switch {
 	case err == nil:
-		return textResult(text, false), nil
+		return ToolResult{Content: textContent(text)}, nil
 	case errors.Is(err, context.Canceled):
 		return nil, errCancelled
 	case errors.As(err, &coded):
@@ -185,5 +185,5 @@ func (s *Server) toolAnswer(t Tool, text string, err error) (any, *jsonrpc.Error
 	if s.opts.ToolErrorsAsRPC {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: err.Error()}
 	}
-	return textResult(err.Error(), true), nil
+	return ToolResult{Content: textContent(err.Error()), IsError: true}, nil
 }

@@ -23,14 +23,15 @@ func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 
 // The presets. A run that asks for nothing in particular measures the first two.
 var (
-	Default = Preset{"default", "what a framing costs, alone and in a program that uses the " +
-		"messages, and what a larger pipe and smaller writes gain", defaultCells}
-	Waiting = Preset{"waiting", "how often a writer that does not block is refused (EAGAIN), and " +
-		"when it learns that its reader left (EPIPE)", waitingCells}
-	Large   = Preset{"large", "messages of 16 MB", largeCells}
-	Limits  = Preset{"limits", "how fast raw bytes pass through a pipe here", limitCells}
-	Readers = Preset{"readers", "whether the time per byte of three line readers grows with the " +
-		"size of the line", readerCells}
+	Default = Preset{Name: "default", What: "what a framing costs, alone and in a program that " +
+		"uses the messages, and what a larger pipe and smaller writes gain", make: defaultCells}
+	Waiting = Preset{Name: "waiting", What: "how often a writer that does not block is refused " +
+		"(EAGAIN), and when it learns that its reader left (EPIPE)", make: waitingCells}
+	Large  = Preset{Name: "large", What: "messages of 16 MB", make: largeCells}
+	Limits = Preset{Name: "limits", What: "how fast raw bytes pass through a pipe here",
+		make: limitCells}
+	Readers = Preset{Name: "readers", What: "whether the time per byte of three line readers " +
+		"grows with the size of the line", make: readerCells}
 )
 
 // Presets lists them.
@@ -49,11 +50,6 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// streamOf is a stream through a pipe as the system makes it.
-func streamOf(framing string, size int, place string) results.Cell {
-	return results.UsualCell(framing, "stream", place, size)
-}
-
 // defaultCells are four lists: the framings as a bare transport; the framings in a program that
 // makes each message and looks at it; one large message with a larger pipe and smaller writes; and
 // small messages behind large ones.
@@ -67,7 +63,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 	for _, place := range t.BestAndFree() {
 		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
-				c := streamOf(variedFraming, variedSize, place)
+				c := results.UsualCell(variedFraming, "stream", place, variedSize)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
 				// The first list has the cells with the usual pipe and whole writes.
@@ -78,18 +74,12 @@ func defaultCells(t placement.Topology) []results.Cell {
 		}
 	}
 	for _, framing := range []string{variedFraming, "chunked:61440"} {
-		cells = append(cells, mixedCell(framing))
+		c := results.UsualCell(framing, bench.PatternMixed, "free", variedSize)
+		c.Drain = 20_000_000 // so slow that small and large messages have to wait
+		c.Rate = 8000        // then a usual sample has enough small messages for a median
+		cells = append(cells, c)
 	}
 	return cells
-}
-
-// mixedCell is a cell of small messages behind large ones. Its reader is so slow that both have to
-// wait.
-func mixedCell(framing string) results.Cell {
-	c := results.UsualCell(framing, bench.PatternMixed, "free", variedSize)
-	c.Drain = 20_000_000
-	c.Rate = 8000 // a slice of the usual length then has enough small messages for a median
-	return c
 }
 
 // Values that the default preset varies beside framings and sizes.
@@ -117,19 +107,17 @@ const slowReader = 50_000_000
 // waitingCells are writers that do not block: three ways of waiting for room, messages below and
 // above the capacity of a pipe, and a reader that is fast, slow, or leaves after one message.
 func waitingCells(t placement.Topology) []results.Cell {
-	place := t.Best()[0]
 	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
-	readers := []results.Cell{{}, {Drain: slowReader}, {ClosesAfter: 1}}
 	var cells []results.Cell
 	for _, way := range ways {
 		for _, size := range []int{4000, 130_000} {
-			for _, reader := range readers {
-				c := streamOf("ndjson", size, place)
-				c.IO = way.String() + "/" + syspipe.Blocking.String()
-				c.Drain = reader.Drain
-				c.ClosesAfter = reader.ClosesAfter
-				cells = append(cells, c)
-			}
+			fast := results.UsualCell("ndjson", "stream", t.Best()[0], size)
+			fast.IO = way.String() + "/" + syspipe.Blocking.String() // of the writer, of the reader
+			slow := fast
+			slow.Drain = slowReader
+			leaving := fast
+			leaving.ClosesAfter = 1
+			cells = append(cells, fast, slow, leaving)
 		}
 	}
 	return cells
@@ -151,28 +139,28 @@ func limitCells(t placement.Topology) []results.Cell {
 			continue // this machine does not have it
 		}
 		for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
-			cells = append(cells, streamOf(results.FramingRaw, size, place))
+			stream := results.UsualCell(results.FramingRaw, "stream", place, size)
+			cells = append(cells, stream)
 		}
-		lent := streamOf(results.FramingRaw, 64<<10, place)
+		lent := results.UsualCell(results.FramingRaw, "stream", place, 64<<10)
 		lent.Transfer = results.TransferVmsplice
 		cells = append(cells, lent)
 		for _, size := range []int{1, 64 << 10} {
-			trip := streamOf(results.FramingRaw, size, place)
-			trip.Pattern = results.PatternRoundtrip
+			trip := results.UsualCell(results.FramingRaw, results.PatternRoundtrip, place, size)
 			cells = append(cells, trip)
 		}
 	}
 	return cells
 }
 
-// readerCells are raw and three readers of lines: one searches new bytes only, one searches the
-// whole line again after each read, and one reads byte by byte.
+// readerCells are raw bytes and three readers of lines: one searches only new bytes for a newline,
+// one searches the whole line again after each read, and one reads byte by byte.
 func readerCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}
 	for _, framing := range framings {
 		for _, size := range []int{4000, 65_000, 256_000, 1_000_000, 4_000_000} {
-			cells = append(cells, streamOf(framing, size, t.Best()[0]))
+			cells = append(cells, results.UsualCell(framing, "stream", t.Best()[0], size))
 		}
 	}
 	return cells

@@ -1,16 +1,18 @@
-// Package measure makes lists of cells: a [Sweep] is the product of what a person asks for, a
-// [Preset] is a list with a name, for a question that many people ask. It is for pipebench's
-// commands and may change.
+// Package measure makes lists of cells. A cell is one combination of what can be varied, such as a
+// framing and a size. A [Sweep] is the product of what a person asks for; a [Preset] is a list with
+// a name, for a question that many people ask. It is for pipebench's commands and may change.
 //
 //	asked := measure.Sweep{Sizes: []int{4000, 65_000}}
 //	cells, err := asked.Cells(topology)
 //
 //	err = bench.Run(ctx, bench.Plan{Run: run, Cells: measure.Limits.Cells(topology)}, keep)
 //
-// The package measures nothing itself. All functions may be called concurrently.
+// Package bench measures cells; this package only lists them. All functions may be called
+// concurrently.
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -55,34 +57,26 @@ var usualFramings = []string{
 
 // withDefaults fills what the sweep leaves empty.
 func (s Sweep) withDefaults(t placement.Topology) Sweep {
-	if len(s.Framings) == 0 {
-		s.Framings = usualFramings
-	}
-	if len(s.Pipes) == 0 {
-		s.Pipes = []string{string(syspipe.Anonymous)}
-	}
-	if len(s.Capacities) == 0 {
-		s.Capacities = []int{0}
-	}
-	if len(s.WriteSizes) == 0 {
-		s.WriteSizes = []int{0}
-	}
-	if len(s.IOs) == 0 {
-		s.IOs = []string{syspipe.Blocking.String()}
-	}
-	if len(s.Placements) == 0 {
-		s.Placements = t.BestAndFree()
-	}
-	if len(s.Patterns) == 0 {
-		s.Patterns = []string{"stream", results.PatternRoundtrip}
-	}
-	if s.Payload == "" {
-		s.Payload = "json"
-	}
+	s.Framings = orUsual(s.Framings, usualFramings...)
+	s.Pipes = orUsual(s.Pipes, string(syspipe.Anonymous))
+	s.Capacities = orUsual(s.Capacities, 0)
+	s.WriteSizes = orUsual(s.WriteSizes, 0)
+	s.IOs = orUsual(s.IOs, syspipe.Blocking.String())
+	s.Placements = orUsual(s.Placements, t.BestAndFree()...)
+	s.Patterns = orUsual(s.Patterns, "stream", results.PatternRoundtrip)
+	s.Payload = cmp.Or(s.Payload, "json")
 	return s
 }
 
-// Cells returns the product of the lists on a machine, in their order.
+// orUsual returns the list that was asked for, or the usual values if it is empty.
+func orUsual[T any](asked []T, usual ...T) []T {
+	if len(asked) == 0 {
+		return usual
+	}
+	return asked
+}
+
+// Cells returns the product of the lists on a machine, in the order of the lists.
 func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
 	s = s.withDefaults(t)
 	framings, err := s.framings()
@@ -131,9 +125,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds, before each cell whose speed can be compared, the cell of raw with all else the
-// same, unless the cells have it. Two runs are compared by their ratios to raw, so each needs raw
-// measured in the same rounds.
+// BesideRaw adds a cell of raw, the framing that adds nothing, before each cell whose speed can be
+// compared, unless the cells have it. Two runs are compared by their ratios to raw, so each needs
+// raw measured in the same rounds.
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {
@@ -148,10 +142,10 @@ func BesideRaw(cells []results.Cell) []results.Cell {
 	return out
 }
 
-// sizes returns the sizes to measure a pattern with. The messages of a recording have their own.
+// sizes returns the sizes to measure a pattern with.
 func (s Sweep) sizes(pattern string) []int {
 	if s.Recording != nil {
-		return []int{0}
+		return []int{0} // its messages have sizes of their own
 	}
 	if len(s.Sizes) > 0 {
 		return s.Sizes
@@ -161,9 +155,6 @@ func (s Sweep) sizes(pattern string) []int {
 	}
 	return streamSizes
 }
-
-// allFramings is the word for every framing.
-const allFramings = "all"
 
 // Framings returns the specs of all framings that can be measured, compressed chunks last.
 func Framings() []string {
@@ -178,7 +169,7 @@ func Framings() []string {
 // that splits messages and names no size is there once for each of the sweep's chunk sizes.
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
-	if slices.Contains(asked, allFramings) {
+	if slices.Contains(asked, "all") {
 		asked = nil
 		for _, spec := range Framings() {
 			name, _, _ := strings.Cut(spec, ":") // without its size: Chunks may have others
@@ -188,7 +179,7 @@ func (s Sweep) framings() ([]string, error) {
 	var specs []string
 	chunksUsed := false
 	for _, spec := range asked {
-		sized := []string{spec}
+		sized := []string{spec} // the spec, with each of the chunk sizes if it needs one
 		splits, err := needsChunkSize(spec)
 		if err != nil {
 			return nil, err

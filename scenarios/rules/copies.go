@@ -119,22 +119,20 @@ func (z zone) String() string {
 	if len(z.slow) == 0 {
 		return "none"
 	}
-	var parts []string
-	first := z.slow[0]
-	for i, n := range z.slow {
-		if i+1 < len(z.slow) && z.slow[i+1] == n+1 {
-			continue
+	var ranges []string
+	for first := 0; first < len(z.slow); {
+		last := first
+		for last+1 < len(z.slow) && z.slow[last+1] == z.slow[last]+1 {
+			last++
 		}
-		if n == first {
-			parts = append(parts, fmt.Sprint(n))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d..%d", first, n))
+		text := fmt.Sprint(z.slow[first])
+		if last > first {
+			text += fmt.Sprintf("..%d", z.slow[last])
 		}
-		if i+1 < len(z.slow) {
-			first = z.slow[i+1]
-		}
+		ranges = append(ranges, text)
+		first = last + 1
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(ranges, ", ")
 }
 
 func median(d []time.Duration) time.Duration {

@@ -52,8 +52,7 @@ var documented = []Rule{ // each with its OS, About, Says and Source
 		"Linux fs/pipe.c alloc_pipe_info"},
 	{"linux", "capacity/fill",
 		"a write's last part joins the newest slot only if it fits there whole; else the rest " +
-			"of that slot is lost",
-		linuxWrite},
+			"of that slot is lost", linuxWrite},
 	{"linux", "slot",
 		"one page; it is free again only when read empty", "Linux fs/pipe.c pipe_update_tail"},
 	{"linux", "growth", "never by itself", "Linux fs/pipe.c"},
@@ -70,16 +69,13 @@ var documented = []Rule{ // each with its OS, About, Says and Source
 	{"linux", "poll", "writable if and only if a slot is free", "Linux fs/pipe.c pipe_poll"},
 	{"linux", "broken",
 		"EPIPE and SIGPIPE; a blocked write that was partly accepted returns the short count, " +
-			"with SIGPIPE all the same",
-		linuxWrite},
+			"with SIGPIPE all the same", linuxWrite},
 	{"darwin", "capacity/fill",
 		"64 KiB for every size of write that fills it without remainder; a new pipe has 512 B " +
-			"and grows",
-		xnuSpace},
+			"and grows", xnuSpace},
 	{"darwin", "growth",
 		"at the start of a write that does not fit: to the first of 512, 1 K, 2 K, 4 K, 8 K, " +
-			"16 K, 64 K above what is needed",
-		xnuSpace},
+			"16 K, 64 K above what is needed", xnuSpace},
 	{"darwin", "settable",
 		"not at all; when all pipes together reach 16 MiB none grows any more", xnuWrite},
 	{"darwin", "all-or-nothing", "512 bytes, which is PIPE_BUF", "XNU bsd/sys/syslimits.h"},
@@ -92,15 +88,13 @@ var documented = []Rule{ // each with its OS, About, Says and Source
 		"FreeBSD sys/kern/sys_pipe.c pipe_create, pipe_write"},
 	{"freebsd", "growth",
 		"doubles until the request fits, 64 KiB at most; none once half of " +
-			"kern.ipc.maxpipekva is used",
-		freebsdWrite},
+			"kern.ipc.maxpipekva is used", freebsdWrite},
 	{"freebsd", "settable", "not at all", "FreeBSD sys/kern/sys_pipe.c"},
 	{"freebsd", "all-or-nothing", "512 bytes, which is PIPE_BUF", "FreeBSD sys/sys/syslimits.h"},
 	{"freebsd", "poll", "writable if 512 bytes are free", "FreeBSD sys/kern/sys_pipe.c pipe_poll"},
 	{"freebsd", "broken",
 		"a partly accepted write returns the short count without SIGPIPE; else EPIPE and " +
-			"SIGPIPE",
-		freebsdWrite},
+			"SIGPIPE", freebsdWrite},
 	{"gvisor", "capacity/fill", "room is counted in bytes: 64 KiB", gvisorPipe},
 	{"gvisor", "slot", "one byte", gvisorPipe},
 	{"gvisor", "settable", "as asked for, a page at least", gvisorPipe},

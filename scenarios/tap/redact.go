@@ -103,14 +103,14 @@ func blank(b []byte) {
 			continue
 		}
 		i++
-		if i < len(b) && b[i] == 'u' {
+		switch {
+		case i == len(b): // the string is cut off
+		case b[i] == 'u':
 			for end := min(i+4, len(b)-1); i < end; {
 				i++
 				b[i] = '0'
 			}
-			continue
-		}
-		if i < len(b) {
+		default:
 			b[i] = 'n'
 		}
 	}

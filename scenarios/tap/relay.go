@@ -57,11 +57,9 @@ func (r *relay) run() {
 			}
 			err = errors.Join(unwritten, err)
 		}
-		// Yield now and then, because the runtime preempts a goroutine that seems to run for 10 ms.
-		// A relay is in system calls nearly all of the time. To preempt it there, the runtime takes
-		// away its share of the scheduler every 20 µs from then on, and each time wakes a thread
-		// that uses this share. With all processes on one CPU, that cost a third of the time of a
-		// round trip of 1 MiB.
+		// Yield now and then, because the runtime preempts a goroutine that seems to run for 10 ms,
+		// even if it is in system calls all the time: then the runtime wakes a thread in its place
+		// every 20 µs. On one CPU, that cost a third of the time of a round trip of 1 MiB.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()

@@ -20,8 +20,8 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says what the decision means. reader is what the user's reader spends, and the answer
-// begins with it; it is nil if no reader was measured.
+// Answer says what the decision means. reader is what the user's reader spends; nil if no reader
+// was measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.shared.Size > 0
@@ -51,7 +51,7 @@ const protocolNote = "Chunks are frames of a protocol that both ends must speak:
 // doubt says why nothing is certain, and what looked best.
 func (d Decision) doubt(reader *ReaderCost) string {
 	text := "Not proven: "
-	if reader != nil && reader.NSPerByte >= parsesNS { // the advice for that is certain
+	if reader != nil && reader.NSPerByte >= parsesNS { // readerAdvice is certain for such a reader
 		text = "The rest, for readers that only move bytes, is not proven: "
 	}
 	text += d.Unproven + ". "
@@ -85,7 +85,7 @@ func (d Decision) readerAdvice(r ReaderCost) string {
 	case r.NSPerByte >= movesNS:
 		return text + "a larger pipe may still gain. " +
 			"Measure your program with the change before you keep it."
-	case d.Lever == (Choice{}):
+	case d.Lever == unchanged:
 		return text + "it only moves them, and yet no change gains here. Change nothing."
 	}
 	return text + "it only moves them. Use " + d.Lever.String() + "."
@@ -94,10 +94,10 @@ func (d Decision) readerAdvice(r ReaderCost) string {
 // workingAdvice says what a change gains if the reader works on the bytes.
 func (d Decision) workingAdvice() string {
 	c := d.Lever
-	if c == (Choice{}) {
+	if c == unchanged {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var ratios, few []string
+	var ratios, few []string // changes as text; readers for which there are too few samples
 	var gains, noisy bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
@@ -152,25 +152,25 @@ func changeText(ratio stat.Estimate) string {
 // movingAdvice says what to change if the reader only moves bytes.
 func (d Decision) movingAdvice() string {
 	switch {
-	case d.Lever == (Choice{}) && d.Unproven != "":
+	case d.Lever == unchanged && d.Unproven != "":
 		return "If your reader only moves bytes: too noisy to tell whether a change gains."
-	case d.Lever == (Choice{}):
+	case d.Lever == unchanged:
 		return "If your reader only moves bytes: change nothing either. " + d.bestGamble()
 	}
 	var times, noisy []string
 	for _, place := range d.places() {
-		before, found := d.find(Choice{}, place, results.PatternRoundtrip, reader{})
-		after, foundAfter := d.find(d.Lever, place, results.PatternRoundtrip, reader{})
+		before, found := d.find(unchanged, place, results.PatternRoundtrip, movingReader)
+		after, foundAfter := d.find(d.Lever, place, results.PatternRoundtrip, movingReader)
 		if !found || !foundAfter {
 			continue
 		}
-		gain, _ := d.ratio("time", d.Lever, place, results.PatternRoundtrip, reader{})
+		gain, _ := d.ratio("time", d.Lever, place, results.PatternRoundtrip, movingReader)
 		if isBlurred(gain) && !gain.Above(1) && !gain.Below(1) {
 			noisy = append(noisy, "too noisy to tell "+placeWords(place))
 			continue
 		}
 		times = append(times, fmt.Sprintf("%s instead of %s %s",
-			durationOf(after), durationOf(before), placeWords(place)))
+			medianTime("time", after), medianTime("time", before), placeWords(place)))
 	}
 	how := ""
 	if d.Lever.Capacity > 0 {
@@ -196,7 +196,7 @@ func (d Decision) bestGamble() string {
 	at := ""
 	for _, c := range choices {
 		for _, place := range d.places() {
-			e, ok := d.ratio("goodput", c, place, "stream", reader{})
+			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
 			if ok && c.Chunk == 0 && e.Above(worthIt) && e.Median > gain {
 				best = c
 				gain = e.Median
@@ -236,7 +236,7 @@ func (d Decision) chunkAdvice() string {
 func (d Decision) waitText(c Choice) string {
 	var waits, hidden []string
 	for _, r := range slowReaders {
-		before, found := d.find(Choice{}, "free", bench.PatternMixed, r)
+		before, found := d.find(unchanged, "free", bench.PatternMixed, r)
 		after, foundAfter := d.find(c, "free", bench.PatternMixed, r)
 		if !found || !foundAfter {
 			continue
@@ -247,8 +247,8 @@ func (d Decision) waitText(c Choice) string {
 			hidden = append(hidden, rate)
 			continue
 		}
-		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s", waitOf(before),
-			waitOf(after), rate))
+		waits = append(waits, fmt.Sprintf("from %s to %s behind a reader of %s",
+			medianTime(waitMetric, before), medianTime(waitMetric, after), rate))
 	}
 	noise := "too noisy to tell behind a reader of " + strings.Join(hidden, " or ")
 	switch {
@@ -267,7 +267,7 @@ func (d Decision) pipeWarning() string {
 		return ""
 	}
 	slowest := slowReaders[len(slowReaders)-1]
-	before, found := d.find(Choice{}, "free", bench.PatternMixed, slowest)
+	before, found := d.find(unchanged, "free", bench.PatternMixed, slowest)
 	after, foundAfter := d.find(Choice{Capacity: d.Lever.Capacity},
 		"free", bench.PatternMixed, slowest)
 	if !found || !foundAfter {
@@ -279,20 +279,17 @@ func (d Decision) pipeWarning() string {
 	switch {
 	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
 		return "Too noisy to tell whether small messages wait longer in a larger pipe."
-	case ratio.Median > 1/1.1: // longer by less than a tenth
+	case ratio.Median > 1/1.1: // the wait is longer by less than a tenth, or shorter
 		return ""
 	}
 	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
 		"reader of %s it waits %s instead of %s.",
-		results.FormatGoodput(float64(slowest.drain)), waitOf(after), waitOf(before))
+		results.FormatGoodput(float64(slowest.drain)),
+		medianTime(waitMetric, after), medianTime(waitMetric, before))
 }
 
-func durationOf(r results.Record) string {
-	return results.FormatDuration(stat.EstimateOf("time", r.Samples).Median)
-}
-
-func waitOf(r results.Record) string {
-	return results.FormatDuration(stat.EstimateOf(waitMetric, r.Samples).Median)
+func medianTime(metric string, r results.Record) string {
+	return results.FormatDuration(stat.EstimateOf(metric, r.Samples).Median)
 }
 
 func placeWords(place string) string {
@@ -331,15 +328,15 @@ func (d Decision) makeTables() []view.Table {
 		times.Columns = append(times.Columns, view.Column{Title: "wait, " + rate, Right: true})
 	}
 	for _, c := range choices {
-		if _, measured := d.find(c, d.places()[0], "stream", reader{}); !measured {
+		if _, measured := d.find(c, d.places()[0], "stream", movingReader); !measured {
 			continue
 		}
 		goodputs := []string{c.short()}
 		durations := []string{c.short()}
 		for _, place := range d.places() {
-			goodputs = append(goodputs, d.figure("goodput", c, place, "stream", reader{}))
+			goodputs = append(goodputs, d.figure("goodput", c, place, "stream", movingReader))
 			durations = append(durations, d.figure("time",
-				c, place, results.PatternRoundtrip, reader{}))
+				c, place, results.PatternRoundtrip, movingReader))
 		}
 		for _, r := range workingReaders {
 			goodputs = append(goodputs, d.figure("goodput", c, "free", "stream", r))
@@ -364,7 +361,7 @@ func appendMeasured(t *view.Table, row []string) {
 // notMeasured stands in a table instead of a figure.
 const notMeasured = "-"
 
-// figure is the median of a choice in a situation, if it was measured.
+// figure returns the median of a choice in a situation as text, or notMeasured.
 func (d Decision) figure(metric string, c Choice, place, pattern string, r reader) string {
 	record, found := d.find(c, place, pattern, r)
 	if !found {

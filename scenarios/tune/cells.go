@@ -6,10 +6,10 @@
 //	decision := tune.Decide(set.Records, tune.Balanced)
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
-// [Cells] is a fixed grid. It compares each change with messages that are written whole through the
-// usual pipe. It measures each with both ends on one CPU, on two CPUs, and where the scheduler puts
-// them. It also measures readers that work on the bytes, and slow ones. [Decide] is a pure function
-// of the records, so that it judges an earlier run as well.
+// [Cells] returns a fixed grid of what to measure: each change, and messages that are written whole
+// through the usual pipe, with both ends on one CPU, on two CPUs, and where the scheduler puts
+// them. It also has readers that work on the bytes, and slow ones. [Decide] compares the records.
+// It is a pure function of them, so that it judges an earlier run as well.
 //
 // The figures hold only for this machine and these readers. That is why they are measured.
 package tune
@@ -41,10 +41,13 @@ type Choice struct {
 	Chunk     int `json:"chunk,omitempty"`      // bytes of a frame; both ends must speak them
 }
 
+// unchanged is the choice that the others are compared with.
+var unchanged = Choice{}
+
 // choices are all that the grid compares, the simplest change first: a capacity is one call at
 // either end, smaller writes are a change of the program that writes, chunks are another protocol.
 var choices = []Choice{
-	{},
+	unchanged,
 	{Capacity: 1 << 20},
 	{Capacity: 256 << 10},
 	{Capacity: 1 << 20, WriteSize: 64 << 10},
@@ -60,7 +63,7 @@ var choices = []Choice{
 	{Chunk: 256 << 10},
 }
 
-// fits reports whether the choice changes anything for messages of a size.
+// fits reports whether messages of a size are large enough for the choice to make a difference.
 func (c Choice) fits(size int) bool { return c.WriteSize < size && c.Chunk < size }
 
 // String names the choice: "a pipe of 1 MiB and writes of 64 KiB".
@@ -83,7 +86,7 @@ func (c Choice) String() string {
 
 // short names the choice in a table: "pipe 1 MiB, writes 64 KiB".
 func (c Choice) short() string {
-	if c == (Choice{}) {
+	if c == unchanged {
 		return "whole, usual pipe"
 	}
 	text := strings.ReplaceAll(c.String(), "a pipe of", "pipe")
@@ -91,19 +94,20 @@ func (c Choice) short() string {
 	return strings.ReplaceAll(text, " of ", " ")
 }
 
-// A reader is what the other end does with the bytes. The zero reader does nothing.
+// A reader is what the other end does with the bytes.
 type reader struct {
 	work  float64 // ns of CPU per byte
-	drain int64   // bytes per second that it takes at most
+	drain int64   // bytes per second that it takes at most; 0: no limit
 }
 
 // The readers of the grid. One that parses JSON spends more than 1 ns per byte.
 var (
+	movingReader   = reader{} // only moves the bytes
 	workingReaders = []reader{{work: 1}, {work: 5}}
 	slowReaders    = []reader{{drain: 200_000_000}, {drain: 20_000_000}}
 )
 
-// smallRate is how many small messages per second fall due behind the large ones.
+// smallRate is how many small messages are due per second, in cells that mix them with large ones.
 const smallRate = 4000
 
 // Cells returns the grid for a machine.
@@ -111,11 +115,12 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 	var cells []results.Cell
 	for _, place := range t.BestAndFree() {
 		for _, c := range choices {
-			if c.fits(o.Size) {
-				cells = append(cells, o.cell(c, place, "stream", reader{}))
+			if !c.fits(o.Size) {
+				continue
 			}
-			if c.fits(o.Size) && c.Chunk == 0 {
-				cells = append(cells, o.cell(c, place, results.PatternRoundtrip, reader{}))
+			cells = append(cells, o.cell(c, place, "stream", movingReader))
+			if c.Chunk == 0 {
+				cells = append(cells, o.cell(c, place, results.PatternRoundtrip, movingReader))
 			}
 		}
 	}
@@ -137,7 +142,7 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 	return cells
 }
 
-// cell is one point of the grid.
+// cell returns one point of the grid.
 func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	cell := results.UsualCell(o.Framing, pattern, place, o.Size)
 	cell.Capacity = c.Capacity

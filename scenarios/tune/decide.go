@@ -56,23 +56,20 @@ func ParseObjective(name string) (Objective, error) {
 	return "", fmt.Errorf("objective %q is unknown; known are %s", name, strings.Join(known, ", "))
 }
 
-// Limits of the decision, all as ratios.
+// Limits of the decision.
 const (
-	worthIt  = 1.15 // a change of a program has to gain this much on average
-	gamble   = 0.9  // and may not lose more than this anywhere
-	nearBest = 0.7  // share of the best gain, as a logarithm, that a simpler change needs
+	worthIt       = 1.15 // a change has to reach this ratio on average,
+	worstAllowed  = 0.9  // and at least this ratio at each placement
+	nearBest      = 0.7  // the share of the best gain, as a logarithm, that a simpler change needs
+	mostHalfWidth = 0.25 // of an interval, as a logarithm; noise hides the answer of a wider one
 )
-
-// mostBlurred is the largest half-width of an interval, as a logarithm, that gives an answer.
-// Beyond it, noise hides the answer.
-const mostBlurred = 0.25
 
 // A Decision is what records of the grid say.
 type Decision struct {
 	Objective Objective `json:"objective"`
-	Lever     Choice    `json:"lever"`              // the change for a reader that only moves bytes
+	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
 	Alike     []Choice  `json:"alike,omitempty"`    // changes that gain nearly as much
-	Chunk     int       `json:"chunk,omitempty"`    // if small messages must not wait
+	Chunk     int       `json:"chunk,omitempty"`    // bytes; if small messages must not wait
 	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
 
 	grid
@@ -111,7 +108,7 @@ func newGrid(records []results.Record) grid {
 			continue
 		}
 		g.records = append(g.records, r)
-		isWhole := choiceOf(r.Cell) == (Choice{}) && r.Cell.Framing != results.FramingRaw
+		isWhole := choiceOf(r.Cell) == unchanged && r.Cell.Framing != results.FramingRaw
 		if isWhole && isFullSpeed(r.Cell) { // so that places is not empty
 			g.shared = r.Cell
 		}
@@ -172,7 +169,7 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
 	own, found := g.find(c, place, pattern, r)
-	base, foundBase := g.find(Choice{}, place, pattern, r)
+	base, foundBase := g.find(unchanged, place, pattern, r)
 	if !found || !foundBase {
 		return stat.Estimate{}, false
 	}
@@ -186,15 +183,16 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
-// A score is the mean gain of a choice over the placements, as a logarithm.
+// A score is the mean gain of a choice over the placements. All figures are logarithms of ratios.
 type score struct {
 	choice    Choice
 	gain      float64
-	halfWidth float64 // of its interval; infinite if there are too few samples for one
+	halfWidth float64 // of the interval of gain; infinite if there are too few samples for one
 	worst     float64 // the smallest gain at any placement
 }
 
-// score weighs a choice at full speed by the goodput of a stream and the time of a round trip.
+// score weighs a choice by the goodput of a stream and the time of a round trip, as the objective
+// asks. It returns false if a figure is missing.
 func (d Decision) score(c Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
 	n := 0
@@ -210,7 +208,7 @@ func (d Decision) score(c Choice) (score, bool) {
 			if d.Objective == Latency && f.metric == "goodput" {
 				continue
 			}
-			e, ok := d.ratio(f.metric, c, place, f.pattern, reader{})
+			e, ok := d.ratio(f.metric, c, place, f.pattern, movingReader)
 			if !ok {
 				return s, false
 			}
@@ -238,16 +236,16 @@ func halfWidth(e stat.Estimate) float64 {
 }
 
 // isBlurred reports whether an estimate is too uncertain for an answer.
-func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostBlurred }
+func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 
 // decideLever finds the simplest change that gains nearly as much as the best one, among those that
 // lose nowhere.
 func (d *Decision) decideLever() {
-	var scores []score
+	var scores []score // of the changes that lose nowhere
 	best := score{gain: math.Inf(-1)}
-	sharpest := math.Inf(1) // the half-width of the gain that is known best
+	sharpest := math.Inf(1) // the smallest half-width of any change
 	for _, c := range choices {
-		if c == (Choice{}) || c.Chunk > 0 {
+		if c == unchanged || c.Chunk > 0 {
 			continue
 		}
 		s, ok := d.score(c)
@@ -255,7 +253,7 @@ func (d *Decision) decideLever() {
 			continue
 		}
 		sharpest = min(sharpest, s.halfWidth)
-		if s.worst < math.Log(gamble) {
+		if s.worst < math.Log(worstAllowed) {
 			continue
 		}
 		scores = append(scores, s)
@@ -263,21 +261,21 @@ func (d *Decision) decideLever() {
 			best = s
 		}
 	}
-	halfWidth := sharpest
+	decisive := sharpest // the half-width on which the decision rests
 	if len(scores) > 0 {
-		halfWidth = best.halfWidth
-	}
-	switch {
-	case d.Unproven != "":
-	case math.IsInf(halfWidth, 1) && d.interrupted():
-		d.Unproven = "it was interrupted, with too few samples to compare"
-	case math.IsInf(halfWidth, 1):
-		d.Unproven = fmt.Sprintf("there are fewer than %d samples per cell", stat.LeastSamples)
-	case halfWidth > mostBlurred,
-		best.gain > math.Log(worthIt) && best.gain < best.halfWidth: // it may not gain at all
-		d.Unproven = "noise hides what a change gains"
+		decisive = best.halfWidth
 	}
 	limit := math.Log(worthIt)
+	mayGainNothing := best.gain > limit && best.gain < best.halfWidth
+	switch {
+	case d.Unproven != "": // by Decide
+	case math.IsInf(decisive, 1) && d.interrupted():
+		d.Unproven = "it was interrupted, with too few samples to compare"
+	case math.IsInf(decisive, 1):
+		d.Unproven = fmt.Sprintf("there are fewer than %d samples per cell", stat.LeastSamples)
+	case decisive > mostHalfWidth, mayGainNothing:
+		d.Unproven = "noise hides what a change gains"
+	}
 	for _, s := range scores {
 		if s.gain >= nearBest*best.gain && s.gain >= limit {
 			d.Alike = append(d.Alike, s.choice)
@@ -303,9 +301,7 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue weighs what a chunk size costs against what small messages wait. The cost is CPU time
-// if both ends ran on one CPU: there other programs reduce the goodput, but do not change the CPU
-// time.
+// chunkValue weighs what a chunk size costs against what small messages wait.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	cost, ok := d.chunkCost(c)
 	if !ok {
@@ -317,21 +313,23 @@ func (d *Decision) chunkValue(c Choice) (float64, bool) {
 		if !ok {
 			return 0, false
 		}
-		value += d.Objective.waitWeight() / float64(len(slowReaders)) * math.Log(wait.Median)
+		weight := d.Objective.waitWeight() / float64(len(slowReaders))
+		value += weight * math.Log(wait.Median)
 	}
 	return value, true
 }
 
-// chunkCost compares chunks with whole messages: below 1 they cost more.
+// chunkCost compares chunks with whole messages: below 1 they cost more. If both ends ran on one
+// CPU it compares CPU times, which other programs do not change; else goodput.
 func (d *Decision) chunkCost(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {
-		if e, ok := d.ratio("cpu", c, place, "stream", reader{}); ok {
+		if e, ok := d.ratio("cpu", c, place, "stream", movingReader); ok {
 			return e, true
 		}
 	}
-	return d.ratio("goodput", c, place, "stream", reader{})
+	return d.ratio("goodput", c, place, "stream", movingReader)
 }
 
-// waitMetric is the wait of small messages that is compared.
+// waitMetric is how long small messages wait: the median time since each was due.
 const waitMetric = "due.p50"

@@ -18,12 +18,12 @@ type ReaderCost struct {
 	Bytes     int64   `json:"bytes"`       // that it was given
 }
 
-// How a reader is measured: it gets as much input as it takes in readerTime, but at most
-// readerBytes. A reader that takes less than two messages counts as not reading.
+// A reader gets as much input as it takes in readerTime, but at most readerBytes. It has to end
+// within readerEnds of the end of its input.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
-	readerEnds  = 10 * time.Second // it has to end this long after its input does
+	readerEnds  = 10 * time.Second
 )
 
 // MeasureReader runs a command twice, with one message and with a stream of messages of a size on
@@ -34,26 +34,25 @@ func MeasureReader(ctx context.Context, size int, name string, args ...string) (
 	if err != nil {
 		return ReaderCost{}, err
 	}
-	one, first, err := feed(ctx, source, 1, name, args)
+	oneCPU, oneBytes, err := feed(ctx, source, 1, name, args)
 	if err != nil {
 		return ReaderCost{}, err
 	}
-	many := int64(readerBytes / size)
-	all, total, err := feed(ctx, source, max(2, many), name, args)
+	many := max(2, int64(readerBytes/size))
+	cpu, bytes, err := feed(ctx, source, many, name, args)
 	if err != nil {
 		return ReaderCost{}, err
 	}
-	if total < 2*int64(size) {
+	if bytes < 2*int64(size) {
 		return ReaderCost{}, fmt.Errorf("%s took %d bytes of its input: it has to read all of it",
-			name, total)
+			name, bytes)
 	}
-	cost := ReaderCost{Bytes: total}
-	cost.NSPerByte = max(0, float64((all-one).Nanoseconds())/float64(total-first))
-	return cost, nil
+	perByte := float64((cpu - oneCPU).Nanoseconds()) / float64(bytes-oneBytes)
+	return ReaderCost{Bytes: bytes, NSPerByte: max(0, perByte)}, nil
 }
 
-// feed runs the command with up to n messages on its standard input. It returns its CPU time and
-// the bytes that it took.
+// feed runs the command with up to n messages on its standard input. It returns the CPU time of the
+// command and the bytes that it took.
 func feed(ctx context.Context, source *payload.Source, n int64, name string, args []string) (
 	cpu time.Duration, taken int64, err error,
 ) {

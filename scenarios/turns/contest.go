@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,7 @@ func (t timeUp) Error() string {
 
 // limited returns a context that ends when the time of the plan is up.
 func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	most := p.MaxTime
-	if most == 0 {
-		most = DefaultMaxTime
-	}
+	most := cmp.Or(p.MaxTime, DefaultMaxTime)
 	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 

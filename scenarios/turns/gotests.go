@@ -67,7 +67,8 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, reasonOf(text.String()))
 	}
-	if !hasBenchmark(text.String()) {
+	isEmpty := !strings.Contains("\n"+text.String(), "\nBenchmark") // no line begins so
+	if isEmpty {
 		return "", noBenchmark(ctx, argv)
 	}
 	return text.String(), nil
@@ -88,15 +89,6 @@ func reasonOf(text string) string {
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
-}
-
-func hasBenchmark(text string) bool {
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "Benchmark") {
-			return true
-		}
-	}
-	return false
 }
 
 // ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.

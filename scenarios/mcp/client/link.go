@@ -78,10 +78,8 @@ func (l *link) pipes() child.Options {
 	}
 }
 
-// awaitEnd checks every drainInterval whether a process that has ended left output to read, at most
-// maxDrainChecks times.
 const (
-	drainInterval  = 250 * time.Millisecond
+	drainInterval  = 250 * time.Millisecond // between the checks of awaitEnd
 	maxDrainChecks = 40
 )
 

@@ -131,14 +131,14 @@ type backoff struct {
 
 // next returns a random time up to first × 2^failures, and up to most.
 func (b *backoff) next() time.Duration {
-	ceiling := b.first
+	bound := b.first
 	for range b.failures {
-		if ceiling >= b.most/2 {
-			ceiling = b.most
+		if bound >= b.most/2 { // doubling it could overflow
+			bound = b.most
 			break
 		}
-		ceiling *= 2
+		bound *= 2
 	}
 	b.failures++
-	return time.Duration(b.random() * float64(min(ceiling, b.most)))
+	return time.Duration(b.random() * float64(min(bound, b.most)))
 }

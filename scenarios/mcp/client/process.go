@@ -23,9 +23,8 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop ends the process, whose stdin has been closed: it waits for the process to end, then
-	// tells it to end, waits again and kills it. It returns when the process is gone. forced says
-	// that the first wait was not enough.
+	// Stop waits for the process, whose stdin has been closed, to end. It then tells it to end, and
+	// at last kills it (forced). Stop returns when the process is gone.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when it has ended
 	ExitCode func() int      // once it has ended: the code, or 128 + the signal
@@ -48,11 +47,9 @@ type Command struct {
 // Limits bound what a child may use. A zero field is no limit. They are set just after the child
 // has started.
 type Limits struct {
-	Memory uint64 // bytes of address space
-	// CPU is the time of all threads together, rounded up to seconds. Beyond it the child is
-	// killed.
-	CPU   time.Duration
-	Files uint64 // descriptors
+	Memory uint64        // bytes of address space
+	CPU    time.Duration // of all threads, rounded up to seconds; beyond it the child is killed
+	Files  uint64        // descriptors
 }
 
 // NewCommand returns the command that runs a server: with node if path ends in .js, .mjs or .cjs,
