@@ -118,10 +118,7 @@ func Select(only []string) ([]Claim, error) {
 	}
 	for _, id := range only {
 		isDocument := slices.ContainsFunc(all, func(c Claim) bool { return c.Document() == id })
-		if isDocument {
-			continue
-		}
-		if _, err := Find(id); err != nil {
+		if _, err := Find(id); err != nil && !isDocument {
 			return nil, err
 		}
 	}

@@ -104,8 +104,8 @@ func (e *Evidence) failed(need string) string {
 	return ""
 }
 
-// judge judges a claim. If something that the claim needs is missing, it returns the finding about
-// the claim in the set; if there is none, why the experiment had no result; else false.
+// judge judges a claim. If something that the claim needs is missing, it returns the last finding
+// about the claim, or why an experiment had no result, or else false.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]

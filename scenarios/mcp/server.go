@@ -207,8 +207,7 @@ func (s *Server) ending(failure error, dropped int) error {
 		return abort.err
 	case failure != nil && closedByPeer(failure): // the client has left
 		return s.err
-	// A deadline is none of these failures: drain sets it, and the answers that it cuts off count
-	// as dropped.
+	// Answers that are cut off by drain's own deadline count as dropped.
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
 		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
@@ -285,7 +284,7 @@ func (s *Server) drain() {
 		s.pending.cancel()
 		s.awaitAnswers(time.Until(flush), latest)
 	}
-	bounded := boundWrite(s.out, time.Now())
+	bounded := boundWrite(s.out, time.Now()) // no more time: writes that still block end now
 	s.endDrain()
 	s.pending.cancel()
 	if !bounded && s.pending.unanswered() { // a write may block, and nothing but its reader ends it

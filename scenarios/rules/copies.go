@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	copyPage   = 4096
-	copyBytes  = 32 << 10 // per copy; a pipe made larger holds more than that
+	copyPage   = 4096     // bytes of a page
+	copyBytes  = 32 << 10 // bytes of a copy, if a pipe holds as many
 	copyRounds = 9        // the fastest copy at each offset counts
 )
 

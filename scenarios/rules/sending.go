@@ -48,9 +48,8 @@ func (s sending) cell(place string) results.Cell {
 	return c
 }
 
-// sendingForks is how many times the measuring processes are started for each cell. On two CPUs one
-// start may be several times as fast as the next, depending on whether the ends come to wait for
-// each other.
+// sendingForks is how many times the processes are started for each cell. On two CPUs one start may
+// be several times as fast as the next, depending on whether the ends come to wait for each other.
 const sendingForks = 4
 
 // measure measures cells in turns. A cell that this system cannot make has no samples.

@@ -29,9 +29,8 @@
 // Run takes over the streams it is given. If a read from the client is under way when the server
 // ends, this read lasts until the client closes its end or the process ends.
 //
-// Each message is copied through two more pipes, and needs a switch to one more process and back;
-// `pipebench help checking` has figures. The tap uses less than 20 MB of memory, however long a
-// line is, unless bodies are kept or the recording falls behind.
+// Each message passes two more pipes and one more process; `pipebench help checking` has figures.
+// The tap uses less than 20 MB of memory, unless bodies are kept or the recording falls behind.
 //
 // # What it does not promise
 //

@@ -267,15 +267,14 @@ func (d Decision) pipeWarning() string {
 		return ""
 	}
 	slowest := slowReaders[len(slowReaders)-1]
+	larger := Choice{Capacity: d.Lever.Capacity}
 	before, found := d.find(unchanged, "free", bench.PatternMixed, slowest)
-	after, foundAfter := d.find(Choice{Capacity: d.Lever.Capacity},
-		"free", bench.PatternMixed, slowest)
+	after, foundAfter := d.find(larger, "free", bench.PatternMixed, slowest)
 	if !found || !foundAfter {
 		return ""
 	}
 	// Above 1 the wait is shorter with the larger pipe, below 1 longer.
-	ratio, _ := d.ratio(waitMetric, Choice{Capacity: d.Lever.Capacity}, "free",
-		bench.PatternMixed, slowest)
+	ratio, _ := d.ratio(waitMetric, larger, "free", bench.PatternMixed, slowest)
 	switch {
 	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
 		return "Too noisy to tell whether small messages wait longer in a larger pipe."

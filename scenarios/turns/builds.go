@@ -167,8 +167,7 @@ type run struct {
 }
 
 func (s Side) start(ctx context.Context, flags []string) (*run, error) {
-	args := []string{"run"}
-	args = append(args, flags...)
+	args := append([]string{"run"}, flags...)
 	// These come last, so that they win over the same flags given before.
 	args = append(args, "--quiet", "--no-progress", "--out", s.Dir)
 	p := proc.Command(s.Path, args...)

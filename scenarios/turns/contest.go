@@ -72,7 +72,7 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	oldFirst := false
 	nextLook := stat.LeastPairs // pairs after which they are compared next
 	var longest time.Duration   // that a pair took
-	for n := 0; ; n++ {
+	for n := 0; ; n++ {         // n pairs are over
 		start := time.Now()
 		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest >= p.Spend
 		isTooLate := start.Add(longest).After(until)
@@ -120,7 +120,7 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// inOrder runs both sides, and returns the results of both.
+// inOrder runs both sides in the order that was drawn, until one fails.
 func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
 	if oldFirst {
 		old, err = runOld()

@@ -43,10 +43,9 @@ type table struct {
 	old, new stat.Dataset
 }
 
-// What add does with a figure: show it only, or let gates judge it, too.
 const (
-	shownOnly = true
-	judged    = false
+	shownOnly = true  // a figure that no gate judges
+	judged    = false // a figure that gates judge
 )
 
 func (t *table) add(f figure, from starts, isShownOnly bool) {

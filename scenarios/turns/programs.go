@@ -80,10 +80,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	plan.Options.Tolerance = min(closeEnough, cmp.Or(usual.Tolerance, closeEnough))
 	_, stopped := plan.run(ctx, p)
 	found, err := p.Compare(usual)
-	if stopped != nil {
-		err = stopped
-	}
-	return found, err
+	return found, cmp.Or(stopped, err)
 }
 
 // count counts calls, and instructions if they were asked for.

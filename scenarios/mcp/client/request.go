@@ -76,8 +76,7 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 // codeOfOurOwn is the first of the codes that JSON-RPC leaves to implementations.
 const codeOfOurOwn = -32000
 
-// Notification returns the message that came as this method and these params to
-// Options.OnNotification.
+// Notification returns the message that a call of Options.OnNotification is about.
 func Notification(method string, params []byte) []byte {
 	return jsonrpc.AppendRequest(nil, "", method, params)
 }
