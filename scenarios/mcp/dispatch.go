@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// serve carries a request out and answers it. It is called in the order of the requests. It returns
-// at once, except for the writing of a short answer: what may take long runs in another goroutine.
+// serve carries a request out and answers it. It is called in the order of the requests. Methods
+// that may take long run in goroutines of their own, so serve only waits to write a short answer.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"

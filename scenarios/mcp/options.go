@@ -60,7 +60,7 @@ type Options struct {
 
 	ToolTimeout time.Duration // DefaultToolTimeout; negative: none
 	// EOFGrace is how long requests may still be served after reading has ended: DefaultEOFGrace;
-	// negative: not at all. FlushTimeout is how long their answers may take from then on:
+	// negative: not at all. FlushTimeout is how long their answers may take after that:
 	// DefaultFlushTimeout; negative: no time. ShutdownTimeout bounds both together:
 	// DefaultShutdownTimeout.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration

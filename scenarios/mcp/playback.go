@@ -69,8 +69,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. If the content of the answer is unknown, it is not kept for
-// OpeningMethods: clients read such answers.
+// add keeps the answer to a request. It drops an answer to one of the OpeningMethods if the content
+// is unknown, because clients read such answers.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return

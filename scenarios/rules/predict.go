@@ -178,8 +178,8 @@ const (
 	linuxSlots = 16       // slots of a new pipe of Linux (PIPE_DEF_BUFFERS)
 )
 
-// fillModel writes n bytes at a time to m until it refuses. It returns how many bytes m accepted,
-// and how many of the last accepted write if that was short, else 0.
+// fillModel writes n bytes at a time to m until m refuses. It returns how many bytes were accepted
+// in all, and how many of the last write, if that was accepted only in part; otherwise last is 0.
 func fillModel(m model, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

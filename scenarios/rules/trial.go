@@ -136,8 +136,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	return n, false
 }
 
-// fill writes n bytes per call until a write is refused. It returns how many bytes were accepted,
-// and how many of the last accepted write if that was short, else 0.
+// fill writes n bytes per call until a write is refused. It returns how many bytes were accepted in
+// all, and how many of the last write, if that was accepted only in part; otherwise last is 0.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {

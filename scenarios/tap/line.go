@@ -24,9 +24,8 @@ func linePrefix(run, dir string) []byte {
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
 
-// appendMessage appends the JSON line of a message, a [results.Message], with its body or without.
-// It does not use encoding/json, which takes several times as long: there may be a million messages
-// per second.
+// appendMessage appends the JSON line of a message, a [results.Message], with or without its body.
+// There may be a million messages per second: encoding/json would take several times as long.
 func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	dst = append(dst, head...)
 	dst = strconv.AppendInt(dst, m.at, 10)

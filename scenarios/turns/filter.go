@@ -77,8 +77,8 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input, by the position in the file,
-// which it shares with this process. An input that is no regular file counts as read.
+// isUnread reports whether a child has read nothing of its input: there is none, or the position in
+// the file, which both processes share, is at its start. What is no regular file counts as read.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
 	if !isFile {

@@ -75,7 +75,7 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 }
 
 // reasonOf says why a test binary failed, by what it printed: the first benchmark that failed and
-// what that said, or else the last line.
+// the line after it, or else the last line.
 func reasonOf(text string) string {
 	_, failed, found := strings.Cut(text, "--- FAIL: ")
 	if !found {

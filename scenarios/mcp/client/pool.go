@@ -29,7 +29,7 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 	return p, nil
 }
 
-// Wait returns when the first connection is ready. If none can be, it returns the errors of
+// Wait returns when the first connection is ready. If none becomes ready, it returns the errors of
 // [Conn.Wait] on all of them.
 func (p *Pool) Wait(ctx context.Context) error {
 	_, err := p.firstReady(ctx)

@@ -27,7 +27,7 @@ type Process struct {
 	// at last kills it (forced). Stop returns when the process is gone.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when it has ended
-	ExitCode func() int      // once it has ended: the code, or 128 + the signal
+	ExitCode func() int      // after it has ended: the code, or 128 + the signal
 }
 
 // DefaultGrace is the time that a child has to end after its stdin was closed, and again after it
