@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
@@ -34,20 +35,52 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig returns the lines about the machine that go test prints, too, and no others, because
-// benchstat compares results only if all these lines agree. A line break in a value is replaced,
-// since a value must be on one line.
+// benchConfig returns the lines about the machine that go test prints, too. There are no others,
+// because benchstat compares results only if all these lines agree.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}
 	for _, c := range keys {
-		oneLine := strings.Join(strings.Fields(Escape(c.value)), " ")
-		if oneLine != "" {
+		value := strings.Join(strings.Fields(Escape(c.value)), " ") // without line breaks
+		if value != "" {
 			// the writer drops values that are not marked as File
-			config = append(config, benchfmt.Config{Key: c.key, Value: []byte(oneLine), File: true})
+			config = append(config, benchfmt.Config{Key: c.key, Value: []byte(value), File: true})
 		}
 	}
 	return config
+}
+
+// writeComparedBench writes a comparison as Go benchmark text, a line for each sample of a figure.
+func writeComparedBench(w io.Writer, c *stat.Comparison) error {
+	var lines []benchfmt.Record
+	said := make(map[string]bool)
+	for _, ch := range c.Changes {
+		unit, scale := ch.BenchUnit()
+		better := ch.Before.Metric.Better.String()
+		if better != "" && !said[unit] {
+			said[unit] = true
+			key := benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}
+			lines = append(lines, &benchfmt.UnitMetadata{
+				UnitMetadataKey: key, OrigUnit: unit, Value: better,
+			})
+		}
+		name := cmp.Or(ch.Name, "Program")
+		lines = append(lines, sideLines(name, "old", ch.Before, unit, scale)...)
+		lines = append(lines, sideLines(name, "new", ch.After, unit, scale)...)
+	}
+	return writeBenchLines(w, lines)
+}
+
+func sideLines(name, side string, s stat.Series, unit string, scale float64) []benchfmt.Record {
+	var lines []benchfmt.Record
+	for _, v := range s.Values {
+		lines = append(lines, &benchfmt.Result{
+			Name:   benchfmt.Name(benchtext.WithSide(name, side)),
+			Iters:  int(s.Messages),
+			Values: []benchfmt.Value{{Value: benchtext.Round(v * scale), Unit: unit}},
+		})
+	}
+	return lines
 }
 
 // writeBenchLines writes lines of benchmark text.

@@ -9,15 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column has an answer to each question: what machines that answer alike found, or what a system
-// documents. An answer that should be the same in every run has a Base; machines are alike if these
-// are equal.
+// A column has the answers to a list of questions that one or more machines gave, or that the
+// documentation of a system gives. Two columns are alike if each answer has the same Base in both,
+// or no Base in one of them.
 type column struct {
-	names []string
-	cells []Value
+	names []string // of the machines, or of the system
+	cells []Value  // one for each question
 }
 
-// longestHead is how many characters the names of a column may take.
+// longestHead is the largest number of characters that the names of a column take.
 const longestHead = 60
 
 // title names the machines of a column, or the first and the number of the others.
@@ -35,7 +35,7 @@ func (c column) differs(o column, question int) bool {
 	return a != "" && b != "" && a != b
 }
 
-// alike reports whether two columns give the same answers, as far as both have one.
+// alike reports whether no answers of two columns differ.
 func (c column) alike(o column) bool {
 	for i := range c.cells {
 		if c.differs(o, i) {
@@ -45,7 +45,7 @@ func (c column) alike(o column) bool {
 	return true
 }
 
-// join adds a column that answers alike. Its answers take the place of those that say less.
+// join adds the names of a column that answers alike, and those of its answers that say more.
 func (c *column) join(o column) {
 	c.names = append(c.names, o.names...)
 	for i := range c.cells {
@@ -68,13 +68,13 @@ func weight(answer string) int {
 	return 3
 }
 
-// joinAlike puts the columns that answer alike together, in the order of the first of each.
+// joinAlike joins the columns that answer alike. Each joined column is at the place of its first.
 func joinAlike(columns []column) []column {
 	var out []column
 	for _, c := range columns {
 		at := slices.IndexFunc(out, c.alike)
 		if at < 0 {
-			out = append(out, column{slices.Clone(c.names), slices.Clone(c.cells)})
+			out = append(out, column{names: slices.Clone(c.names), cells: slices.Clone(c.cells)})
 			continue
 		}
 		out[at].join(c)
@@ -82,25 +82,25 @@ func joinAlike(columns []column) []column {
 	return out
 }
 
-// answerSentence says which columns give which answer to a question: "A new pipe holds 64 KiB on a
-// and b, 256 KiB on c." The answer of most machines is that of "the 7 others" if these are more
-// than two.
+// answerSentence says which machines give which answer to a question: "A new pipe holds 64 KiB on a
+// and b, 256 KiB on the 7 others." An answer of more than two machines comes after the others.
 func answerSentence(asks string, columns []column, question int) string {
-	var answers []column // of this question alone
+	var answers []column // to this question alone
 	for _, c := range columns {
 		cell := c.cells[question]
 		if cell.Base != "" {
-			answers = append(answers, column{slices.Clone(c.names), []Value{cell}})
+			answers = append(answers, column{names: slices.Clone(c.names), cells: []Value{cell}})
 		}
 	}
 	answers = joinAlike(answers)
 	slices.SortStableFunc(answers, func(a, b column) int {
-		return max(len(a.names), 2) - max(len(b.names), 2)
+		return max(len(a.names), 2) - max(len(b.names), 2) // one and two machines stay in order
 	})
 	var parts []string
 	for i, a := range answers {
 		where := nameSome(a.names)
-		if i > 0 && i == len(answers)-1 && len(a.names) > 2 {
+		isLast := i > 0 && i == len(answers)-1
+		if isLast && len(a.names) > 2 {
 			where = fmt.Sprintf("the %d others", len(a.names))
 		}
 		text := a.cells[0].Text
@@ -130,8 +130,13 @@ func markDifferences(columns []column) {
 	}
 }
 
-// questionTable has a row for each question that has an answer or, if disputed is set, for each on
-// which the columns disagree.
+// Which rows a questionTable has.
+const (
+	allAnswered  = false // each question that has an answer
+	onlyDisputed = true  // each question on which the columns disagree
+)
+
+// questionTable has a row for each question, and a column for each of the columns.
 func questionTable(title string, questions []string, columns []column, disputed bool) Table {
 	t := Table{
 		Title:   title,
@@ -139,18 +144,18 @@ func questionTable(title string, questions []string, columns []column, disputed 
 		Whole:   true,
 	}
 	for i, c := range columns {
-		// The others are compared with the first, which each part of the table repeats.
-		first := i == 0 && len(columns) > 1
-		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: first})
+		// All others are compared with the first column, so a broken table repeats it.
+		isFirst := i == 0 && len(columns) > 1
+		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: isFirst})
 	}
 	for i, asks := range questions {
 		row := []Value{textValue(asks)}
-		known := false
+		isAnswered := false
 		for _, c := range columns {
-			known = known || c.cells[i].Text != ""
+			isAnswered = isAnswered || c.cells[i].Text != ""
 			row = append(row, c.cells[i])
 		}
-		if known && (!disputed || disagree(columns, i)) {
+		if isAnswered && (!disputed || disagree(columns, i)) {
 			t.AppendValues(row...)
 		}
 	}

@@ -8,11 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
-
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
 // WriteComparison writes the comparison. In the bench format each sample of every figure is a line
@@ -33,13 +30,13 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is how many rows of figures the screen of a comparison has, beside the table of
+// mostChanges is the largest number of rows on the screen of a comparison, beside the tables of
 // framings and sizes.
 const mostChanges = 12
 
 // comparisonPage says first what changed. Then come the times: for files a table of framings and
 // sizes, for pairs and benchmark text a row per time. Then come the counts that changed, or for two
-// programs all counts. Without Options.Detail a terminal shows only what fits on it.
+// programs all counts.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -58,13 +55,13 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	if o.Detail {
 		times = append(s.relative, times...)
 	}
-	judged := times
-	left := 0
-	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
+	basis := basisNotes(times)
+	leftOut := 0
+	if format == FormatTable && !o.Detail && !isOfPrograms(c) { // as many as fit a screen
 		all := len(counts) + len(times)
 		counts = mostSignificant(counts, mostChanges/2+1)
 		times = mostSignificant(times, mostChanges-len(counts))
-		left = all - len(counts) - len(times)
+		leftOut = all - len(counts) - len(times)
 	}
 	if len(times) > 0 {
 		p.Tables = append(p.Tables, comparisonTable("Times", times).dropEmpty())
@@ -76,22 +73,25 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		}
 		p.Tables = append(p.Tables, comparisonTable(title, counts).dropEmpty())
 	}
-	if slices.ContainsFunc(c.Changes, informs) {
+	if slices.ContainsFunc(c.Changes, isInformation) {
 		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
-	p.Notes = slices.Concat(p.Notes, c.Notes, basisNotes(judged))
-	if slices.ContainsFunc(c.Changes, isOpen) {
+	p.Notes = slices.Concat(p.Notes, c.Notes, basis)
+	if slices.ContainsFunc(c.Changes, isHidden) {
 		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
 			"interval: "+moreSamples(c))
 	}
-	if left > 0 {
-		p.Notes = append(p.Notes, results.FormatCount(left, "figure")+" more with --detail")
+	if leftOut > 0 {
+		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
 	}
 	return p
 }
 
-// isOpen reports whether a change that counts is hidden by noise.
-func isOpen(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !informs(ch) }
+// isInformation reports whether a figure is only for information: no gate judges it.
+func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
+
+// isHidden reports whether noise hides how a figure changed that a gate judges.
+func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
 
 // moreSamples says how to get more samples for a comparison.
 func moreSamples(c *stat.Comparison) string {
@@ -104,13 +104,11 @@ func moreSamples(c *stat.Comparison) string {
 	return "run both benchmarks again with a larger -count"
 }
 
-func informs(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
-
 // sortedChanges are the changes that a page shows, one list per table.
 type sortedChanges struct {
 	counts   []stat.Change // counts that changed, or all counts of two programs
 	times    []stat.Change
-	relative []stat.Change // times beside raw
+	relative []stat.Change // times compared with raw
 }
 
 func sortChanges(c *stat.Comparison) sortedChanges {
@@ -121,7 +119,7 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 		switch {
 		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
 			s.counts = append(s.counts, ch)
-		case isCount:
+		case isCount: // did not change
 		case isOfFiles && ch.Interval != nil:
 			s.relative = append(s.relative, ch)
 		case !isOfFiles: // for files, a note says why there is no verdict
@@ -131,51 +129,39 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 	return s
 }
 
-// isOfPrograms reports whether the comparison is of two programs, which have few figures.
+// isOfPrograms reports whether two programs are compared: they have few figures, and these have no
+// case.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
 // mostSignificant returns the most significant changes, at most room of them.
 func mostSignificant(changes []stat.Change, room int) []stat.Change {
-	sorted := slices.Clone(changes)
-	slices.SortStableFunc(sorted, bySignificance)
-	return sorted[:min(len(sorted), room)]
+	ordered := slices.Clone(changes)
+	slices.SortStableFunc(ordered, func(a, b stat.Change) int {
+		return cmp.Compare(significance(b), significance(a))
+	})
+	return ordered[:min(len(ordered), room)]
 }
 
-// basisNotes say on what the verdicts on times rest, or why there is no verdict: each reason once,
-// with the number of times that it is about.
+// basisNotes say what the verdicts on times rest on, or why there is no verdict: each basis once,
+// with the number of times that have it.
 func basisNotes(times []stat.Change) []string {
-	var order []string
-	count := make(map[string]int)
-	for _, ch := range times {
-		if ch.Basis == "" {
-			continue
-		}
-		if count[ch.Basis] == 0 {
-			order = append(order, ch.Basis)
-		}
-		count[ch.Basis]++
-	}
 	var out []string
-	for _, basis := range order {
-		note := basis
-		if count[basis] < len(times) {
-			note = fmt.Sprintf("%d of %d times: %s", count[basis], len(times), basis)
+	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
+		note := same[0].Basis
+		if note != "" && len(same) < len(times) {
+			note = fmt.Sprintf("%d of %d times: %s", len(same), len(times), note)
 		}
 		out = append(out, note)
 	}
-	return out
+	return nonEmpty(out)
 }
 
-// bySignificance sorts established changes first, changes for the worse before changes for the
-// better, and then by how far figures moved.
-func bySignificance(a, b stat.Change) int {
-	return cmp.Compare(significance(b), significance(a))
-}
-
+// significance is larger for established changes than for others, among these for changes for the
+// worse, and then for figures that changed more.
 func significance(ch stat.Change) float64 {
-	moved := math.Log(math.MaxFloat64) // from nothing, or to nothing
+	moved := math.Log(math.MaxFloat64) // from zero, or to zero
 	if ch.Ratio != nil {
-		moved = math.Abs(math.Log(*ch.Ratio))
+		moved = math.Abs(math.Log(*ch.Ratio)) // always below 1e3
 	}
 	switch {
 	case ch.Established() && ch.Worse() > 0:
@@ -186,221 +172,8 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// mostWorse is how many changes for the worse the first line names.
-const mostWorse = 3
-
-// comparisonVerdict answers in a few sentences: what became worse, what became better, and by how
-// much at most the rest may have changed. The tone is good if nothing is worse, something is known,
-// and there is no doubt.
-func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
-	a := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
-	for _, ch := range c.Changes {
-		a.add(ch)
-	}
-	for _, reason := range []string{c.Different, c.Doubt} {
-		if reason != "" {
-			text += strings.ToUpper(reason[:1]) + reason[1:] + ". "
-		}
-	}
-	if c.Calls != "" {
-		text += "The new one makes " + c.Calls + ". "
-	}
-	unsure := a.noisy + a.few + a.open + len(c.Unjudged)
-	answer := "No verdict"
-	switch {
-	case len(a.worse) > 0:
-		tone = Bad
-		answer = fmt.Sprintf("%d of %d got %s: %s",
-			len(a.worse), a.judged, worseWord(a.worse), namedChanges(a.worse, mostWorse))
-		if a.judged == 1 && isOfPrograms(c) {
-			answer = "The new one is " + worseWord(a.worse) + ": " + ChangeText(a.worse[0])
-		}
-	case c.Doubt != "" && isOfPrograms(c): // no verdict: the doubt says why
-	case len(a.better)+a.times+a.notWorse > 0, a.wholes > 0 && a.wholeWithin <= stat.Tolerance:
-		tone = goodUnless(c.Doubt)
-		answer = "Nothing got slower"
-		if a.timings == 0 {
-			answer = "Nothing got worse"
-		}
-	case a.counts > 0 && unsure == 0:
-		tone = goodUnless(c.Doubt)
-		answer = "Nothing got worse"
-	case a.noisy+a.few+len(c.Unjudged) > 0:
-		answer = "No verdict on time"
-	}
-	if a.judged == 1 && a.times == 1 {
-		return tone, fmt.Sprintf("%s%s; %s did not change by more than %s.", text, answer,
-			a.unchanged.Metric, results.FormatPercent(100*a.within))
-	}
-	return tone, text + strings.Join(append([]string{answer}, a.rest()...), "; ") + "."
-}
-
-func goodUnless(doubt string) Tone {
-	if doubt != "" {
-		return Neutral
-	}
-	return Good
-}
-
-// A tally sorts and counts the figures of a comparison by their verdicts.
-type tally struct {
-	judged        int // figures that count for the verdict, not only inform
-	worse, better []stat.Change
-	times, counts int // that did not change
-	notWorse      int // times that did not get worse, and may have got better
-	noisy, few    int // times that moved too much, or that there are too few of
-	open          int // figures that cannot be judged
-	wholes        int // framings as a whole that did not change beyond chance
-
-	limit     float64     // a change above it matters
-	timings   int         // times that count for the verdict
-	unchanged stat.Change // the last time that did not change
-
-	within, mostWorse, wholeWithin float64 // the largest change that is not excluded
-}
-
-func (a *tally) add(ch stat.Change) {
-	widest := 0.0
-	if ch.Interval != nil {
-		widest = max(1-ch.Interval.Lo, ch.Interval.Hi-1)
-	}
-	m := ch.Before.Metric
-	if !m.ShownOnly {
-		a.judged++
-		if !m.Counter {
-			a.timings++
-		}
-	}
-	switch {
-	case m.ShownOnly:
-	case ch.Established() && ch.Worse() > 0:
-		a.worse = append(a.worse, ch)
-	case ch.Established():
-		a.better = append(a.better, ch)
-	case ch.IsWhole():
-		a.wholes++
-		a.wholeWithin = max(a.wholeWithin, widest)
-	case ch.Verdict == stat.NoChange && m.Counter:
-		a.counts++
-	case ch.Verdict == stat.NoChange:
-		a.times++
-		a.unchanged = ch
-		a.within = max(a.within, widest)
-	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
-		a.few++
-	case ch.Verdict == stat.TooNoisy && ch.WorstCase() <= a.limit:
-		a.notWorse++
-		a.mostWorse = max(a.mostWorse, ch.WorstCase())
-	case ch.Verdict == stat.TooNoisy:
-		a.noisy++
-	default:
-		a.open++
-	}
-}
-
-// rest says what did not get worse.
-func (a *tally) rest() []string {
-	var parts []string
-	if len(a.better) > 0 {
-		parts = append(parts, fmt.Sprintf("%d got better: %s",
-			len(a.better), namedChanges(a.better, 1)))
-	}
-	if a.times > 0 {
-		parts = append(parts, fmt.Sprintf("%s did not change by more than %s",
-			results.FormatCount(a.times, "time"), results.FormatPercent(100*a.within)))
-	}
-	if a.notWorse > 0 {
-		parts = append(parts, fmt.Sprintf("%s did not get worse by more than %s",
-			results.FormatCount(a.notWorse, "time"),
-			results.FormatPercent(100*max(a.mostWorse, 0))))
-	}
-	if a.noisy > 0 {
-		verb := "are"
-		if a.noisy == 1 {
-			verb = "is"
-		}
-		parts = append(parts, fmt.Sprintf("%d of %s %s too noisy to tell a change of %s", a.noisy,
-			results.FormatCount(a.timings, "timing"), verb, results.FormatPercent(100*a.limit)))
-	}
-	if a.few > 0 {
-		parts = append(parts, results.FormatCount(a.few, "time")+" measured too seldom to tell")
-	}
-	if a.wholes > 0 {
-		none := "no framing"
-		if len(a.worse)+len(a.better) > 0 {
-			none = "no other framing"
-		}
-		parts = append(parts, fmt.Sprintf("%s as a whole changed by more than %s",
-			none, results.FormatPercent(100*a.wholeWithin)))
-	}
-	if a.counts > 0 {
-		parts = append(parts, results.FormatCount(a.counts, "count")+" did not change")
-	}
-	if a.open > 0 {
-		parts = append(parts, results.FormatCount(a.open, "figure")+" without a verdict")
-	}
-	return parts
-}
-
-// worseWord is "slower" if all of the changes are in time, else "worse".
-func worseWord(worse []stat.Change) string {
-	for _, ch := range worse {
-		if ch.Verdict != stat.Slower {
-			return "worse"
-		}
-	}
-	return "slower"
-}
-
-// namedChanges names the most significant changes, and says how many others there are.
-func namedChanges(changes []stat.Change, most int) string {
-	shown := mostSignificant(changes, most)
-	var names []string
-	for _, ch := range shown {
-		names = append(names, ChangeText(ch))
-	}
-	text := strings.Join(names, ", ")
-	if more := len(changes) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// writeComparedBench writes a line for each value of both sides.
-func writeComparedBench(w io.Writer, c *stat.Comparison) error {
-	var lines []benchfmt.Record
-	said := make(map[string]bool)
-	for _, ch := range c.Changes {
-		unit, scale := ch.BenchUnit()
-		better := ch.Before.Metric.Better.String()
-		if better != "" && !said[unit] {
-			said[unit] = true
-			key := benchfmt.UnitMetadataKey{Unit: unit, Key: "better"}
-			lines = append(lines, &benchfmt.UnitMetadata{
-				UnitMetadataKey: key, OrigUnit: unit, Value: better,
-			})
-		}
-		name := cmp.Or(ch.Name, "Program")
-		lines = append(lines, sideLines(name, "old", ch.Before, unit, scale)...)
-		lines = append(lines, sideLines(name, "new", ch.After, unit, scale)...)
-	}
-	return writeBenchLines(w, lines)
-}
-
-func sideLines(name, side string, s stat.Series, unit string, scale float64) []benchfmt.Record {
-	var lines []benchfmt.Record
-	for _, v := range s.Values {
-		lines = append(lines, &benchfmt.Result{
-			Name:   benchfmt.Name(benchtext.WithSide(name, side)),
-			Iters:  int(s.Messages),
-			Values: []benchfmt.Value{{Value: benchtext.Round(v * scale), Unit: unit}},
-		})
-	}
-	return lines
-}
-
-// ComparisonFindings returns a finding for each figure of a comparison of two commands, without the
-// run and the time.
+// ComparisonFindings returns a finding for each figure of a comparison of two commands. The caller
+// sets the run and the time.
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {
@@ -432,7 +205,7 @@ func ComparisonFindings(c *stat.Comparison) []results.Finding {
 
 func findingVerdict(ch stat.Change) results.Verdict {
 	switch {
-	case ch.Before.Metric.ShownOnly:
+	case isInformation(ch):
 		return results.Noted
 	case ch.Established() && ch.Worse() > 0:
 		return results.Fails

@@ -16,27 +16,28 @@ func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
 	for _, own := range grouped(changes, func(ch stat.Change) group {
-		return group{ch.Cell.Placement, patternAmong(changes, ch)}
+		return group{placement: ch.Cell.Placement, pattern: patternAmong(changes, ch)}
 	}) {
 		tables = append(tables, changeTable(own))
 	}
 	return tables
 }
 
-// patternAmong returns the pattern that a change belongs to. A change of a whole framing has none
-// of its own: it goes to the table of that framing's cells.
+// patternAmong returns the pattern of a change. The change of a framing as a whole has none, and
+// gets that of the framing's cells, so that it is in the same table.
 func patternAmong(changes []stat.Change, ch stat.Change) string {
 	if ch.IsWhole() {
-		for _, o := range changes {
-			if !o.IsWhole() && o.Cell.Placement == ch.Cell.Placement &&
-				o.Cell.Framing == ch.Cell.Framing {
-				return cmp.Or(o.Cell.Pattern, patternStream)
+		for _, other := range changes {
+			if !other.IsWhole() && other.Cell.Placement == ch.Cell.Placement &&
+				other.Cell.Framing == ch.Cell.Framing {
+				return cmp.Or(other.Cell.Pattern, patternStream)
 			}
 		}
 	}
 	return cmp.Or(ch.Cell.Pattern, patternStream)
 }
 
+// changeTable shows the changes of one placement and pattern.
 func changeTable(changes []stat.Change) Table {
 	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b stat.Change) int {
 		switch {
@@ -49,8 +50,8 @@ func changeTable(changes []stat.Change) Table {
 	})
 	first := sorted[0]
 	metric := first.Metric
-	if metric == "to-raw" { // it compares these times, and its title says "beside raw"
-		metric = "CPU time per message"
+	if metric == "to-raw" {
+		metric = "CPU time per message" // the title says "beside raw"
 	}
 	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
 	heads := []Column{{Title: "framing", Key: true}}
@@ -78,7 +79,7 @@ func changeTable(changes []stat.Change) Table {
 	}.table(sorted)
 }
 
-// cellsOf lists the cells of changes that are about a single cell each.
+// cellsOf lists the cells of those changes that are about a single cell.
 func cellsOf(changes []stat.Change) []results.Cell {
 	var cells []results.Cell
 	for _, ch := range changes {
@@ -89,10 +90,9 @@ func cellsOf(changes []stat.Change) []results.Cell {
 	return cells
 }
 
-// briefChange is a change as a table of many changes shows it: an established one has a "!" behind
-// it, one that is too noisy a "?".
+// briefChange shows a change in few characters: with a "!" if it is established, and a "?" if it is
+// too noisy.
 func briefChange(ch stat.Change) Value {
-	v := changeVerdict(ch)
 	text := signedPercent(*ch.Ratio) + " %"
 	switch {
 	case ch.Established():
@@ -100,7 +100,8 @@ func briefChange(ch stat.Change) Value {
 	case ch.Verdict == stat.TooNoisy:
 		text += " ?"
 	}
-	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: v.Tone}
+	tone := changeVerdict(ch).Tone
+	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: tone}
 }
 
 // comparisonTable has a row for each change.
@@ -141,7 +142,7 @@ func changeVerdict(ch stat.Change) Value {
 		v.Text = "too few pairs"
 	}
 	switch {
-	case ch.Before.Metric.ShownOnly:
+	case isInformation(ch):
 		v.Text = "(" + v.Text + ")"
 		v.Tone = Neutral
 	case ch.Verdict == stat.NoChange:
@@ -159,16 +160,15 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
 	}
-	v := Value{Base: fmt.Sprintf("%.10g", e.Median)}
-	least, most := e.Median, e.Median
+	text := s.Metric.Format(e.Median)
 	if s.Metric.ByRange {
-		least, most = slices.Min(s.Values), slices.Max(s.Values)
+		least := slices.Min(s.Values)
+		most := slices.Max(s.Values)
+		if least < most {
+			text = s.Metric.Format(least) + " to " + s.Metric.Format(most)
+		}
 	}
-	v.Text = s.Metric.Format(e.Median)
-	if least < most {
-		v.Text = s.Metric.Format(least) + " to " + s.Metric.Format(most)
-	}
-	return v
+	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
 // ChangeText writes a change in a line: the figure, the case and the size of the change.
@@ -182,7 +182,8 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
-// changeLabel names a case so that a person finds it.
+// changeLabel names the case of a change for a person. differ are the fields in which the cells of
+// a table differ.
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
@@ -193,12 +194,12 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// If a figure grew by more than leapRatio, the change is written as "from … to …" instead of in
-// percent: for example if a limit disappeared.
+// leapRatio is the largest ratio that is written in percent. A figure grows more than that if a
+// limit disappears, for example.
 const leapRatio = 1e4
 
-// changeSize is "+10.2 % (+8.1 to +12.0)", or "from … to …" if there is no ratio or a very large
-// one.
+// changeSize says how large a change is: "+10.2 % (+8.1 to +12.0)", or "from … to …" if there is no
+// ratio or a very large one.
 func changeSize(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric
@@ -206,8 +207,8 @@ func changeSize(c stat.Change) string {
 	}
 	text := signedPercent(*c.Ratio) + " %"
 	if c.Interval != nil {
-		lo, hi := signedPercent(c.Interval.Lo), signedPercent(c.Interval.Hi)
-		text += fmt.Sprintf(" (%s to %s)", lo, hi)
+		text += fmt.Sprintf(" (%s to %s)", signedPercent(c.Interval.Lo),
+			signedPercent(c.Interval.Hi))
 	}
 	return text
 }

@@ -37,7 +37,7 @@ func FleetSections(members []stat.Member) []Section {
 	return append([]Section{answer}, shown...)
 }
 
-// condition is what --where takes to find a machine.
+// condition is the argument of --where that selects a machine.
 func condition(m stat.Member) string {
 	e := m.Environment()
 	switch m.Name {
@@ -57,17 +57,18 @@ func isEmptyFleet(members []stat.Member) bool {
 }
 
 // pipeDifference returns the first sentence on how pipes differ between machines, as a title; "" if
-// they do not.
+// they do not differ.
 func pipeDifference(sections []Section) string {
 	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
-	if i < 0 || len(sections[i].Lead) < 2 { // the last says how many answers differ
+	if i < 0 || len(sections[i].Lead) < 2 { // the last sentence only counts the differences
 		return ""
 	}
 	return strings.TrimSuffix(sections[i].Lead[0], ".")
 }
 
-// fleetTitle says what differs most between a few machines, else how pipes differ, else how many
-// machines there are; how many of them stand out, and on how many a measurement failed.
+// fleetTitle begins with what differs most between a few machines, else how pipes differ, else how
+// many machines there are. Then it says how many machines stand out, and on how many a measurement
+// failed.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
 	title := cmp.Or(largestDifference(members), pipes,
 		results.FormatCount(len(members), "machine"))
@@ -90,7 +91,7 @@ func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) st
 	return title
 }
 
-// FleetLead says how many machines there are, of how many runs, and when they ran.
+// FleetLead says how many machines and runs there are, and from which days.
 func FleetLead(members []stat.Member) string {
 	var all []results.Environment
 	for _, m := range members {
@@ -122,114 +123,8 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 	return p.Write(w, format, o)
 }
 
-// FleetStreams lists the streams of bare transports at a placement that machines compared with raw,
-// by framing and size. It leaves out those that fewer than half as many machines measured as the
-// most common one.
-func FleetStreams(members []stat.Member, placement string) []results.Cell {
-	count := make(map[results.Cell]int)
-	most := 0
-	for _, m := range members {
-		for _, f := range m.Figures {
-			c := f.Cell
-			isProgram := c.Source != "" || c.Touch || c.Work != 0
-			if c.Placement != placement || c.Pattern != patternStream || isProgram ||
-				c.WriteSize != 0 || f.ToRaw.Interval == nil {
-				continue
-			}
-			count[c]++
-			most = max(most, count[c])
-		}
-	}
-	var cells []results.Cell
-	for c, n := range count {
-		if 2*n >= most {
-			cells = append(cells, c)
-		}
-	}
-	slices.SortFunc(cells, func(a, b results.Cell) int {
-		return cmp.Or(cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
-			cmp.Compare(a.Key(), b.Key()))
-	})
-	return cells
-}
-
-// A fleetStream is the streams of one placement and message size that machines are compared in.
-type fleetStream struct {
-	cell     results.Cell // without the framing
-	framings []string
-}
-
-// fleetStreams picks, for each placement, the streams of the message size that is nearest to the
-// usual capacity of a pipe. Framings in which machines differ come first.
-func fleetStreams(members []stat.Member) []fleetStream {
-	var out []fleetStream
-	for _, p := range placements {
-		cells := FleetStreams(members, p.name)
-		if len(cells) == 0 {
-			continue
-		}
-		measuredBy := func(c results.Cell) int {
-			framing := c.Framing
-			c.Framing = ""
-			return len(fleetStream{cell: c}.shares(members, framing))
-		}
-		nearest := slices.MinFunc(cells, func(a, b results.Cell) int {
-			return cmp.Or(cmp.Compare(measuredBy(b), measuredBy(a)),
-				cmp.Compare(sizeDistance(a.Size), sizeDistance(b.Size)))
-		})
-		nearest.Framing = ""
-		v := fleetStream{cell: nearest}
-		for _, c := range cells {
-			framing := c.Framing
-			c.Framing = ""
-			if c == nearest {
-				v.framings = append(v.framings, framing)
-			}
-		}
-		differ, alike, noisy := v.differing(members)
-		v.framings = nil
-		for _, s := range slices.Concat(differ, alike, noisy) {
-			v.framings = append(v.framings, s.framing)
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-// shares returns the ratios to raw of a framing on members, one for each that compared it.
-func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
-	cell := v.cell
-	cell.Framing = framing
-	var all []stat.Estimate
-	for _, m := range members {
-		for _, f := range m.Figures {
-			if f.Cell == cell && f.ToRaw.Interval != nil {
-				all = append(all, f.ToRaw)
-			}
-		}
-	}
-	return all
-}
-
-// measured returns the members on which at least one framing has a ratio to raw.
-func (v fleetStream) measured(members []stat.Member) []stat.Member {
-	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
-		return !slices.ContainsFunc(v.framings, func(framing string) bool {
-			return len(v.shares([]stat.Member{m}, framing)) > 0
-		})
-	})
-}
-
-func mediansOf(all []stat.Estimate) []float64 {
-	var out []float64
-	for _, e := range all {
-		out = append(out, e.Median)
-	}
-	return out
-}
-
-// FewMachines is up to how many machines are told apart by their names, and have a line each in a
-// table.
+// FewMachines is the largest number of machines that are told apart by their names, and have a line
+// each in a table.
 const FewMachines = 7
 
 // differenceSection says how framings compare with raw on the machines. A few machines have a line
@@ -237,7 +132,7 @@ const FewMachines = 7
 // depend.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
-	streams := fleetStreams(members)
+	streams := streamsToCompare(members)
 	if len(streams) == 0 {
 		return out
 	}
@@ -256,19 +151,19 @@ func differenceSection(members []stat.Member) Section {
 		}
 		return out
 	}
-	for _, v := range streams {
+	for _, stream := range streams {
 		var each []group
-		for _, m := range v.measured(members) {
+		for _, m := range stream.measured(members) {
 			each = append(each, group{m.Name, []stat.Member{m}})
 		}
-		out.Tables = append(out.Tables, v.table("machine", each))
+		out.Tables = append(out.Tables, stream.table("machine", each))
 	}
 	if len(measured) == 1 {
 		out.Lead = append(missing, first.sentence(measured))
 		return out
 	}
-	for i, v := range streams {
-		text, differ := v.difference(members)
+	for i, stream := range streams {
+		text, differ := stream.difference(members)
 		if differ || i == 0 {
 			out.Lead = append(out.Lead, text)
 		}
@@ -277,18 +172,18 @@ func differenceSection(members []stat.Member) Section {
 	return out
 }
 
-// missingSentences names the machines that are not among those that compared framings.
+// missingSentences names the machines that did not compare framings, if there are any.
 func missingSentences(members, compared []stat.Member) []string {
 	if len(compared) == len(members) {
 		return nil
 	}
-	var few, others []string
+	var tooFew, others []string
 	for _, m := range members {
-		same := func(o stat.Member) bool { return o.Name == m.Name }
+		isM := func(other stat.Member) bool { return other.Name == m.Name }
 		switch {
-		case slices.ContainsFunc(compared, same):
+		case slices.ContainsFunc(compared, isM):
 		case len(m.Figures) > 0:
-			few = append(few, m.Name)
+			tooFew = append(tooFew, m.Name)
 		default:
 			others = append(others, m.Name)
 		}
@@ -298,239 +193,8 @@ func missingSentences(members, compared []stat.Member) []string {
 	if len(others) > 0 {
 		text += "; not " + nameSome(others)
 	}
-	if len(few) > 0 {
-		text += "; too few samples to tell on " + nameSome(few)
+	if len(tooFew) > 0 {
+		text += "; too few samples to tell on " + nameSome(tooFew)
 	}
 	return []string{text + "."}
 }
-
-// sentence says what share of raw's goodput framings keep on the machines.
-func (v fleetStream) sentence(members []stat.Member) string {
-	where := "on " + members[0].Name
-	if len(members) > 1 {
-		where = "on most machines"
-	}
-	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput %s: %s.",
-		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
-}
-
-// sharesText lists the framings with the range of their shares on most machines.
-func (v fleetStream) sharesText(members []stat.Member) string {
-	var parts []string
-	for _, framing := range v.framings {
-		s := stat.SpreadOf(mediansOf(v.shares(members, framing)))
-		parts = append(parts, FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
-	}
-	return joinAnd(parts)
-}
-
-// factors are the properties of machines on which figures may depend. Each is the title of a
-// machineField.
-var factors = []string{
-	"imitation", "operating system", "architecture", "processor", "virtualisation", "page", "CPUs",
-	"largest pipe", "governor",
-}
-
-// factorOf returns what a machine has of a factor.
-func factorOf(m stat.Member, factor string) string {
-	e := m.Environment()
-	switch factor {
-	case "operating system": // without the patch level, which hardly two machines share
-		parts := strings.SplitN(e.Kernel, ".", 3)
-		return strings.TrimSpace(e.OS + " " + strings.Join(parts[:min(len(parts), 2)], "."))
-	case "imitation":
-		return cmp.Or(e.Imitation, "none")
-	case "virtualisation":
-		return cmp.Or(e.Virtualisation, "none")
-	}
-	for _, f := range machineFields(e) {
-		if f.title == factor && f.text != "" {
-			return f.text
-		}
-	}
-	return "unknown"
-}
-
-// A group is machines that have something in common.
-type group struct {
-	title   string
-	members []stat.Member
-}
-
-// groups returns all machines, then those with each value of each factor on which the share of a
-// framing depends beyond chance, the largest group of a factor first.
-func (v fleetStream) groups(members []stat.Member) []group {
-	all := []group{{"all", members}}
-	for _, factor := range factors {
-		own := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
-		depends := len(own) > 1 && len(own) < len(members) &&
-			slices.ContainsFunc(v.framings, func(framing string) bool {
-				var values [][]float64
-				for _, alike := range own {
-					if shares := v.shares(alike, framing); len(shares) > 0 {
-						values = append(values, mediansOf(shares))
-					}
-				}
-				return stat.Differ(values)
-			})
-		if !depends {
-			continue
-		}
-		slices.SortStableFunc(own, func(a, b []stat.Member) int { return len(b) - len(a) })
-		for _, alike := range own[:min(len(own), mostGroups)] {
-			title := factor + " " + factorOf(alike[0], factor)
-			all = append(all, group{title, alike})
-		}
-	}
-	return all
-}
-
-// mostGroups is how many groups a factor has in a table.
-const mostGroups = 12
-
-// table has a line for each group of machines, and a column for each framing.
-func (v fleetStream) table(by string, groups []group) Table {
-	t := Table{
-		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
-			SizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
-		Columns: []Column{
-			{Title: by, Key: true},
-			{Title: "number", Right: true},
-			{Title: "raw", Right: true},
-		},
-	}
-	for i, framing := range v.framings {
-		title := FramingPhrase(framing)
-		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
-	}
-	for _, g := range groups {
-		number := Value{}
-		if len(g.members) > 1 {
-			number = countValue(int64(len(g.members)))
-		}
-		row := []Value{textValue(g.title), number, rawValue(g.members, v.cell)}
-		for _, framing := range v.framings {
-			row = append(row, sharesValue(v.shares(g.members, framing)))
-		}
-		t.AppendValues(row...)
-	}
-	return t.dropEmpty()
-}
-
-// rawValue is the goodput of raw messages: the median of several machines.
-func rawValue(members []stat.Member, cell results.Cell) Value {
-	cell.Framing = results.FramingRaw
-	var values []float64
-	for _, m := range members {
-		for _, f := range m.Figures {
-			if f.Cell == cell {
-				values = append(values, f.Speed.Median)
-			}
-		}
-	}
-	if len(values) == 0 {
-		return Value{}
-	}
-	median := stat.SpreadOf(values).Median
-	return figureValue(median, results.FormatGoodput(median))
-}
-
-// sharesValue shows the share on one machine with its interval, or the median of several machines
-// with its range.
-func sharesValue(all []stat.Estimate) Value {
-	switch len(all) {
-	case 0:
-		return Value{}
-	case 1:
-		return figureValue(all[0].Median, ratioText(&all[0]))
-	}
-	s := stat.SpreadOf(mediansOf(all))
-	text := fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.P10, s.P90)
-	return figureValue(s.Median, text)
-}
-
-// memberSection describes the machines, a line each. It leaves out what all have in common.
-func memberSection(members []stat.Member) Section {
-	about := Section{ID: "machines", Title: "The machines", Folded: true}
-	t := Table{Columns: []Column{{Title: "machine", Key: true}, {Title: "runs", Right: true}}}
-	fields := machineFields(results.Environment{})
-	for _, f := range fields {
-		t.Columns = append(t.Columns, Column{Title: f.title})
-	}
-	for _, m := range members {
-		row := []string{m.Name, fmt.Sprint(len(m.Runs))}
-		for _, f := range machineFields(m.Environment()) {
-			row = append(row, f.text)
-		}
-		t.Append(row...)
-	}
-	about.Tables = []Table{t.dropEmpty()}
-	if len(members) <= FewMachines {
-		about.Lead = machineLines(members)
-	}
-	return about
-}
-
-// machineLines says of each machine what it has of the factors in which the machines differ, and
-// how fast raw bytes are.
-func machineLines(members []stat.Member) []string {
-	var differ []string
-	for _, factor := range factors {
-		if len(grouped(members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
-			differ = append(differ, factor)
-		}
-	}
-	if len(differ) == 0 {
-		return nil
-	}
-	streams := fleetStreams(members)
-	var lines []string
-	for _, m := range members {
-		var parts []string
-		for _, factor := range differ {
-			parts = append(parts, factorPhrase(m, factor))
-		}
-		if len(streams) > 0 {
-			raw := rawValue([]stat.Member{m}, streams[0].cell)
-			if raw.Text != "" {
-				parts = append(parts, "raw bytes "+raw.Text)
-			}
-		}
-		if parts = nonEmpty(parts); len(parts) > 0 {
-			lines = append(lines, m.Name+": "+strings.Join(parts, ", ")+".")
-		}
-	}
-	return lines
-}
-
-// factorPhrase says in words what a machine has of a factor, "" if that is not known.
-func factorPhrase(m stat.Member, factor string) string {
-	value := factorOf(m, factor)
-	switch {
-	case value == "unknown" || factor == "imitation" && value == "none":
-		return ""
-	case factor == "virtualisation" && value == "none":
-		return "no virtual machine"
-	case factor == "page":
-		return "pages of " + value
-	case factor == "CPUs":
-		return value + " CPUs"
-	case factor == "largest pipe":
-		return "pipes of up to " + value
-	case factor == "governor":
-		return "governor " + value
-	}
-	return value
-}
-
-// nameSome names a few of many.
-func nameSome(names []string) string {
-	more := len(names) - mostNamedMachines
-	if more < 2 {
-		return joinAnd(names)
-	}
-	return strings.Join(names[:mostNamedMachines], ", ") + fmt.Sprintf(" and %d more", more)
-}
-
-// mostNamedMachines is how many machines a sentence names.
-const mostNamedMachines = 3

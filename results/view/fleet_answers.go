@@ -8,14 +8,13 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostColumns is how many groups of machines a table shows side by side.
-const mostColumns = 6
+const (
+	mostColumns   = 6 // groups of machines that a table shows side by side
+	mostSentences = 3 // if more answers differ, they have no sentence each
 
-// pipesSection is the ID of the section on anonymous pipes.
-const pipesSection = results.AreaRule + "-findings"
-
-// mostSentences is up to how many answers that differ have a sentence each.
-const mostSentences = 3
+	// pipesSection is the ID of the section on anonymous pipes.
+	pipesSection = results.AreaRule + "-findings"
+)
 
 // answerSections compares what machines found out in each area. Rules of anonymous pipes have a
 // section of their own, before that of other kinds of pipe.
@@ -23,7 +22,7 @@ func answerSections(members []stat.Member) []Section {
 	var all []Section
 	for _, a := range areas {
 		switch a.area {
-		case results.AreaMachine: // it says why figures differ, and is asked for that
+		case results.AreaMachine: // attentionSection has these
 		case results.AreaRule:
 			isAnonymous := func(f results.Finding) bool {
 				kind, _ := kindOf(f)
@@ -31,7 +30,7 @@ func answerSections(members []stat.Member) []Section {
 			}
 			isOther := func(f results.Finding) bool {
 				kind, _ := kindOf(f)
-				return kind != "anonymous" && kind != "fifo" // which follow the same rules
+				return kind != "anonymous" && kind != "fifo" // a FIFO follows the same rules
 			}
 			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
 			others.ID = "other-" + others.ID
@@ -46,14 +45,14 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares what machines found out in an area, or in the part of it that is wanted: a
-// table with a line per question on which they disagree, and a column for each group of machines
-// that answer alike.
+// answerSection compares the findings of machines in an area, or those of them that are wanted. Its
+// table has a line for each question on which machines disagree, and a column for each group of
+// machines that answer alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
-	var names []string
-	var found [][]results.Finding // of each of the machines
+	var names []string            // of the machines that have such findings
+	var found [][]results.Finding // of each of these machines
 	var all []results.Finding
 	for _, m := range members {
 		own := foundIn(m, area)
@@ -85,7 +84,7 @@ func answerSection(members []stat.Member, area, title string,
 		}
 	}
 	switch {
-	case questions[0] == pipeQuestions[0].asks:
+	case questions[0] == pipeQuestions[0].asks: // anonymous pipes
 		out.Lead = pipeSentences(columns)
 	case area != results.AreaRule && differing <= mostSentences:
 		for i, asks := range questions {
@@ -98,20 +97,19 @@ func answerSection(members []stat.Member, area, title string,
 	if differing == 0 {
 		return out
 	}
-	hidden := columns[min(len(columns), mostColumns):]
-	columns = columns[:min(len(columns), mostColumns)]
 	note := "≠ differs from the first column"
-	if len(hidden) > 0 {
-		var left []string
-		for _, c := range hidden {
-			left = append(left, c.names...)
+	if len(columns) > mostColumns {
+		var leftOut []string
+		for _, c := range columns[mostColumns:] {
+			leftOut = append(leftOut, c.names...)
 		}
-		note += "; not shown are those that answer otherwise still: " + nameSome(left)
+		note += "; not shown are those that answer otherwise still: " + nameSome(leftOut)
+		columns = columns[:mostColumns]
 	}
 	out.Notes = []string{note}
 	markDifferences(columns)
-	disagreement := questionTable(title+", where machines disagree", questions, columns, true)
-	out.Tables = []Table{disagreement}
+	title += ", where machines disagree"
+	out.Tables = []Table{questionTable(title, questions, columns, onlyDisputed)}
 	return out
 }
 
@@ -128,7 +126,7 @@ func agreementText(title string, questions, differing, machines int) string {
 		machines)
 }
 
-// foundIn returns the findings of a machine in an area, with the parts that a fleet keeps.
+// foundIn returns the findings of a machine in an area. A fleet does not keep all their fields.
 func foundIn(m stat.Member, area string) []results.Finding {
 	var out []results.Finding
 	for _, a := range m.Answers {
@@ -171,8 +169,8 @@ func verdictColumns(names []string, found [][]results.Finding,
 	return questions, columns
 }
 
-// outcomeValue shows how something turned out. A verdict that decides nothing has no Base, so
-// machines do not differ by it.
+// outcomeValue shows the verdict of a finding, and how it fails. The value has no Base if the
+// verdict decides nothing: then machines do not differ by it.
 func outcomeValue(f results.Finding) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {
@@ -206,10 +204,11 @@ func ruleColumns(names []string, found [][]results.Finding,
 			questions = append(questions, asks)
 		}
 	}
-	for i, own := range found {
+	for i, rules := range found {
 		c := column{names: []string{names[i]}}
 		for _, kind := range kinds {
-			c.cells = append(c.cells, answers("", aboutKind(own, kind), pipeQuestions).cells...)
+			own := answersOf("", aboutKind(rules, kind), pipeQuestions)
+			c.cells = append(c.cells, own.cells...)
 		}
 		columns = append(columns, c)
 	}

@@ -11,25 +11,24 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A memberShare is the share of raw's goodput that a framing keeps on a machine.
+// framingShares are the shares of raw's goodput that a framing keeps on a few machines.
+type framingShares struct {
+	framing string
+	known   []memberShare // the smallest first
+	noisy   []string      // machines on which the share is too noisy to compare
+}
+
+// A memberShare is the share on one machine.
 type memberShare struct {
 	name string
 	stat.Estimate
 }
 
-// framingShares are the shares of a framing on a few machines.
-type framingShares struct {
-	framing string
-	known   []memberShare // the smallest first
-	noisy   []string      // machines on which the share is too noisy to compare it
-}
-
-// sharesOf returns the shares of a framing on machines.
 func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShares {
 	out := framingShares{framing: framing}
 	for _, m := range members {
 		for _, e := range v.shares([]stat.Member{m}, framing) {
-			if percent, _ := e.Spread(); percent > mostBlur {
+			if percent, _ := e.Spread(); percent > maxBlur {
 				out.noisy = append(out.noisy, m.Name)
 				continue
 			}
@@ -42,13 +41,13 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
-// groups puts machines together whose shares may be the same as the smallest of them. The groups
-// with the smallest shares come first.
+// groups groups the machines, those with the smallest shares first. In a group all shares may be
+// the same as the smallest one.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && estimatesAlike(rest[0].Estimate, rest[n].Estimate) {
+		for n < len(rest) && sharesAlike(rest[0].Estimate, rest[n].Estimate) {
 			n++
 		}
 		out = append(out, rest[:n])
@@ -60,7 +59,7 @@ func (s framingShares) groups() [][]memberShare {
 // differs reports whether the intervals show that the machines differ.
 func (s framingShares) differs() bool { return len(s.groups()) > 1 }
 
-// distance is how far apart the largest and the smallest share are, as a difference.
+// distance is the difference between the largest and the smallest share.
 func (s framingShares) distance() float64 {
 	if len(s.known) == 0 {
 		return 0
@@ -78,12 +77,12 @@ func (s framingShares) phrase() string {
 }
 
 // text says what the framing keeps on which machines: "60 KiB chunks keep 57 % of raw's speed on
-// laptop and 83 % on server". The largest group comes last and is "the 3 others measured" if it has
-// more than two machines.
+// laptop and 83 % on the 3 others measured". A group of more than two machines comes after the
+// others.
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
-		return max(len(a), 2) - max(len(b), 2)
+		return max(len(a), 2) - max(len(b), 2) // one and two machines stay in order
 	})
 	var parts []string
 	for i, group := range groups {
@@ -92,7 +91,8 @@ func (s framingShares) text() string {
 			names = append(names, m.name)
 		}
 		where := joinAnd(names)
-		if i > 0 && i == len(groups)-1 && len(group) > 2 && len(s.noisy) == 0 {
+		isLast := i > 0 && i == len(groups)-1
+		if isLast && len(group) > 2 && len(s.noisy) == 0 {
 			where = fmt.Sprintf("the %d others measured", len(group))
 		}
 		share := percentRange(group[0].Median, group[len(group)-1].Median)
@@ -104,8 +104,8 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings into those whose shares differ between machines, the furthest
-// apart first, those that are alike on them, and those that are too noisy to tell.
+// differing splits the framings into those whose shares differ between machines, most first, those
+// whose shares are alike, and those that are too noisy to tell.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)
@@ -135,15 +135,16 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 			"they keep this much of raw's speed (%s): %s.", noise, where, v.sharesText(members))
 		return text, false
 	}
-	var parts, names []string
+	var parts []string
 	for _, s := range differ {
 		parts = append(parts, s.text())
 	}
+	var noisyNames []string
 	for _, s := range noisy {
-		names = append(names, FramingPhrase(s.framing))
+		noisyNames = append(noisyNames, FramingPhrase(s.framing))
 	}
 	if len(noisy) > 0 {
-		parts = append(parts, joinAnd(names)+": "+tooNoisyToTell)
+		parts = append(parts, joinAnd(noisyNames)+": "+tooNoisyToTell)
 	}
 	others := fmt.Sprintf("by at most %s, within the noise of ±%.0f %%",
 		results.FormatCount(points, "point"), noise)
@@ -157,8 +158,8 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }
 
-// widest returns the largest difference between machines that framings have, in percent of raw
-// rounded up, and the widest of their intervals.
+// widest returns the largest difference between machines that any framing has, in percent of raw
+// rounded up, and the half-width in percent of the widest interval.
 func widest(alike []framingShares) (points int, noise float64) {
 	most := 0.0
 	for _, s := range alike {
@@ -171,20 +172,20 @@ func widest(alike []framingShares) (points int, noise float64) {
 	return max(1, int(math.Ceil(100*most))), noise
 }
 
-// MachinesDiffer reports whether the intervals show that the share of raw's goodput in a cell is
-// not the same on all machines.
+// MachinesDiffer reports whether the intervals show that a cell's share of raw's goodput is not the
+// same on all machines.
 func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	framing := cell.Framing
 	cell.Framing = ""
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says in which framing a few machines differ most, "" if in none.
+// largestDifference says in which framing a few machines differ most, "" if they differ in none.
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""
 	}
-	for _, v := range fleetStreams(members) {
+	for _, v := range streamsToCompare(members) {
 		if differ, _, _ := v.differing(members); len(differ) > 0 {
 			return differ[0].text()
 		}

@@ -9,11 +9,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostMachines is the largest number of rows of the table of machines to look at.
-const mostMachines = 50
-
-// mostReason is the largest number of characters that say why a machine is in that table.
-const mostReason = 200
+const (
+	mostMachines = 50  // rows of the table of machines to look at
+	mostReason   = 200 // characters that say why a machine is in the table
+)
 
 // attentionSection lists the machines that a person should look at: those that stand out from their
 // kind, on which a measurement failed, or whose figures are mostly too noisy.
@@ -24,8 +23,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		{Title: "what", Style: Long, Key: true},
 		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
-	var odd, failed, noisy []string
-	var leftFailed, leftOdd, leftNoisy int // rows for which there was no room
+	var odd, failed, noisy []string        // names of machines
+	var leftOdd, leftFailed, leftNoisy int // rows for which there was no room
 	for _, m := range members {
 		if failures := failuresOf(m); len(failures) > 0 {
 			what := results.FormatCount(len(failures), "failed measurement")
@@ -35,8 +34,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	}
 	for _, o := range outliers {
 		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
-			results.CellLabel(o.Cell, nil), outlierValue(o.Cell, o.Figures[0]).Text,
-			outlierValue(o.Cell, o.Figures[1]).Text, o.Cells, o.Compared)
+			results.CellLabel(o.Cell, nil), outlierText(o.Cell, o.Figures[0]),
+			outlierText(o.Cell, o.Figures[1]), o.Cells, o.Compared)
 		name := members[o.Member].Name
 		odd = append(odd, name)
 		leftOdd += addMachine(&t, name, what, reasons(members, o))
@@ -53,13 +52,12 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	for _, said := range []struct {
 		what  string
 		names []string
-		row   string
 		left  int
+		row   string // what the rows are that were left out
 	}{
-		{"Figures are far from the usual ones on ", odd,
-			"far figure", leftOdd},
-		{"A measurement failed on ", failed, "failed machine", leftFailed},
-		{"Most figures are too noisy on ", noisy, "noisy machine", leftNoisy},
+		{"Figures are far from the usual ones on ", odd, leftOdd, "far figure"},
+		{"A measurement failed on ", failed, leftFailed, "failed machine"},
+		{"Most figures are too noisy on ", noisy, leftNoisy, "noisy machine"},
 	} {
 		if said.left > 0 {
 			left = append(left, results.FormatCount(said.left, said.row))
@@ -91,39 +89,39 @@ func addMachine(t *Table, name, what string, why []string) int {
 	return 0
 }
 
-// outlierValue is a ratio to raw, or the speed of raw.
-func outlierValue(c results.Cell, v float64) Value {
+// outlierText shows the figure of a cell: a ratio to raw, or the speed of raw.
+func outlierText(c results.Cell, figure float64) string {
 	if c.Framing == results.FramingRaw {
-		return figureValue(v, stat.RelativeMetric(c).Format(v))
+		return stat.RelativeMetric(c).Format(figure)
 	}
-	return figureValue(v, fmt.Sprintf("%.2f", v))
+	return fmt.Sprintf("%.2f", figure)
 }
 
-// reasons lists what the records of an outlier say of the machine, without what the records of half
-// of its peers say, too, and without answers of probe that are not rare among them.
+// reasons lists what may have made a machine an outlier: its disturbances, except those of at least
+// half of its peers, and except answers of probe that are not rare among them.
 func reasons(members []stat.Member, o stat.Outlier) []string {
-	said := make(map[disturbance]int)
-	most := make(map[string]int) // by rule: how many peers gave its most frequent answer
+	peersWith := make(map[disturbance]int)
+	mostAlike := make(map[string]int) // by rule: how many peers gave its most frequent answer
 	for _, i := range o.Peers {
 		for _, d := range disturbances(members[i]) {
-			said[d]++
-			most[d.rule] = max(most[d.rule], said[d])
+			peersWith[d]++
+			mostAlike[d.rule] = max(mostAlike[d.rule], peersWith[d])
 		}
 	}
 	var why []string
 	for _, d := range disturbances(members[o.Member]) {
-		usual := 2*said[d] >= len(o.Peers)
-		if usual || d.rule != "" && 4*said[d] >= most[d.rule] {
-			continue
+		isUsual := 2*peersWith[d] >= len(o.Peers)
+		isRare := 4*peersWith[d] < mostAlike[d.rule] // among answers to this rule
+		if !isUsual && (d.rule == "" || isRare) {
+			why = append(why, d.text)
 		}
-		why = append(why, d.text)
 	}
 	return why
 }
 
 // A disturbance is something that may have slowed a machine.
 type disturbance struct {
-	rule string // the ID of an answer of probe, else ""
+	rule string // the ID of the rule, if it is an answer of probe
 	text string
 }
 
@@ -154,20 +152,20 @@ func disturbances(m stat.Member) []disturbance {
 // frequentWarnings returns the warnings that a machine has in at least a third of its cells.
 func frequentWarnings(m stat.Member) []string {
 	count := make(map[string]int)
-	var ids []string
+	var frequent []string
 	for _, trouble := range m.Troubles {
 		if trouble.Failed {
 			continue
 		}
 		count[trouble.Text]++
-		if 3*count[trouble.Text] >= m.Cells && !slices.Contains(ids, trouble.Text) {
-			ids = append(ids, trouble.Text)
+		if 3*count[trouble.Text] >= m.Cells && !slices.Contains(frequent, trouble.Text) {
+			frequent = append(frequent, trouble.Text)
 		}
 	}
-	return ids
+	return frequent
 }
 
-// failuresOf are the failures of a machine's cells, one for each.
+// failuresOf returns the failures of a machine's cells, one for each failed cell.
 func failuresOf(m stat.Member) []string {
 	var all []string
 	for _, trouble := range m.Troubles {

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// maxCellText is the number of characters of a value that a page shows: a page is for reading, the
-// file has the rest.
+// maxCellText is the largest number of characters of a value on a page. The file has the rest.
 const maxCellText = 1000
 
-// ForPage returns the table as an HTML page shows it: without the columns that are empty in all
-// rows, with words that are the same in all rows in the title, and with very long texts cut. A
-// value has a Base only if the page sorts by that and not by the text.
+// ForPage returns the table as an HTML page shows it: without empty columns, with words that are
+// the same in all rows in the title, and with very long texts cut. A value keeps its Base, by which
+// the page sorts, only if the Base differs from the text.
 func (t Table) ForPage() Table {
 	t = t.dropEmpty().hoistConstant()
 	for _, row := range t.Rows {
@@ -20,14 +19,15 @@ func (t Table) ForPage() Table {
 			if v.Base == v.Text {
 				v.Base = ""
 			}
-			v.Text = Truncate(strings.TrimPrefix(v.Text, "-"), maxCellText)
+			withoutDash := strings.TrimPrefix(v.Text, "-") // see AppendValues
+			v.Text = Truncate(withoutDash, maxCellText)
 		}
 	}
 	return t
 }
 
-// hoistConstant moves columns of words that say the same in all rows into the title, except long
-// texts.
+// hoistConstant moves columns of words that say the same in all of three rows or more into the
+// title, except long texts.
 func (t Table) hoistConstant() Table {
 	if len(t.Rows) < 3 {
 		return t
@@ -41,10 +41,10 @@ func (t Table) hoistConstant() Table {
 			t.Title = JoinParts(t.Title, c.Title+" "+t.Rows[0][i].Text)
 		}
 	}
-	return t.only(func(i int) bool { return !slices.Contains(constant, i) })
+	return t.withColumns(func(i int) bool { return !slices.Contains(constant, i) })
 }
 
-// Class is the class of a value of the column on a page, whose style sheet says how it looks.
+// Class is the class, for the style sheet of a page, of a value in the column.
 func (c Column) Class(v Value) string {
 	switch {
 	case c.Style == Code:

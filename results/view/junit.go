@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A junitSuite is findings as CI systems read them.
+// A junitSuite is findings in JUnit's XML, which CI systems read.
 type junitSuite struct {
 	XMLName  xml.Name    `xml:"testsuite"`
 	Name     string      `xml:"name,attr"`
@@ -31,14 +31,14 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes findings as XML. Those that are undecided or expected to fail are
-// skipped.
+// writeJUnit writes findings as a test suite. Findings that are undecided, do not apply, or are
+// expected to fail are skipped tests.
 func writeJUnit(w io.Writer, all []results.Finding) error {
 	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
 	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}
 	for _, f := range all {
 		class := f.Area()
-		if side, _, ok := strings.Cut(f.Name(), "/"); ok {
+		if side, _, ok := strings.Cut(f.Name(), "/"); ok { // such as the side that was checked
 			class = side
 		}
 		c := junitCase{Class: "pipebench." + Escape(class), Name: Escape(findingName(f))}

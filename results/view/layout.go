@@ -6,22 +6,49 @@ import (
 	"unicode/utf8"
 )
 
-// How many characters a column of words keeps on a line: never fewer than leastWidth (or
-// brokenWidth, if its text may be broken anywhere). Before it gets narrower than easyWidth, columns
-// that are no keys are left out; in a table that is shown whole they go below, before one gets
-// narrower than wholeWidth.
+// fit makes a table as narrow as a screen, if it can: first it leaves out columns that are not
+// keys, then it breaks the texts of the widest columns into lines. If all is set, the columns that
+// were left out follow in further tables, beside the keys; otherwise their titles are returned.
+func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
+	left := t.withoutRoom(t.extents(), width, all)
+	part := t.withColumns(func(i int) bool { return !slices.Contains(left, i) })
+	widths := narrow(part.extents(), width)
+	part.rewrite(func(i int, text string) string {
+		lines := wrap(text, widths[i])
+		if part.Columns[i].Style == Long {
+			lines = breakWords(lines, widths[i])
+		}
+		return strings.Join(lines, "\n")
+	})
+	parts = []Table{part}
+	if all && len(left) > 0 {
+		rest := t.withColumns(func(i int) bool {
+			return t.Columns[i].Key || slices.Contains(left, i)
+		})
+		further, _ := rest.fit(width, all)
+		return append(parts, further...), nil
+	}
+	for _, i := range left {
+		dropped = append(dropped, t.Columns[i].Title)
+	}
+	return parts, dropped
+}
+
+// Widths of columns of words, in characters. A column gets narrower than the comfortable width only
+// if no other column can be left out.
 const (
-	brokenWidth = 8
-	leastWidth  = 10
-	wholeWidth  = 28
-	easyWidth   = 44
+	comfortableWidth = 44
+	wholeWidth       = 28 // the comfortable width if Table.Whole is set
+	leastWidth       = 10
+	leastLongWidth   = 8 // the least width of columns in the style Long
+
+	columnGap = 2 // blanks between two columns
 )
 
 // An extent is how wide the texts of a column are, and how narrow they may become.
 type extent struct{ natural, least int }
 
-// extents measures the columns. Figures stay whole, and so do words, unless a column may be broken
-// anywhere.
+// extents measures the columns. Figures are never broken, and words only in the style Long.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
 	for r, row := range t.titled() {
@@ -31,11 +58,11 @@ func (t Table) extents() []extent {
 			e.natural = max(e.natural, n)
 			switch {
 			case t.Columns[i].Style == Long:
-				e.least = brokenWidth
+				e.least = leastLongWidth
 			case t.Columns[i].Right && r > 0:
 				e.least = max(e.least, n)
 			default:
-				for _, word := range wrap(v.Text, 1) {
+				for _, word := range wrap(v.Text, 1) { // each word, broken after slashes
 					e.least = max(e.least, leastWidth, utf8.RuneCountInString(word))
 				}
 			}
@@ -47,54 +74,53 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// spared lists the columns for which a width has no room: those that are Spare, and then the last
-// of the others that are no keys. If all is set, fit puts these columns into further tables below,
-// so at least one column that is no key stays.
-func (t Table) spared(extents []extent, width int, all bool) []int {
-	easy := easyWidth
+// withoutRoom lists the columns that are left out to fit a width: first the Spare ones, then others
+// that are not keys, from the last one on. If all is set, at least one column that is not a key
+// stays.
+func (t Table) withoutRoom(extents []extent, width int, all bool) []int {
+	comfortable := comfortableWidth
 	switch {
 	case t.Whole:
-		easy = wholeWidth
+		comfortable = wholeWidth
 	case all:
-		easy = leastWidth
+		comfortable = leastWidth
 	}
 	taken := 0
-	var rooms []int  // the width that each column should have
-	var spared []int // the columns that are no keys; the last is the first that is left out
-	var spare []int
+	var rooms []int           // the width that each column should have
+	var optional, spare []int // columns that are not keys
 	for i, c := range t.Columns {
 		e := extents[i]
-		rooms = append(rooms, 2+max(e.least, min(e.natural, easy)))
+		rooms = append(rooms, columnGap+max(e.least, min(e.natural, comfortable)))
 		taken += rooms[i]
 		switch {
 		case c.Spare:
 			spare = append(spare, i)
 		case !c.Key:
-			spared = append(spared, i)
+			optional = append(optional, i)
 		}
 	}
-	spared = append(spared, spare...)
-	kept := len(spared)
+	optional = append(optional, spare...)
+	kept := len(optional)
 	for kept > 0 && taken > width {
 		kept--
-		taken -= rooms[spared[kept]]
+		taken -= rooms[optional[kept]]
 	}
-	if all && kept == 0 && len(spared) > 0 {
-		kept = 1 // so that each table tells something
+	if all && kept == 0 && len(optional) > 0 {
+		kept = 1 // so that each table shows something, and fit comes to an end
 	}
-	return spared[kept:]
+	return optional[kept:]
 }
 
-// narrow makes the widest column narrower, again and again, until all fit a width or none can get
-// narrower.
+// narrow returns the widths of columns that fit a width together, if they can: it makes the widest
+// column narrower, again and again.
 func narrow(extents []extent, width int) []int {
 	var widths []int
-	wide := 0
+	total := 0
 	for _, e := range extents {
 		widths = append(widths, e.natural)
-		wide += e.natural + 2
+		total += e.natural + columnGap
 	}
-	for ; wide > width; wide-- {
+	for ; total > width; total-- {
 		widest := -1
 		for i, n := range widths {
 			if n > extents[i].least && (widest < 0 || n > widths[widest]) {
@@ -109,35 +135,8 @@ func narrow(extents []extent, width int) []int {
 	return widths
 }
 
-// fit makes a table as narrow as a screen, if it can: first it leaves out columns that are no keys,
-// from the last one on; then it breaks the texts of the widest columns into lines. If all is set,
-// the columns that were left out follow in tables below, beside the keys; otherwise their titles
-// are returned.
-func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
-	left := t.spared(t.extents(), width, all)
-	part := t.only(func(i int) bool { return !slices.Contains(left, i) })
-	widths := narrow(part.extents(), width)
-	part.replace(func(i int, text string) string {
-		lines := wrap(text, widths[i])
-		if part.Columns[i].Style == Long {
-			lines = broken(lines, widths[i])
-		}
-		return strings.Join(lines, "\n")
-	})
-	parts = []Table{part}
-	if all && len(left) > 0 {
-		rest := t.only(func(i int) bool { return t.Columns[i].Key || slices.Contains(left, i) })
-		below, _ := rest.fit(width, all)
-		return append(parts, below...), nil
-	}
-	for _, i := range left {
-		dropped = append(dropped, t.Columns[i].Title)
-	}
-	return parts, dropped
-}
-
-// broken breaks lines that are longer than width, even within words.
-func broken(lines []string, width int) []string {
+// breakWords breaks lines that are longer than width, even within words.
+func breakWords(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
 		for part := range slices.Chunk([]rune(line), max(1, width)) {
@@ -163,8 +162,8 @@ func (o Options) Wrap(text string) string {
 // Fill breaks a paragraph between words so that its lines fit.
 func (o Options) Fill(text string) string { return strings.Join(wrap(text, o.Columns()), "\n") }
 
-// wrap breaks a line between words so that each part is at most width wide; a word that does not
-// fit is broken behind slashes, as the names of benchmarks have them, or stays whole.
+// wrap breaks a line between words so that each part is at most width wide. A word that does not
+// fit, such as the name of a benchmark, is broken after slashes; if it has none, it stays whole.
 func wrap(line string, width int) []string {
 	fits := func(part string) bool { return utf8.RuneCountInString(part) <= width }
 	var out []string

@@ -10,35 +10,26 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// leverAt finds the row of a placement in which a large message is written whole, through the usual
-// pipe or a larger one.
-func leverAt(rows []stat.Row, place string, larger bool) (stat.Row, bool) {
-	for _, r := range rows {
-		c := r.Cell
-		if r.Samples > 0 && c.Placement == place && c.WriteSize == 0 && (c.Capacity > 0) == larger {
-			return r, true
-		}
-	}
-	return stat.Row{}, false
-}
+// Levers are the settings that may make large messages faster: a larger pipe, and smaller writes.
 
 // gainThatCounts is a ratio of goodputs that is worth a change of a program.
 const gainThatCounts = 1.1
 
 // leverSentence says how many times as fast a large message passes through a larger pipe, for each
-// placement, as far as the intervals show it. The table has the rates.
+// placement, as far as the intervals show it.
 func leverSentence(levers []stat.Row) sentence {
 	var parts, noisy []string
-	var larger stat.Row
+	var larger stat.Row // of the last placement
 	gains := false
 	for _, p := range placements {
-		whole, hasWhole := leverAt(levers, p.name, false)
-		row, hasLarger := leverAt(levers, p.name, true)
-		if !hasWhole || !hasLarger {
+		throughUsual, hasUsual := writtenWhole(levers, p.name, usualPipe)
+		throughLarger, hasLarger := writtenWhole(levers, p.name, largerPipe)
+		if !hasUsual || !hasLarger {
 			continue
 		}
-		larger = row
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), larger.Records, whole.Records)
+		larger = throughLarger
+		ratio := stat.PairedRatio(stat.MustMetric("goodput"), throughLarger.Records,
+			throughUsual.Records)
 		switch {
 		case ratio.Above(gainThatCounts) || ratio.Below(1/gainThatCounts):
 			times := results.FormatNumber(ratio.Median, 2) + " times as fast "
@@ -50,11 +41,11 @@ func leverSentence(levers []stat.Row) sentence {
 			noisy = append(noisy, p.phrase)
 		}
 	}
-	told := len(parts) > 0
+	isKnown := len(parts) > 0
 	switch {
-	case !told && len(noisy) == 0:
+	case !isKnown && len(noisy) == 0:
 		return sentence{}
-	case !told:
+	case !isKnown:
 		parts = []string{tooNoisyToTell + " whether it is faster"}
 	case len(noisy) > 0:
 		parts = append(parts, tooNoisyToTell+" "+joinAnd(noisy))
@@ -65,10 +56,29 @@ func leverSentence(levers []stat.Row) sentence {
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."
 	}
-	return sentence{text, !told}
+	return sentence{text: text, noisy: !isKnown}
 }
 
-// leverTable shows how fast a large message passes whole, through a larger pipe and in smaller
+const (
+	usualPipe  = false
+	largerPipe = true
+)
+
+// writtenWhole finds the row of a placement in which a message is written with one call, through
+// the usual pipe or a larger one.
+func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
+	i := slices.IndexFunc(levers, func(r stat.Row) bool {
+		c := r.Cell
+		return r.Samples > 0 && c.Placement == placement && c.WriteSize == 0 &&
+			(c.Capacity > 0) == larger
+	})
+	if i < 0 {
+		return stat.Row{}, false
+	}
+	return levers[i], true
+}
+
+// leverTable shows how fast a large message passes whole, through a larger pipe, and in smaller
 // writes.
 func leverTable(levers []stat.Row) Table {
 	if len(levers) == 0 {
@@ -83,7 +93,7 @@ func leverTable(levers []stat.Row) Table {
 	}
 	slices.SortStableFunc(rows, func(a, b stat.Row) int {
 		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
-			cmp.Compare(pieceSize(b.Cell), pieceSize(a.Cell)))
+			cmp.Compare(bytesPerWrite(b.Cell), bytesPerWrite(a.Cell)))
 	})
 	return pivot[stat.Row]{
 		title: "Goodput of messages of " + SizeTitle(first.Size) + " (" + first.Framing + ")",
@@ -109,8 +119,8 @@ func leverTable(levers []stat.Row) Table {
 	}.table(rows)
 }
 
-// pieceSize is how many bytes of a message the writer hands over at once.
-func pieceSize(c results.Cell) int {
+// bytesPerWrite is how many bytes of a message the writer passes to one call.
+func bytesPerWrite(c results.Cell) int {
 	if c.WriteSize == 0 {
 		return c.Size
 	}

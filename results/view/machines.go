@@ -19,7 +19,7 @@ func machineTitle(s *results.Set, id string) string {
 	return cmp.Or(results.MachineNames(s.Environments)[id], "unknown")
 }
 
-// MachineLine describes the machine of a set, "" if the records do not tell.
+// MachineLine describes the machine of a set in a line, "" if the records do not tell.
 func MachineLine(s *results.Set) string {
 	if len(s.Environments) == 0 {
 		return ""
@@ -27,7 +27,7 @@ func MachineLine(s *results.Set) string {
 	return machineLine(s.Environments[0])
 }
 
-// machineLine describes a machine: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+// machineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
 func machineLine(e results.Environment) string {
 	cpus := ""
 	if e.CPUs > 0 {
@@ -45,7 +45,7 @@ func loadText(e results.Environment) string {
 	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
-// header describes the machine in front of a view.
+// header is the first line of a view: the machine and its load.
 func header(s *results.Set) []string {
 	if len(s.Environments) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func labelsText(e results.Environment) string {
 	return strings.Join(parts, " ")
 }
 
-// A machineField is one thing that is known of a machine, "" if it is not.
+// A machineField is one property of a machine. The text is "" if it is not known.
 type machineField struct{ title, text string }
 
 // machineFields returns what is known of a machine, in the order in which a page shows it.
@@ -81,7 +81,7 @@ func machineFields(e results.Environment) []machineField {
 	if !e.Time.IsZero() {
 		measured = e.Time.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	if e.ClockNS >= 1e-3 {
+	if e.ClockNS >= 1e-3 { // else it is not known
 		clock = results.FormatDuration(e.ClockNS) + " a reading"
 	}
 	return []machineField{

@@ -15,11 +15,15 @@ import (
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
-		waiting            bool
+		isWaiting          bool // has a writer that does not block
 	}
 	var tables []Table
 	for _, own := range grouped(rows, func(r stat.Row) group {
-		return group{r.Cell.Placement, r.Cell.Pattern, r.Cell.IsWaiting()}
+		return group{
+			placement: r.Cell.Placement,
+			pattern:   r.Cell.Pattern,
+			isWaiting: r.Cell.IsWaiting(),
+		}
 	}) {
 		tables = append(tables, cellTable(own))
 	}
@@ -63,23 +67,24 @@ func cellTable(rows []stat.Row) Table {
 	return t
 }
 
-// A figure is the text of a cell in a column of a detailed table, "" if the cell does not have the
-// figure.
+// A figure is one figure of a cell, and the title of its column. The text is "" if the cell does
+// not have the figure.
 type figure struct{ title, text string }
 
-// figuresOf are the figures of a cell. A round trip has its time instead of a goodput.
+// figuresOf lists the figures of a cell. A round trip has its time instead of a goodput.
 func figuresOf(r stat.Row) []figure {
 	goodput := ""
 	time := metricText(r, "time")
-	e, measured := r.Estimates["goodput"]
+	isRoundTrip := r.Cell.Pattern == results.PatternRoundtrip
+	e, hasGoodput := r.Estimates["goodput"]
 	switch {
-	case r.Samples == 0 && r.Cell.Pattern == results.PatternRoundtrip:
+	case r.Samples == 0 && isRoundTrip:
 		time = emptyWord(r)
 	case r.Samples == 0:
 		goodput = emptyWord(r)
-	case r.Cell.Pattern == results.PatternRoundtrip:
+	case isRoundTrip:
 		time = measuredText(time, r.Estimates["time"])
-	case measured:
+	case hasGoodput:
 		goodput = measuredText(results.FormatNumber(e.Median*1e-9, 3), e)
 	}
 	return []figure{
@@ -96,7 +101,7 @@ func figuresOf(r stat.Row) []figure {
 		{"short/msg", refusalText(r, "short")},
 		{"waiting", metricText(r, "waiting")},
 		{"lost", metricText(r, "lost")},
-		{"told after", metricText(r, "told")},
+		{"told after", metricText(r, "told")}, // until a writer knew that its reader had left
 		{"told", r.Told},
 	}
 }
@@ -114,14 +119,14 @@ func cellHeads(differ []string) []Column {
 	return heads
 }
 
-// cellValues are the values of those columns, a dash for a field that is not set.
+// cellValues are a row's values in the columns of cellHeads.
 func cellValues(r stat.Row, differ []string) []Value {
 	values := []Value{
 		textValue(fieldText(r.Cell, "framing")),
 		textValue(fieldText(r.Cell, "size")),
 	}
 	for _, name := range differ {
-		value := Value{}
+		value := Value{} // a dash
 		if r.Cell.Field(name) != "" || absentFields[name] != "" {
 			value = textValue(fieldText(r.Cell, name))
 		}
@@ -172,7 +177,7 @@ func ratioText(e *stat.Estimate) string {
 	return measuredText(fmt.Sprintf("%.2f", e.Median), *e)
 }
 
-// callsText is the system calls of the writing and the reading end.
+// callsText shows the system calls per message of the writer and of the reader: "1.00 + 1.02".
 func callsText(r stat.Row) string {
 	writer, okWriter := r.Estimates["writer-calls"]
 	reader, okReader := r.Estimates["reader-calls"]
@@ -190,14 +195,14 @@ func countText(v float64) string {
 	return results.FormatNumber(v, 3)
 }
 
-// percentileText shows a percentile of the row's primary latency.
+// percentileText shows a percentile of the row's primary latency: "p99".
 func percentileText(r stat.Row, name string) string {
 	l, _ := r.PrimaryLatency()
 	return quantileValue(l, name).Text
 }
 
-// figureTable has a row for each cell: its machine and fields, then each metric that any cell has,
-// as median, both ends of the interval and n, in base units.
+// figureTable is the table that programs read, in base units. It has a row for each cell: its
+// machine and fields, then each metric as median, both ends of the interval and number of samples.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
@@ -241,7 +246,8 @@ func plainRatio(e *stat.Estimate) []string {
 	return plainEstimate(*e)
 }
 
-// plainEstimate returns the median, both ends of the interval and n, each "" where it is not known.
+// plainEstimate returns the median, both ends of the interval and the number of samples. What is
+// not known is "".
 func plainEstimate(e stat.Estimate) []string {
 	out := make([]string, 4)
 	if e.N == 0 {

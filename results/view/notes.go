@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes says what a reader of the rows has to know. Without detail it has only notes that a person
-// can act on. Each note is there only if it applies.
+// notes lists the notes that apply to the rows. Without detail it has only notes that a person can
+// act on.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -21,15 +21,15 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 		out = append(out, placementNote(rows))
 	}
 	out = append(out, stoppedNotes(s, detail)...)
-	compared := blurOf(rows).all > 0
-	unclear := compared && hasTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
-	var doubts []warned
+	tooFew := hasTooFewSamples(rows) && countRatios(rows).all > 0
+	loadTold := tooFew || isTooNoisyToRank(rows, splitRun(rows).bare) // by the first sentence
+	var doubts []warning
 	for _, r := range rows {
 		for _, text := range rowWarnings(r) {
-			if !detail && isToldElsewhere(text, unclear) {
+			if !detail && isToldElsewhere(text, loadTold) {
 				continue
 			}
-			doubts = append(doubts, warned{results.CellLabel(r.Cell, nil), text})
+			doubts = append(doubts, warning{results.CellLabel(r.Cell, nil), text})
 		}
 	}
 	warnings := warningNotes(doubts, results.FormatCount(len(rows), "cell"))
@@ -46,21 +46,23 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
-// isToldElsewhere reports whether a first screen says a cell's warning once for all cells: too few
-// samples in a note, and the load in the first sentence if it hides what framings cost.
-func isToldElsewhere(warning string, unclear bool) bool {
-	return strings.HasPrefix(warning, "fewer samples than asked for") ||
-		unclear && strings.HasPrefix(warning, "load: ")
+// isToldElsewhere reports whether a first screen needs no note on a cell's warning: sampleNotes
+// tell of too few samples, and the first sentence may tell of the load.
+func isToldElsewhere(text string, loadTold bool) bool {
+	return strings.HasPrefix(text, "fewer samples than asked for") ||
+		loadTold && strings.HasPrefix(text, "load: ")
 }
 
-// mostWarnings is how many warnings a first screen has.
+// mostWarnings is the largest number of warnings on a first screen.
 const mostWarnings = 3
 
 // sampleNotes explain the figure after ±. They say how many samples it rests on, how many cells
 // have too few samples, and how many samples were left out because other programs disturbed them.
-// Without detail they do not repeat the first sentence, which says that all cells have too few.
+// If all cells have too few samples, the first sentence says so, and only detailed notes repeat it.
 func sampleNotes(rows []stat.Row, detail bool) []string {
-	var least, most, few, leftOut, disturbed int
+	var least, most int // samples of a cell, among cells that have enough
+	var few int         // cells that have too few samples
+	var leftOut, disturbed int
 	for _, r := range rows {
 		n := r.Samples
 		if e, ok := r.Estimates[stat.RelativeMetric(r.Cell).Name]; ok {
@@ -92,7 +94,8 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 		}
 		out = append(out, text)
 	}
-	if few > 0 && (detail || !hasTooFewSamples(rows)) {
+	isToldFirst := hasTooFewSamples(rows)
+	if few > 0 && (detail || !isToldFirst) {
 		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their figures have no "+
 			"interval and are rough (%s)", stat.LeastSamples, few,
 			results.FormatCount(len(rows), "cell"), roughSign))
@@ -104,7 +107,7 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 	return out
 }
 
-// placementNote says how to ask for each of the places in which cells ran.
+// placementNote says with which flag to ask for each placement of the rows.
 func placementNote(rows []stat.Row) string {
 	var words, names []string
 	for _, p := range placements {
@@ -123,7 +126,7 @@ func placementNote(rows []stat.Row) string {
 	return text
 }
 
-// cpuNote names the first ratio that CPU time contradicts.
+// cpuNote names the first ratio to raw that CPU time contradicts.
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil {
@@ -137,18 +140,18 @@ func cpuNote(rows []stat.Row) string {
 
 // figureNotes say what the columns of a detailed table are.
 func figureNotes(rows []stat.Row) []string {
-	var related, unrelated bool
+	var compared, framed bool
 	runs := 0
 	for _, r := range rows {
-		related = related || r.ToRaw != nil
-		unrelated = unrelated || r.Cell.Framing != results.FramingRaw && r.Samples > 0
+		compared = compared || r.ToRaw != nil
+		framed = framed || r.Cell.Framing != results.FramingRaw && r.Samples > 0
 		runs = max(runs, len(r.Runs))
 	}
 	var out []string
-	if related {
+	if compared {
 		out = append(out, "vs raw sets a cell beside raw with all else the same: "+
 			"the median of the ratios within each interleaving round")
-	} else if unrelated {
+	} else if framed {
 		out = append(out,
 			"no raw cell of the same size was measured: what a framing costs cannot be said")
 	}
@@ -212,21 +215,21 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warned is a warning, with the name of what it is about; "" if that is obvious.
-type warned struct{ about, text string }
+// A warning is the text of a warning, and the name of what it is about; "" if that is obvious.
+type warning struct{ about, text string }
 
-// mostNamed is how many things the note on a warning names.
+// mostNamed is the largest number of things that the note on a warning names.
 const mostNamed = 3
 
 // warningNotes say each warning once, with what it is about: a few things by name, many by their
 // number. If warnings differ only in their figures, the first one and its name stand for all.
 // things says how many things there are: "140 cells".
-func warningNotes(all []warned, things string) []string {
+func warningNotes(all []warning, things string) []string {
 	var out []string
-	for _, alike := range grouped(all, func(w warned) string { return withoutDigits(w.text) }) {
+	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {
 		first := alike[0]
 		var names []string
-		differ := false
+		differ := false // in their figures
 		for _, w := range alike {
 			names = append(names, w.about)
 			differ = differ || w.text != first.text
@@ -247,10 +250,6 @@ func warningNotes(all []warned, things string) []string {
 }
 
 func withoutDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, text)
+	isDigit := func(r rune) bool { return r >= '0' && r <= '9' }
+	return strings.Join(strings.FieldsFunc(text, isDigit), "")
 }

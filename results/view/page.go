@@ -10,7 +10,7 @@ import (
 
 // A Page is a view for people: the verdict or the answer first, then tables, sentences and notes.
 type Page struct {
-	Verdict     string // whether something passed, first of all
+	Verdict     string // whether something passed
 	Tone        Tone   // of the verdict
 	Header      []string
 	Answer      []string // sentences before the tables
@@ -89,7 +89,7 @@ func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
 	return nil
 }
 
-// writeSentences writes a part: on a terminal a line each, in markdown as one paragraph.
+// writeSentences writes sentences: on a terminal a line each, in markdown as one paragraph.
 func (o Options) writeSentences(out *strings.Builder, format Format, sentences []string) {
 	if format == FormatMarkdown && len(sentences) > 0 {
 		sentences = []string{strings.Join(sentences, " ")}
@@ -97,10 +97,10 @@ func (o Options) writeSentences(out *strings.Builder, format Format, sentences [
 	o.writeLines(out, format, sentences, "", Neutral)
 }
 
-// writeLines writes a part: on a terminal wrapped, the first line in the colour of its tone; in
-// markdown with a bullet before each line.
+// writeLines writes lines, after an empty line. On a terminal they are wrapped, and the first has
+// the colour of a tone. In markdown the bullet stands before each.
 func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
-	first Tone) {
+	tone Tone) {
 	lines = nonEmpty(lines)
 	if len(lines) > 0 && out.Len() > 0 {
 		out.WriteString("\n")
@@ -113,7 +113,7 @@ func (o Options) writeLines(out *strings.Builder, format Format, lines []string,
 		}
 		line = o.Wrap(line)
 		if i == 0 {
-			line = o.paint(line, first)
+			line = o.paint(line, tone)
 		}
 		out.WriteString(line + "\n")
 	}

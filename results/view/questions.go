@@ -7,26 +7,28 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A question is a row of the table of rules.
+// A question about pipes is a row of the table of rules. Findings of probe answer it; each is the
+// result of a step, such as "capacity/fill/61440".
 type question struct {
 	asks  string
-	steps []string // findings that answer it; "name/" stands for all that begin so
-	least bool     // of several answers, take the least value, or one that says yes
+	steps []string // that answer it; a name that ends in "/" stands for all that begin with it
+	worst bool     // of several answers, take the smallest number, or a yes
 }
 
+// pipeQuestions are asked of each kind of pipe.
 var pipeQuestions = []question{
 	{asks: "A new pipe holds", steps: []string{"capacity/stated", "capacity/accepted"}},
 	{asks: "Filled in writes of the worst size, it holds", steps: []string{"capacity/fill/"},
-		least: true},
+		worst: true},
 	{asks: "Filled in writes of 60 KiB, it holds", steps: []string{"capacity/fill/61440"}},
 	{asks: "Asked to hold 100,000 B, it holds", steps: []string{"settable/100000"}},
 	{asks: "A full one takes a byte again after reading", steps: []string{"slot"}},
 	{asks: "poll(2) calls it writable after reading", steps: []string{"poll/writable-after"}},
 	{asks: "A write goes in whole or not at all up to", steps: []string{"all-or-nothing"}},
 	{asks: "Writes of 4,096 B of two programs mix", steps: []string{"interleave/4096/"},
-		least: true},
+		worst: true},
 	{asks: "Writes of 60 KiB of two programs mix", steps: []string{"interleave/61440/"},
-		least: true},
+		worst: true},
 	{asks: "A write to a full one, without blocking, gives", steps: []string{"full/write"}},
 	{asks: "A write after the reader has left gives", steps: []string{"broken/no-reader"}},
 	{asks: "SIGPIPE is sent with it", steps: []string{"broken/no-reader/sigpipe"}},
@@ -59,9 +61,9 @@ var machineQuestions = []question{
 		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
 }
 
-// answers reports whether a finding answers the question. A finding that says that an experiment
-// came to no result answers all questions of that experiment.
-func (q question) answers(step string, f results.Finding) bool {
+// isAnsweredBy reports whether the finding of a step answers the question. A finding without a
+// result answers all questions about steps within its step.
+func (q question) isAnsweredBy(step string, f results.Finding) bool {
 	noResult := f.Verdict == results.CannotTell || f.Verdict == results.Unsupported
 	for _, asked := range q.steps {
 		switch {
@@ -69,54 +71,59 @@ func (q question) answers(step string, f results.Finding) bool {
 			return true
 		case strings.HasSuffix(asked, "/") && strings.HasPrefix(step, asked):
 			return true
-		case noResult && (step == "kind" || strings.HasPrefix(asked, step+"/")):
+		case noResult && step == "kind": // no pipe of this kind could be made
+			return true
+		case noResult && strings.HasPrefix(asked, step+"/"):
 			return true
 		}
 	}
 	return false
 }
 
-// tooFewTries is the answer of an experiment whose tries were too few to decide.
-const tooFewTries = "too few tries"
+// undecidedValue is the value of a finding whose experiment was tried too seldom to decide.
+const undecidedValue = "too few"
 
-// answer returns the one of the findings about a kind of pipe that answers the question best. One
-// whose tries were too few is the worst answer.
-func (q question) answer(all []results.Finding) (best results.Finding, ok bool) {
+// answer returns the finding about a kind of pipe that answers the question: the first one, or the
+// worst of all if q.worst is set. An undecided one counts only if there is no other.
+func (q question) answer(all []results.Finding) (answer results.Finding, found bool) {
 	for _, f := range all {
 		_, step := kindOf(f)
-		if !q.answers(step, f) || ok && f.Value == "too few" {
+		if !q.isAnsweredBy(step, f) || found && f.Value == undecidedValue {
 			continue
 		}
 		n, isNumber := f.Number()
-		least, _ := best.Number()
-		if !ok || best.Value == "too few" || q.least && (isNumber && n < least || f.Value == true) {
-			best = f
-			ok = true
+		least, _ := answer.Number()
+		isWorse := isNumber && n < least || f.Value == true
+		if !found || answer.Value == undecidedValue || q.worst && isWorse {
+			answer = f
+			found = true
 		}
 	}
-	return best, ok
+	return answer, found
 }
 
-// notSeen is the answer if something that depends on chance did not happen. It may still be
-// possible.
-const notSeen = "not seen"
+// Texts of answers that say little.
+const (
+	tooFewTries = "too few tries"
+	notSeen     = "not seen" // what depends on chance did not happen, but may be possible
+)
 
-// cell words the answer that a finding gives. It has a Base if it is the same in every run: neither
-// a time, a rate nor a chance.
+// cell puts the answer that a finding gives into words. The value has a Base only if every run
+// should give the same answer.
 func (q question) cell(f results.Finding) Value {
 	kind, step := kindOf(f)
-	chance := strings.HasPrefix(step, "interleave/")
+	dependsOnChance := strings.HasPrefix(step, "interleave/")
 	text := exactValue(f.Value, f.Unit)
 	switch {
 	case f.Class != "": // hangs, fails
 		text = f.Class
-	case chance && f.Value == false:
+	case dependsOnChance && f.Value == false:
 		text = notSeen
-	case f.Value == "too few":
+	case f.Value == undecidedValue:
 		text = tooFewTries
 	default:
-		size, fill := strings.CutPrefix(step, "capacity/fill/")
-		if n, err := strconv.ParseFloat(size, 64); fill && q.least && err == nil {
+		size, isFill := strings.CutPrefix(step, "capacity/fill/")
+		if n, err := strconv.ParseFloat(size, 64); isFill && q.worst && err == nil {
 			text += " (" + results.FormatExact(n, "B") + " each)"
 		}
 		if f.Verdict == results.Refuted {
@@ -125,9 +132,9 @@ func (q question) cell(f results.Finding) Value {
 	}
 	n, isNumber := f.Number()
 	switch {
-	case f.Unit == "ns" || kind == "" || kind == "pty" || chance:
+	case f.Unit == "ns" || kind == "" || kind == "pty" || dependsOnChance:
 		return Value{Text: text}
-	case isNumber && f.Unit == "B" && f.Class == "" && !q.least:
+	case isNumber && f.Unit == "B" && f.Class == "" && !q.worst:
 		return figureValue(n, text)
 	}
 	return textValue(text)

@@ -10,18 +10,15 @@ import (
 )
 
 const (
-	// maxUnanswered is the number of requests without an answer that are named.
-	maxUnanswered = 10
+	maxUnanswered = 10 // requests without an answer that are named
+	maxMethods    = 30 // methods that a table lists
 
-	// notableStall is the least sum of stalls in one direction, in ns, that is reported. Less may
-	// be the time that idle CPUs take to wake up.
+	// notableStall is the shortest time, in ns, that is reported if all messages in one direction
+	// waited so long together. Less may be the time that idle CPUs take to wake up.
 	notableStall = 1e8
 
 	// notableSize is the smallest message, in bytes, whose size may be why a server hangs.
 	notableSize = 4 << 10
-
-	// maxMethods is the number of methods of a recording that a table lists.
-	maxMethods = 30
 )
 
 // recordingSection holds what tap recorded.
@@ -33,16 +30,15 @@ func recordingSection(s *results.Set) Section {
 	}
 }
 
-// recordingSummary says which requests had no answer and which was the slowest, what was recorded,
-// what else went wrong (answers that are errors, times in which a side took nothing), and how the
-// servers ended. What the recorded programs wrote is escaped.
+// recordingSummary says which requests had no answer, which one took longest, how many messages
+// passed, what went wrong, and how the recorded servers ended.
 func recordingSummary(s *results.Set) []string {
 	var out []string
 	if len(s.Messages) > 0 {
 		out = append(callsSummary(s), messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
-		if t.Evidence.Traffic == nil {
+		if t.Evidence.Traffic == nil { // drive loaded this server
 			continue
 		}
 		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
@@ -52,8 +48,8 @@ func recordingSummary(s *results.Set) []string {
 	return out
 }
 
-// callsSummary says which requests had no answer, and which was the slowest, for each command that
-// was recorded.
+// callsSummary says, for each recorded server, which requests had no answer, and which one took
+// longest.
 func callsSummary(s *results.Set) []string {
 	servers := grouped(stat.Calls(s.Messages), func(c stat.Call) string {
 		return recordedCommand(s, c.Request.Run)
@@ -72,7 +68,8 @@ func callsSummary(s *results.Set) []string {
 	return out
 }
 
-// messagesSummary says how many messages passed, and what went wrong.
+// messagesSummary says how many messages passed, how many answers were errors, and how long a side
+// left messages unread.
 func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0
@@ -122,7 +119,7 @@ func unansweredText(calls []stat.Call, command string) string {
 		text += requestName(c.Request)
 	}
 	first := open[0]
-	if first.Before.Size == 0 {
+	if first.Before.Size == 0 { // the client sent nothing before it
 		return text + "."
 	}
 	text += ", "

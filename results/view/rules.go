@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -13,18 +12,18 @@ import (
 
 // A DocumentedSystem has the documented rules of an operating system about its pipes.
 type DocumentedSystem struct {
-	Name    string                                 // as people call it: "macos"
-	Predict func(step string) (value any, ok bool) // result of a probe step by the rules
+	Name    string // as people call it: "macos"
 	Rules   []DocumentedRule
+	Predict func(step string) (value any, ok bool) // the result of a step of probe by the rules
 }
 
 // A DocumentedRule is one rule of a system in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what was found about pipes. For people it writes a table with a row per
+// WriteRules writes what probe found out about pipes. For people it writes a table with a row per
 // question, and a column per kind of pipe. If there are several machines or systems, it writes a
-// table per kind of pipe, with a column per machine or system. With detail, all findings follow
-// below. Formats for programs always have all findings.
+// table per kind of pipe, with a column per machine or system. With [Options.Detail], all findings
+// follow. Formats for programs always have all findings.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -37,7 +36,7 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	}
 	machines := probedMachines(rules)
 	p := Page{
-		Header: append([]string{ruleSummary(rules.Findings)}, machineHeads(machines)...),
+		Header: append([]string{ruleSummary(rules.Findings)}, probedLines(machines)...),
 		Tables: ruleTables(rules, systems),
 	}
 	if len(systems) > 0 {
@@ -45,7 +44,7 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 		p.Notes = append(p.Notes, "* documented, not measured here: of pipes as the system makes "+
 			"them by default, Linux with pages of 4 KiB. A dash: no rule predicts a value.")
 	}
-	if isBeside(machines, systems) {
+	if areCompared(machines, systems) {
 		p.Header = append(differenceSentences(machines), p.Header...)
 		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that answer alike "+
 			"share a column; times are those of its first. Where a system is emulated or "+
@@ -54,15 +53,15 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 		p.Header = nonEmpty(append([]string{pipeSentence(rules.Findings)}, p.Header...))
 	}
 	if o.Detail {
-		p.addTable(findingTable(rules, sorted(rules.Findings), true))
+		p.addTable(findingTable(rules, sorted(rules.Findings), detailed))
 	} else {
 		p.Notes = append(p.Notes, "every finding, how it was found, and its rule: --detail")
 	}
 	return p.Write(w, format, o)
 }
 
-// isBeside reports whether the tables compare machines or systems.
-func isBeside(machines []probed, systems []DocumentedSystem) bool {
+// areCompared reports whether the tables compare machines or systems.
+func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }
 
@@ -73,27 +72,28 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)
 	var p Page
-	if isBeside(machines, systems) {
-		for _, kind := range append(kindsIn(all), "") {
-			p.addTable(rulesBeside(machines, systems, kind))
+	if areCompared(machines, systems) {
+		for _, kind := range append(kindsIn(all), "") { // "": what no kind of pipe is about
+			p.addTable(comparedRules(machines, systems, kind))
 		}
 		return p.Tables
 	}
 	var columns []column
 	for _, kind := range kindsIn(all) {
-		columns = append(columns, answers(kind, aboutKind(all, kind), pipeQuestions))
+		columns = append(columns, answersOf(kind, aboutKind(all, kind), pipeQuestions))
 	}
-	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns, false))
-	machine := answers("this machine", aboutKind(all, ""), machineQuestions)
+	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns, allAnswered))
+	machine := answersOf("this machine", aboutKind(all, ""), machineQuestions)
 	p.addTable(questionTable("What copies and wake-ups cost", asked(machineQuestions),
-		[]column{machine}, false))
+		[]column{machine}, allAnswered))
 	remarkable := remarkableTable(set, all)
 	remarkable.Title = "What differs from the documented rules, or came to no result"
 	p.addTable(remarkable)
 	return p.Tables
 }
 
-// pipeSentence says what most people want to know of a machine's pipes, "" if that was not found.
+// pipeSentence says what most people want to know about a machine's pipes; "" if any part of it was
+// not found out.
 func pipeSentence(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
@@ -126,40 +126,33 @@ func ruleSummary(all []results.Finding) string {
 	return text + "."
 }
 
-// latestRules returns the findings about rules. If a machine has several findings of the same name,
-// the last counts.
+// latestRules returns the findings about rules, of several with the same ID on a machine the last.
 func latestRules(set *results.Set) []results.Finding {
-	var rules []results.Finding
-	at := make(map[string]int)
-	for _, f := range set.FindingsOf(results.AreaRule) {
-		key := set.Machine(f.Run) + " " + f.ID
-		if i, again := at[key]; again {
-			rules[i] = f
-			continue
-		}
-		at[key] = len(rules)
-		rules = append(rules, f)
+	machineAndID := func(f results.Finding) string { return set.Machine(f.Run) + " " + f.ID }
+	var latest []results.Finding
+	for _, same := range grouped(set.FindingsOf(results.AreaRule), machineAndID) {
+		latest = append(latest, same[len(same)-1])
 	}
-	return rules
+	return latest
 }
 
-// firstQuestions are those that most people ask of a pipe, by their first step.
-var firstQuestions = []string{"capacity/stated", "slot", "all-or-nothing"}
+// mainSteps are the first steps of the questions that most people have about pipes.
+var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
 
-// differenceSentences says of a few machines which answers to the first questions about pipes
+// differenceSentences says, if machines are few, which of their answers to the main questions
 // differ.
-func differenceSentences(machines []probed) []string {
+func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
 	}
 	return pipeSentences(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
-// pipeSentences says which answers of columns to the first questions differ. The cells of the
-// columns begin with those of pipeQuestions.
+// pipeSentences says which answers to the main questions differ. The columns have the answers to
+// pipeQuestions first.
 func pipeSentences(columns []column) []string {
 	var out []string
-	for _, step := range firstQuestions {
+	for _, step := range mainSteps {
 		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
 		if disagree(columns, i) {
 			out = append(out, answerSentence(pipeQuestions[i].asks, columns, i))
@@ -168,139 +161,15 @@ func pipeSentences(columns []column) []string {
 	return out
 }
 
-// A probed is a machine on which rules were tested.
-type probed struct {
-	name        string              // of its column
-	environment results.Environment // of the run in which it was tested
-	rules       []results.Finding
-}
-
-// probedMachines returns the machines on which rules were tested. If they are few, their columns
-// have their names, else letters.
-func probedMachines(set *results.Set) []probed {
-	var machines []probed
-	var environments []results.Environment
-	machineOf := func(f results.Finding) string { return set.Machine(f.Run) }
-	for i, own := range grouped(latestRules(set), machineOf) {
-		e, _ := set.Environment(own[0].Run) // none in a damaged file
-		machines = append(machines, probed{letter(i), e, own})
-		environments = append(environments, e)
-	}
-	if len(machines) <= FewMachines {
-		names := results.MachineNames(environments)
-		for i, e := range environments {
-			machines[i].name = names[e.Machine]
-		}
-	}
-	return machines
-}
-
-// machineHeads describes each machine on which rules were tested, and says when. If there are
-// several, each line begins with the name of the machine's column.
-func machineHeads(machines []probed) []string {
-	var heads []string
-	for _, m := range machines {
-		e := m.environment
-		if e.Run == "" {
-			continue
-		}
-		head := JoinParts(machineLine(e), "pages of "+results.FormatSize(int64(e.PageSize)),
-			e.Time.UTC().Format("2006-01-02"))
-		if len(machines) > 1 && m.name != e.Hostname {
-			head = m.name + "  " + head
-		}
-		heads = append(heads, head)
-	}
-	return heads
-}
-
-// machineColumns makes a column for each machine of what it found about a kind of pipe.
-func machineColumns(machines []probed, kind string, questions []question) []column {
-	var columns []column
-	for _, m := range machines {
-		columns = append(columns, answers(m.name, aboutKind(m.rules, kind), questions))
-	}
-	return columns
-}
-
-// letter names a machine's column: "A", "B" and so on, and "M26" after the last letter.
-func letter(i int) string {
-	if i < 26 {
-		return string(rune('A' + i))
-	}
-	return fmt.Sprintf("M%d", i)
-}
-
-// pipeNames say what each kind of pipe is.
-var pipeNames = map[string]string{
-	"anonymous":  "an anonymous pipe",
-	"fifo":       "a FIFO",
-	"named":      "a named pipe",
-	"socketpair": "a pair of sockets",
-	"unix":       "a Unix socket",
-	"seqpacket":  "a Unix socket of packets",
-	"pty":        "a pseudo-terminal",
-	"ring":       "a ring in memory that both map",
-}
-
-// kindOf splits the name of a rule into the kind of pipe, "" if it is about none, and the step.
-func kindOf(f results.Finding) (kind, step string) {
-	first, rest, _ := strings.Cut(f.Name(), "/")
-	if pipeNames[first] != "" {
-		return first, rest
-	}
-	return "", f.Name()
-}
-
-// kindsIn returns the kinds of pipe of findings, in order.
-func kindsIn(all []results.Finding) []string {
-	var kinds []string
-	for _, f := range all {
-		kind, _ := kindOf(f)
-		if kind != "" && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
-}
-
-// aboutKind returns the findings about a kind of pipe.
-func aboutKind(all []results.Finding, kind string) []results.Finding {
-	return selectFindings(all, func(f results.Finding) bool {
-		own, _ := kindOf(f)
-		return own == kind
-	})
-}
-
-// asked lists questions as they are asked.
-func asked(questions []question) []string {
-	var out []string
-	for _, q := range questions {
-		out = append(out, q.asks)
-	}
-	return out
-}
-
-// answers makes the column of findings about one kind of pipe.
-func answers(name string, found []results.Finding, questions []question) column {
-	c := column{names: []string{name}, cells: make([]Value, len(questions))}
-	for i, q := range questions {
-		if f, ok := q.answer(found); ok {
-			c.cells[i] = q.cell(f)
-		}
-	}
-	return c
-}
-
-// answers makes the column of the answers that the system's documented rules give.
-func (s DocumentedSystem) answers(questions []question) column {
+// documentedAnswers makes the column of the answers that the system's documented rules give.
+func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	c := column{names: []string{s.Name + "*"}, cells: make([]Value, len(questions))}
 	for i, q := range questions {
 		value, ok := s.Predict(q.steps[0])
 		if !ok {
 			continue
 		}
-		f := results.Finding{ID: "rule/anonymous/" + q.steps[0], Value: value}
+		f := results.Finding{ID: results.AreaRule + "/anonymous/" + q.steps[0], Value: value}
 		if _, isNumber := f.Number(); isNumber {
 			f.Unit = "B"
 		}
@@ -309,22 +178,24 @@ func (s DocumentedSystem) answers(questions []question) column {
 	return c
 }
 
-// rulesBeside makes a table of what machines found about a kind of pipe and what systems document.
+// comparedRules makes the table of a kind of pipe: what machines found, and what systems document.
 // An answer that differs from that of the first column is marked.
-func rulesBeside(machines []probed, systems []DocumentedSystem, kind string) Table {
-	questions, title := pipeQuestions, "What "+pipeNames[kind]+" does"
+func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind string) Table {
+	questions := pipeQuestions
+	title := "What " + pipeNames[kind] + " does"
 	if kind == "" {
-		questions, title = machineQuestions, "What copies and wake-ups cost"
+		questions = machineQuestions
+		title = "What copies and wake-ups cost"
 	}
 	columns := joinAlike(machineColumns(machines, kind, questions))
 	for _, s := range systems {
-		// A FIFO is the same pipe with a name, but not on Windows.
+		// documented are anonymous pipes; a FIFO is the same with a name, except on Windows
 		if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
-			columns = append(columns, s.answers(questions))
+			columns = append(columns, s.documentedAnswers(questions))
 		}
 	}
 	markDifferences(columns)
-	return questionTable(title, asked(questions), columns, false)
+	return questionTable(title, asked(questions), columns, allAnswered)
 }
 
 // documentedTable has the rules of the systems in words, with their sources.
@@ -347,21 +218,4 @@ func documentedTable(systems []DocumentedSystem) Table {
 		return strings.Compare(a[0].Text, b[0].Text)
 	})
 	return t
-}
-
-// exactValue writes a size to the byte, a number without a unit as it is, and other figures with
-// few digits.
-func exactValue(value any, unit string) string {
-	n, isNumber := (results.Finding{Value: value}).Number()
-	switch {
-	case isNumber && unit == "":
-		return strconv.FormatFloat(n, 'f', -1, 64)
-	case isNumber:
-		return results.FormatExact(n, unit)
-	case value == true:
-		return "yes"
-	case value == false:
-		return "no"
-	}
-	return fmt.Sprint(value)
 }

@@ -10,12 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An object is a JSON object.
-type object map[string]any
-
-// writeSARIF writes findings as code scanning reads them: SARIF 2.1.0, with one run. Those that
-// fail are results, and expected failures are suppressed results. Findings that could not be judged
-// are notifications.
+// writeSARIF writes findings as code scanning reads them: in SARIF 2.1.0, with one run. Failures
+// are results, expected failures are suppressed results, and findings that could not be judged are
+// notifications.
 func writeSARIF(w io.Writer, set *results.Set) error {
 	driver := object{
 		"name":           "pipebench",
@@ -25,8 +22,8 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 	for _, env := range set.Environments {
 		driver["version"] = env.Version
 	}
-	found := []object{}
-	open := []object{}
+	found := []object{} // not nil: JSON has [] and not null
+	undecided := []object{}
 	for _, f := range set.Findings {
 		message := object{"text": Escape(findingName(f) + ": " + f.Found)}
 		result := object{
@@ -42,10 +39,10 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 		case results.Fails:
 			found = append(found, result)
 		case results.CannotTell:
-			open = append(open, object{"level": "warning", "message": message})
+			undecided = append(undecided, object{"level": "warning", "message": message})
 		}
 	}
-	ran := object{"executionSuccessful": true, "toolExecutionNotifications": open}
+	ran := object{"executionSuccessful": true, "toolExecutionNotifications": undecided}
 	return WriteJSON(w, object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json",
 		"version": "2.1.0",
@@ -57,8 +54,11 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 	})
 }
 
-// sarifRules returns a rule for each ID among the findings, in the order in which the IDs first
-// come. The help is the advice of the first finding that has one.
+// An object is a JSON object.
+type object map[string]any
+
+// sarifRules returns a rule for each ID of the findings. Its help is the first advice that a
+// finding with this ID has.
 func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {

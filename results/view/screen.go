@@ -10,66 +10,68 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostSeries is how many series have a table each on a first screen.
-const mostSeries = 12
+const (
+	mostSeries = 12 // more series do not get a table each
+	mostTables = 5  // of more tables, only those of the first placement are shown
+)
 
-// mostTables is how many tables a first screen has, unless it shows one of each quantity only.
-const mostTables = 5
-
-// screenTables show measurements on a first screen. First comes a table per placement, with
-// framings down and message sizes across, for streams and then for round trips. Then follow the
-// cost in a whole program, the effect of a larger pipe and of smaller writes, and last the writers
-// that do not block. If these are too many for a screen, only the first placement has tables, and
-// writers that do not block have none; screenTables returns the titles of what it left out.
+// screenTables shows measurements on a first screen, which is the one without [Options.Detail].
+// First comes a table per placement, with framings down and message sizes across, for streams and
+// then for round trips. Then follow the cost in a whole program, the effect of a larger pipe and of
+// smaller writes, and last the writers that do not block. If these are too many for a screen, only
+// the first placement has tables, and writers that do not block have none; leftOut are the titles
+// of the others.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
 	trips := seriesIn(run.bare, results.PatternRoundtrip)
-	if len(streams)+len(trips) > mostSeries { // those of --detail are fewer, and longer
+	if len(streams)+len(trips) > mostSeries { // cellTables are fewer, and longer
 		return cellTables(rows), nil
 	}
-	var all, first Page
+	var all, selected Page // selected: those of the first placement
 	for _, list := range [][]series{streams, trips} {
 		for _, one := range list {
 			t := one.table()
 			all.addTable(t)
 			if one.cell.Placement == list[0].cell.Placement {
-				first.addTable(t)
+				selected.addTable(t)
 			}
 		}
 	}
 	for _, t := range []Table{programTable(run.program), leverTable(run.levers)} {
 		all.addTable(t)
-		first.addTable(t)
+		selected.addTable(t)
 	}
 	all.Tables = append(all.Tables, waitingTables(run.waiting)...)
 	switch {
 	case len(all.Tables) == 0: // cells of a pattern that has no table of its own, such as mixed
 		return cellTables(rows), nil
-	case len(all.Tables) <= mostTables || len(first.Tables) == 0:
+	case len(all.Tables) <= mostTables || len(selected.Tables) == 0:
 		return all.Tables, nil
 	}
 	for _, t := range all.Tables {
-		shown := func(f Table) bool { return f.Title == t.Title }
-		if !slices.ContainsFunc(first.Tables, shown) {
+		isShown := slices.ContainsFunc(selected.Tables, func(shown Table) bool {
+			return shown.Title == t.Title
+		})
+		if !isShown {
 			leftOut = append(leftOut, t.Title)
 		}
 	}
-	return first.Tables, leftOut
+	return selected.Tables, leftOut
 }
 
 // A pivot lays rows out by two things in which they differ.
 type pivot[R any] struct {
 	title  string
 	heads  []Column         // the columns that tell the lines apart
-	line   func(R) []string // the texts below the heads
-	across func(R) string   // the title of the column for a row's value
+	line   func(R) []string // a row's texts below the heads
+	across func(R) string   // the title of the column that a row's value is in
 	key    string           // the title of the column that stays on a narrow screen
 	value  func(R) Value
 }
 
-// table makes a line for each different line(row), and a column for each different across(row), in
-// the order of the rows.
+// table makes a line for each different result of p.line, and a column for each different result of
+// p.across, in the order of the rows.
 func (p pivot[R]) table(rows []R) Table {
 	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
 	columns := make(map[string]int)
@@ -107,23 +109,23 @@ func (s series) table() Table {
 		return cmp.Compare(a.Cell.Size, b.Cell.Size)
 	})
 	value := screenValue
-	beside := s.rows
-	if s.hasMedianTrips() { // which are no ratios
+	compared := s.rows
+	if s.hasMedianTrips() {
 		value = medianTripValue
-		beside = nil
+		compared = nil // the table has times, and no ratios to raw
 	}
 	return pivot[stat.Row]{
 		title:  s.quantity(),
 		heads:  []Column{{Title: "framing", Key: true}},
-		line:   func(r stat.Row) []string { return []string{framingLabel(r, beside)} },
+		line:   func(r stat.Row) []string { return []string{framingLabel(r, compared)} },
 		across: func(r stat.Row) string { return SizeTitle(r.Cell.Size) },
 		key:    SizeTitle(s.size),
 		value:  value,
 	}.table(rows)
 }
 
-// hasMedianTrips reports whether the rows are round trips, as fast as the ends can, with the median
-// time of all trips. On a busy machine that is steadier than the mean of each sample.
+// hasMedianTrips reports whether the rows are round trips without a rate, of which the median time
+// of single trips is known. On a busy machine this median is steadier than the mean of each sample.
 func (s series) hasMedianTrips() bool {
 	if s.cell.Pattern != results.PatternRoundtrip || s.cell.Rate > 0 {
 		return false
@@ -139,7 +141,7 @@ func (s series) hasMedianTrips() bool {
 	return measured
 }
 
-// ofMedian says what the figures of such rows are.
+// ofMedian says that figures are those of medianTripValue.
 const ofMedian = " (median of messages)"
 
 // medianTripValue shows the median time of a row's round trips.
@@ -154,9 +156,10 @@ func medianTripValue(r stat.Row) Value {
 	return textValue(withSpread(results.FormatDuration(e.Median), e))
 }
 
-// framingLabel names the framing of a row, and says of raw beside ratios that its figures are none.
-func framingLabel(r stat.Row, beside []stat.Row) string {
-	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(beside, hasRatio) {
+// framingLabel names the framing of a row. If some rows of its table show ratios to raw, it says
+// that raw itself does not.
+func framingLabel(r stat.Row, table []stat.Row) string {
+	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(table, hasRatio) {
 		return "raw (absolute)"
 	}
 	return FieldValue("framing", r.Cell.Framing)
@@ -164,7 +167,8 @@ func framingLabel(r stat.Row, beside []stat.Row) string {
 
 func hasRatio(r stat.Row) bool { return r.ToRaw != nil }
 
-// SizeTitle names a message size, "recorded" for 0: recorded messages have no common size.
+// SizeTitle names a message size. Size 0 is "recorded", because recorded messages have no common
+// size.
 func SizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
@@ -207,8 +211,8 @@ func programTable(rows []stat.Row) Table {
 }
 
 // screenValue shows the main figure of a cell: p99 if its messages have a rate, else the ratio to
-// raw with half the interval, or goodput or time if there is no ratio. The tone is good if no cost
-// can be seen, and bad if the cell surely takes more than twice as long as raw.
+// raw with half the interval, or goodput or time if there is no ratio. The tone is good if the cell
+// may take no longer than raw, and bad if it surely takes more than twice as long.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
@@ -242,16 +246,6 @@ func slowdown(r stat.Row) stat.Estimate {
 	return r.ToRaw.Inverse()
 }
 
-// MaxShownSpread is the largest half-width of an interval, in percent, at which the figure is still
-// shown.
-const MaxShownSpread = 50
-
-// isTooNoisy reports whether a row's ratio to raw is too noisy to be shown.
-func isTooNoisy(r stat.Row) bool {
-	percent, _ := r.ToRaw.Spread()
-	return percent > MaxShownSpread
-}
-
 // emptyWord is shown instead of the figure of a cell without samples.
 func emptyWord(r stat.Row) string {
 	switch {
@@ -262,18 +256,3 @@ func emptyWord(r stat.Row) string {
 	}
 	return "not run"
 }
-
-// withSpread writes half the interval behind a figure: "0.94 ± 2%".
-func withSpread(figure string, e stat.Estimate) string {
-	percent, ok := e.Spread()
-	switch {
-	case !ok:
-		return figure
-	case percent > MaxShownSpread:
-		return tooNoisy
-	}
-	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
-}
-
-// tooNoisy is shown instead of a figure whose interval is too wide.
-const tooNoisy = "too noisy"

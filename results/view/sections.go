@@ -15,10 +15,10 @@ type Section struct {
 	Title    string
 	Lead     []string // sentences that go with the tables
 	Tables   []Table
-	Notes    []string // small print after them
+	Notes    []string // small print after the tables
 	Commands []string // that reproduce what the page shows
-	Folded   bool     // few want to read it
-	Final    bool     // the title stands, whatever pictures show
+	Folded   bool     // few people want to read the section
+	Final    bool     // no chart may give the section another title
 }
 
 // Sections lists what a page says about a set, in the order in which a person asks: first the
@@ -46,7 +46,7 @@ func Sections(s *results.Set) []Section {
 		if tuned[0].Verdict == results.CannotTell {
 			first.Title += ": not proven"
 		}
-	case len(first.Lead) > 0:
+	case len(first.Lead) > 0: // the first sentence becomes the title, up to a semicolon
 		said := first.Lead[0]
 		first.Title, _, _ = strings.Cut(strings.TrimSuffix(said, "."), ";")
 		first.Title, _, _ = strings.Cut(first.Title, ". ")
@@ -54,18 +54,18 @@ func Sections(s *results.Set) []Section {
 			first.Lead = first.Lead[1:]
 		}
 	}
-	return append([]Section{first}, sections(s, sum.Rows, true)...)
+	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 
-// isFinal reports whether pictures of cells cannot give the title of a page: the cells were
-// measured on the way to findings, or noise hides what they say of framings.
+// isFinal reports whether no chart of cells can give the title of a page: the cells were measured
+// only to find something else out, or too noisy to tell framings apart.
 func isFinal(s *results.Set, rows []stat.Row) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
 	return found > 0 || hasTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 }
 
-// sections lists a section for each kind of record that the set holds. Without detail its tables
-// are those of a first screen.
+// sections lists a section for each kind of record that the set holds. Without detail a section has
+// the tables of a first screen.
 func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
 		ID:    "measurements",
@@ -126,25 +126,25 @@ func runsText(all []results.Environment) string {
 	return JoinParts(results.FormatCount(len(all), "run"), when)
 }
 
-// answer says what the whole set means, in the words of each kind of record.
+// answer says what the whole set means: sentences on servers, then on findings, measurements and
+// recordings.
 func answer(s *results.Set, sum Summary) []string {
 	var out []string
-	for _, own := range driven(s) {
+	for _, own := range drivenServers(s) {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
 	for _, f := range s.FindingsOf(results.AreaTune) {
 		out = append(out, f.Found)
 	}
-	// Cells that were measured on the way to findings come after these.
 	out = nonEmpty(append(out, findingSentences(s)...))
-	rest := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
+	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
 	switch {
 	case hasTooFewSamples(sum.Rows):
 		out = append(out, tooFewSamples(s, sum.Rows)...)
-	case len(sum.Rows) > 0 && len(out)+len(rest) == 0:
-		out = append(out, countOf(sum.Rows).text())
+	case len(sum.Rows) > 0 && len(out)+len(last) == 0:
+		out = append(out, countCells(sum.Rows).text())
 	}
-	return append(out, rest...)
+	return append(out, last...)
 }
 
 // commandsOf lists the command lines of all runs, each once.
@@ -178,9 +178,9 @@ func machineSection(s *results.Set) Section {
 	return about
 }
 
-// driven groups what drive found by the server that it loaded. A record of how a recorded server
-// ended belongs to the recording.
-func driven(s *results.Set) [][]results.Target {
+// drivenServers groups the records of drive by the server. It leaves out records of how a recorded
+// server ended, which belong to the recording.
+func drivenServers(s *results.Set) [][]results.Target {
 	var all []results.Target
 	for _, t := range s.Targets {
 		if t.Evidence.Traffic == nil {
@@ -193,7 +193,7 @@ func driven(s *results.Set) [][]results.Target {
 // serverSection holds the servers that drive loaded.
 func serverSection(s *results.Set) Section {
 	out := Section{ID: "servers", Title: "Servers"}
-	for _, own := range driven(s) {
+	for _, own := range drivenServers(s) {
 		name := CommandName(own[0].Command)
 		sentences := slices.Concat(targetSentences(own), targetAdvice(own), targetNotes(own))
 		for _, text := range sentences {

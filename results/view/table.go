@@ -25,7 +25,7 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]Value // each as long as Columns
-	Whole   bool      // columns without room follow in tables below, also without Options.Detail
+	Whole   bool      // columns without room follow in further tables, even without Options.Detail
 }
 
 // A Column is the head of a column.
@@ -34,19 +34,19 @@ type Column struct {
 	Data   string // the title in CSV, with the unit; "" if it is Title
 	Right  bool   // aligned to the right, as figures are
 	Detail bool   // left out on a terminal and in Markdown
-	Key    bool   // tells rows apart: stays on the narrowest screen
-	Spare  bool   // is left out before other columns
-	Style  Style  // of its values on a page
+	Key    bool   // tells rows apart: stays even on the narrowest screen
+	Spare  bool   // left out before other columns if there is no room
+	Style  Style  // of its values on an HTML page
 }
 
-// A Style says how a page shows the values of a column.
+// A Style says how an HTML page shows the values of a column.
 type Style int
 
 // The styles.
 const (
 	Plain   Style = iota
 	Code          // text that people type, such as a command
-	Long          // a text that needs room, and may be broken anywhere
+	Long          // text that needs room, and may be broken anywhere
 	Verdict       // coloured by what it means for a person, see [Tone]
 )
 
@@ -60,7 +60,7 @@ type Value struct {
 // A Tone is what a verdict means for a person.
 type Tone string
 
-// The tones. Each is the name of a class on a page.
+// The tones. Each is the name of a class on an HTML page.
 const (
 	Neutral Tone = ""
 	Good    Tone = "good"
@@ -91,12 +91,12 @@ func textValue(s string) Value { return Value{Text: s, Base: s} }
 // countValue is a count.
 func countValue(n int64) Value { return textValue(strconv.FormatInt(n, 10)) }
 
-// bytesValue is a size in bytes.
+// bytesValue is a size.
 func bytesValue(n int64) Value {
 	return Value{Text: results.FormatSize(n), Base: strconv.FormatInt(n, 10)}
 }
 
-// nanosValue is a time in nanoseconds.
+// nanosValue is a time.
 func nanosValue(ns float64) Value { return figureValue(ns, results.FormatDuration(ns)) }
 
 // figureValue is a figure in its base unit, and how a person reads it.
@@ -109,8 +109,7 @@ func verdictValue(verdict string) Value {
 	return Value{Text: VerdictText(verdict), Base: verdict, Tone: toneOf(verdict)}
 }
 
-// Write writes the table: as text for a terminal, as wide as o allows, as markdown with its title
-// in bold, or as CSV without the title.
+// Write writes the table as text for a terminal, as markdown, or as CSV, which has no title.
 func (t Table) Write(w io.Writer, format Format, o Options) error {
 	switch format {
 	case FormatTable:
@@ -123,8 +122,8 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// writeText writes the table for a terminal. Columns that have no room follow in tables below if
-// the table is shown whole or with Options.Detail; otherwise a line names them.
+// writeText writes the table for a terminal. Columns that have no room follow in further tables if
+// t.Whole or o.Detail is set; otherwise a line names them.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.BorderNone,
@@ -146,14 +145,15 @@ func (t Table) writeText(w io.Writer, o Options) error {
 	if len(dropped) == 0 {
 		return nil
 	}
-	left := "columns left out at this width: " + strings.Join(dropped, ", ")
-	_, err := fmt.Fprintln(w, o.Wrap(left))
+	note := "columns left out at this width: " + strings.Join(dropped, ", ")
+	_, err := fmt.Fprintln(w, o.Wrap(note))
 	return err
 }
 
+// writeMarkdown writes the table with its title in bold. It changes the texts of the table.
 func (t Table) writeMarkdown(w io.Writer) error {
-	oneCell := strings.NewReplacer("|", `\|`, "\n", " ")
-	t.replace(func(_ int, text string) string { return oneCell.Replace(text) })
+	inCell := strings.NewReplacer("|", `\|`, "\n", " ")
+	t.rewrite(func(_ int, text string) string { return inCell.Replace(text) })
 	if t.Title != "" {
 		t.Title = "**" + t.Title + "**\n\n"
 	}
@@ -162,7 +162,7 @@ func (t Table) writeMarkdown(w io.Writer) error {
 
 var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 
-// render writes the title and the table without the blanks that tablewriter leaves at line ends.
+// render writes the title and the table, without the blanks that tablewriter leaves at line ends.
 func (t Table) render(w io.Writer, r tw.Renderer, o Options) error {
 	text := bytes.NewBufferString(t.Title)
 	align := tw.MakeAlign(len(t.Columns), tw.AlignLeft)
@@ -194,7 +194,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, o Options) error {
 	return err
 }
 
-// titled returns the titles of the columns as a row, and the rows below.
+// titled returns the titles of the columns as a row, and then the rows.
 func (t Table) titled() [][]Value {
 	var titles []Value
 	for _, c := range t.Columns {
@@ -216,7 +216,7 @@ func (t Table) data() [][]string {
 	return out
 }
 
-// WriteJSON writes a value as JSON, with escapes for what could steer a terminal that shows it.
+// WriteJSON writes a value as JSON. It escapes all characters that could control a terminal.
 func WriteJSON(w io.Writer, v any) error {
 	var text strings.Builder
 	out := json.NewEncoder(&text)
@@ -225,15 +225,15 @@ func WriteJSON(w io.Writer, v any) error {
 	if err := out.Encode(v); err != nil {
 		return failedTo("write JSON", err)
 	}
-	// evidence is kept as its text, which may have bytes that are no UTF-8
+	// the evidence of a finding is JSON text from a file, which may have bytes that are not UTF-8
 	valid := strings.ToValidUTF8(text.String(), "\ufffd")
-	// the encoder escapes the other control characters of ASCII
+	// DEL is the only control character of ASCII that the encoder does not escape
 	escaped := Escape(strings.ReplaceAll(valid, "\x7f", `\u007f`))
 	_, err := io.WriteString(w, escaped)
 	return failedTo("write JSON", err)
 }
 
-// failedTo adds to an error what could not be done.
+// failedTo adds to an error what could not be done. It returns nil if err is nil.
 func failedTo(do string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", do, err)
@@ -245,11 +245,11 @@ func orDash(s string) string { return cmp.Or(s, "-") }
 
 func (t Table) hasRows() bool { return len(t.Rows) > 0 }
 
-// dropEmpty leaves out the columns that say nothing in any row.
-func (t Table) dropEmpty() Table { return t.only(t.saysSomething) }
+// dropEmpty returns the table without the columns that have no text in any row.
+func (t Table) dropEmpty() Table { return t.withColumns(t.hasText) }
 
-// saysSomething reports whether a column has a text in any row.
-func (t Table) saysSomething(column int) bool {
+// hasText reports whether a column has a text in any row.
+func (t Table) hasText(column int) bool {
 	for _, row := range t.Rows {
 		if row[column].Text != "-" {
 			return true
@@ -258,29 +258,30 @@ func (t Table) saysSomething(column int) bool {
 	return false
 }
 
-// forScreen leaves out the columns that terminals and markdown do not show, and escapes the rest.
+// forScreen returns a copy of the table as terminals and markdown show it: without the columns that
+// are empty or Detail, and with escapes.
 func (t Table) forScreen() Table {
-	out := t.only(func(i int) bool { return !t.Columns[i].Detail && t.saysSomething(i) })
+	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)
-	out.replace(func(_ int, text string) string { return Escape(text) })
+	out.rewrite(func(_ int, text string) string { return Escape(text) })
 	return out
 }
 
-// replace puts what write makes of them in the place of the titles and texts of a table that only
-// returned. write also gets the number of the column.
-func (t Table) replace(write func(column int, text string) string) {
+// rewrite replaces each title and text of a column by the result of a function. The caller must own
+// the table, as it owns one from withColumns.
+func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
-		t.Columns[i].Title = write(i, t.Columns[i].Title)
+		t.Columns[i].Title = change(i, t.Columns[i].Title)
 	}
 	for _, row := range t.Rows {
 		for i := range row {
-			row[i].Text = write(i, row[i].Text)
+			row[i].Text = change(i, row[i].Text)
 		}
 	}
 }
 
-// only returns a copy of the table that has those columns whose number keep accepts.
-func (t Table) only(keep func(int) bool) Table {
+// withColumns returns a copy of the table that has only the columns that keep accepts.
+func (t Table) withColumns(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {
 		if !keep(i) {

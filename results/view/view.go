@@ -35,7 +35,7 @@ const (
 	FormatMarkdown Format = "markdown" // for a pull request
 	FormatCSV      Format = "csv"      // one row per cell, figures in base units
 	FormatJSON     Format = "json"     // the same, with what it means
-	FormatBench    Format = "bench"    // Go benchmark text for benchstat, a line per sample
+	FormatBench    Format = "bench"    // Go benchmark text for benchstat, one line per sample
 )
 
 // Formats of [WriteFindings] alone, for CI systems.
@@ -65,10 +65,15 @@ type Options struct {
 	Colour bool // mark what is good and what is bad by colours
 }
 
-// Columns of text: as many as fit any terminal, and the most that people like to read.
 const (
-	usualScreen  = 80
-	widestScreen = 100
+	usualScreen  = 80  // columns that any terminal has
+	widestScreen = 100 // longer lines are hard to read
+)
+
+// Whether a view has all figures, as with [Options.Detail], or only those that fit a screen.
+const (
+	detailed = true
+	brief    = false
 )
 
 // Columns returns how many columns text may take.
@@ -109,8 +114,8 @@ func (o Options) paint(text string, tone Tone) string {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, its findings, servers and
-// messages. A set without any is [ErrNothing]. CSV and bench hold only the measurements, if there
-// are any.
+// messages. A set without any is [ErrNothing]. CSV has the measurements or, if there are none, all
+// the rest. Go benchmark text has only measurements.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing
@@ -131,7 +136,8 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	}
 	sum := Summarise(s)
 	p := Page{Header: header(s), Answer: answer(s, sum)}
-	for _, section := range sections(s, sum.Rows, o.Detail || format == FormatMarkdown) {
+	detail := o.Detail || format == FormatMarkdown
+	for _, section := range sections(s, sum.Rows, detail) {
 		p.addSection(section)
 	}
 	return p.Write(w, format, o)
@@ -146,7 +152,7 @@ func isEmpty(s *results.Set) bool {
 func dataTables(s *results.Set) []Table {
 	var p Page
 	for _, a := range areas {
-		p.addTable(findingTable(s, sorted(s.FindingsOf(a.area)), true))
+		p.addTable(findingTable(s, sorted(s.FindingsOf(a.area)), detailed))
 	}
 	p.addTable(targetTable(s, s.Targets))
 	p.addTable(messageTable(s).dropEmpty())
@@ -167,19 +173,21 @@ func Summarise(s *results.Set) Summary {
 	sentences := meaning(rows)
 	if len(s.Machines()) > 1 {
 		sentences = nil
-		if sections := FleetSections(stat.FleetOf(s).Members()); len(sections) > 0 {
-			sentences = sections[0].Lead
+		fleet := FleetSections(stat.FleetOf(s).Members())
+		if len(fleet) > 0 {
+			sentences = fleet[0].Lead // of the section with the answer
 		}
 	}
-	return Summary{ // append makes nil lists empty: JSON has [] and not null
+	return Summary{
+		// append turns nil into an empty list, which JSON writes as [] instead of null
 		Environments: append([]results.Environment{}, s.Environments...),
 		Rows:         append([]stat.Row{}, rows...),
 		Meaning:      sentences,
-		Notes:        notes(s, rows, true),
+		Notes:        notes(s, rows, detailed),
 	}
 }
 
-// setJSON is one object with the summary of a set and all its records that are no measurements.
+// setJSON is the summary of a set, and all its records that are not measurements.
 type setJSON struct {
 	Summary
 	Findings []results.Finding `json:"findings,omitempty"`

@@ -36,10 +36,10 @@ func waitingTables(rows []stat.Row) []Table {
 		for _, r := range own {
 			writer, _, _ := strings.Cut(r.Cell.IO, "/")
 			reader := fieldText(r.Cell, "drain")
-			goodput := ""
 			if r.Cell.ClosesAfter > 0 {
 				reader = "leaves"
 			}
+			goodput := ""
 			switch {
 			case r.Samples == 0:
 				goodput = emptyWord(r)
@@ -56,35 +56,36 @@ func waitingTables(rows []stat.Row) []Table {
 
 // refusalSentence is about writers that do not block: how often the kernel refuses a write if they
 // poll, how much slower they are if they sleep instead, and when they learn that the reader left.
-// On a noisy machine, and of what is only rough, it shows the range of the samples instead of their
-// median, and of a ratio the least that is certain.
+// On a noisy machine, and for rough figures, it shows the range of the samples instead of their
+// median, and the low end of a ratio's interval.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
-	var refused, paused, left *stat.Row
+	var polling, sleeping, left *stat.Row // left: the reader leaves
 	for i, r := range waiting {
 		c := r.Cell
 		polls := strings.HasPrefix(c.IO, "poll/")
 		switch {
-		case r.Samples == 0 || c.Size <= usualSize:
+		case r.Samples == 0:
+		case c.Size <= usualSize: // an empty pipe takes such a message whole
 		case c.ClosesAfter > 0 && polls:
 			left = &waiting[i]
 		case c.Drain > 0 || c.ClosesAfter > 0:
 		case polls:
-			refused = &waiting[i]
+			polling = &waiting[i]
 		case strings.HasPrefix(c.IO, "sleep"):
-			paused = &waiting[i]
+			sleeping = &waiting[i]
 		}
 	}
-	if refused == nil || paused == nil {
+	if polling == nil || sleeping == nil {
 		return sentence{}
 	}
-	often := timesText(refused.Estimates["eagain"].Median)
-	if noisy || IsRough(refused.Estimates["eagain"]) {
+	often := timesText(polling.Estimates["eagain"].Median)
+	if noisy || IsRough(polling.Estimates["eagain"]) {
 		twoDigits := func(n float64) string { return results.FormatNumber(n, 2) }
-		often = sampleRange(*refused, "eagain", twoDigits) + " times"
+		often = sampleRange(*polling, "eagain", twoDigits) + " times"
 	}
 	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s per message of %s",
-		often, SizeTitle(refused.Cell.Size))
-	text += pauseText(*refused, *paused, noisy)
+		often, SizeTitle(polling.Cell.Size))
+	text += pauseText(*polling, *sleeping, noisy)
 	if left != nil {
 		size := func(n float64) string { return results.FormatSize(int64(n)) }
 		told := results.FormatDuration(left.Estimates["told"].Median)
@@ -99,16 +100,16 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	return sentence{text: text + "."}
 }
 
-// pauseText says how many times as long a writer takes that sleeps instead of polling, "" if it is
-// not slower, or noise hides whether it is.
-func pauseText(refused, paused stat.Row, noisy bool) string {
-	polls := refused.Estimates["goodput"]
-	sleeps := paused.Estimates["goodput"]
+// pauseText says how many times as long a sleeping writer takes as a polling one; "" if it is not
+// slower, or if noise hides whether it is.
+func pauseText(polling, sleeping stat.Row, noisy bool) string {
+	polls := polling.Estimates["goodput"]
+	sleeps := sleeping.Estimates["goodput"]
 	slower := polls.Median / sleeps.Median
 	mark := ""
 	switch {
 	case noisy || polls.Interval == nil || sleeps.Interval == nil:
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), refused.Records, paused.Records)
+		ratio := stat.PairedRatio(stat.MustMetric("goodput"), polling.Records, sleeping.Records)
 		if !ratio.Above(gainThatCounts) {
 			return ""
 		}
@@ -117,7 +118,7 @@ func pauseText(refused, paused stat.Row, noisy bool) string {
 	case IsRough(polls) || IsRough(sleeps):
 		mark = roughSign
 	}
-	writer, _, _ := strings.Cut(paused.Cell.IO, "/")
+	writer, _, _ := strings.Cut(sleeping.Cell.IO, "/")
 	_, pause, ok := strings.Cut(writer, "=")
 	if !ok || slower <= gainThatCounts {
 		return ""
@@ -127,7 +128,7 @@ func pauseText(refused, paused stat.Row, noisy bool) string {
 }
 
 // sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms". It
-// marks those of too few samples as rough.
+// marks them as rough if there are too few samples.
 func sampleRange(r stat.Row, metric string, format func(float64) string) string {
 	values := stat.MustMetric(metric).Values(r.Pooled())
 	if len(values) == 0 {

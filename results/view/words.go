@@ -14,21 +14,23 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Escape writes some characters as Go escapes them in a string, because they could control a
-// terminal or make a page or picture invalid: control characters except line ends and tabs, marks
-// that change the direction of text, and bytes that are no UTF-8. All that comes from other
-// programs (names, errors, output) is shown through it.
+// Escape escapes characters that could control a terminal, or make a page or a picture invalid, as
+// Go does in a string: control characters except line ends and tabs, marks that change the
+// direction of text, and bytes that are not UTF-8. All text from other programs (names, errors,
+// output) is shown through it.
 func Escape(s string) string {
-	if !strings.ContainsFunc(s, hidden) && utf8.ValidString(s) {
+	if !strings.ContainsFunc(s, needsEscape) && utf8.ValidString(s) {
 		return s
 	}
 	var out strings.Builder
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
 		switch {
-		case r == utf8.RuneError && n == 1 || hidden(r) && r < utf8.RuneSelf:
+		case r == utf8.RuneError && n == 1: // a byte that is not UTF-8
 			fmt.Fprintf(&out, `\x%02x`, s[0])
-		case hidden(r):
+		case needsEscape(r) && r < utf8.RuneSelf:
+			fmt.Fprintf(&out, `\x%02x`, r)
+		case needsEscape(r):
 			fmt.Fprintf(&out, `\u%04x`, r)
 		default:
 			out.WriteString(s[:n])
@@ -38,8 +40,8 @@ func Escape(s string) string {
 	return out.String()
 }
 
-// hidden reports whether a character is escaped.
-func hidden(r rune) bool {
+// needsEscape reports whether a character is escaped.
+func needsEscape(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) ||
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
@@ -68,9 +70,10 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is VerdictText for a program; wrote says whether it wrote to its standard error.
-func EndText(verdict string, wrote bool) string {
-	if verdict == "exit 0" && wrote {
+// EndText is VerdictText for a program that ended. One that wrote to its standard error did not
+// exit silently.
+func EndText(verdict string, wroteErrors bool) string {
+	if verdict == "exit 0" && wroteErrors {
 		return "exited (code 0)"
 	}
 	return VerdictText(verdict)
@@ -91,9 +94,10 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of the document that a claim is from.
-func SourceTitle(seed string) string {
-	switch seed {
+// SourceTitle returns the title of a document that claims are from. The IDs of its claims begin
+// with its number.
+func SourceTitle(number string) string {
+	switch number {
 	case "000":
 		return "Message chunking for stdio"
 	case "001":
@@ -105,10 +109,10 @@ func SourceTitle(seed string) string {
 	case "004":
 		return "A plan for an MCP server"
 	}
-	return seed
+	return number
 }
 
-// absentFields says, for each field of a cell, what it means if the field is not set.
+// absentFields has, by field, the value that a cell has if the field is not set, in words.
 var absentFields = map[string]string{
 	"batch":        "one",
 	"drain":        "full speed",
@@ -129,7 +133,7 @@ func fieldTitle(name string) string {
 	case "source":
 		return "memory"
 	case "touch":
-		return "used" // by the reader, which looks at the bytes
+		return "used" // whether the reader looks at the bytes
 	}
 	return spaced(name)
 }
@@ -142,13 +146,13 @@ func FieldValue(name, value string) string {
 	if value == "" || value == "0" {
 		return cmp.Or(absentFields[name], "default")
 	}
-	n, err := strconv.ParseFloat(value, 64)
-	spec, chunk, _ := strings.Cut(value, ":")
+	n, numberErr := strconv.ParseFloat(value, 64)
+	framing, chunk, _ := strings.Cut(value, ":") // of "chunked:61440"
 	size, chunkErr := strconv.ParseInt(chunk, 10, 64)
 	switch {
-	case name == "drain" && err == nil:
-		asAsked := strings.NewReplacer(".00 ", " ", ".0 ", " ")
-		return asAsked.Replace(results.FormatGoodput(n))
+	case name == "drain" && numberErr == nil:
+		withoutZeros := strings.NewReplacer(".00 ", " ", ".0 ", " ")
+		return withoutZeros.Replace(results.FormatGoodput(n))
 	case name == "touch" && value == "true":
 		return "yes"
 	case name == "work":
@@ -156,7 +160,7 @@ func FieldValue(name, value string) string {
 	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
 	case name == "framing" && chunkErr == nil:
-		return spec + ":" + results.SizeArgument(size)
+		return framing + ":" + results.SizeArgument(size)
 	}
 	return results.ShortValue(name, value)
 }
@@ -191,8 +195,8 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields says which values cells have in common, the pipe and its ends first. It leaves out
-// the fields that are told elsewhere.
+// CommonFields says which values cells have in common, the pipe and its ends first, except the
+// fields that are told elsewhere.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
@@ -201,8 +205,9 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	for i, name := range names {
 		value := cells[0].Field(name)
 		told := slices.Contains(elsewhere, name) || slices.Contains(names[:i], name)
-		absent := value == "" || value == "0" && name != "capacity"
-		if !told && !absent {
+		// the default capacity is told, but no other default
+		isSet := value != "" && (value != "0" || name == "capacity")
+		if isSet && !told {
 			parts = append(parts, FieldPhrase(name, value))
 		}
 	}

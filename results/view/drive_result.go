@@ -1,0 +1,160 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A DriveResult sums up what drive found out about a server.
+type DriveResult struct {
+	Passed bool `json:"passed"`
+
+	// Limit is the size in bytes of the largest message that works. If both requests and replies
+	// have a limit, it is the smaller one. Failure is the verdict on larger messages.
+	Limit   int64  `json:"limit,omitempty"`
+	Failure string `json:"failure,omitempty"`
+
+	text string // the result in a line
+	tone Tone
+}
+
+// resultOf sums up what was found. A server that refuses large messages with an error passes; a
+// server that is silent, or answers wrongly, does not.
+func resultOf(targets []results.Target) DriveResult {
+	var served int64            // the largest size that works
+	var failed *results.Target  // the first size that fails
+	var limited *results.Target // the smallest limit
+	growth := ""
+	var notTried []string // sizes
+	for i := range targets {
+		t := &targets[i]
+		switch {
+		case t.Evidence.Replay != nil:
+			return replayResult(*t)
+		case t.Verdict == results.VerdictNotTried:
+			notTried = append(notTried, results.FormatSize(t.Size))
+		case t.RequestLimit != nil || t.ReplyLimit != nil:
+			if limited == nil || limitOf(*t) < limitOf(*limited) {
+				limited = t
+			}
+		case t.SearchedTo != nil:
+			served = max(served, *t.SearchedTo)
+		case t.Size > 0 && t.Served():
+			served = max(served, t.Size)
+		case t.Size > 0 && failed == nil:
+			failed = t
+		case t.Verdict == results.VerdictSuperlinear:
+			growth = ", " + t.Verdict
+		}
+	}
+	r := DriveResult{Limit: served}
+	switch {
+	case len(notTried) > 0:
+		r.Failure = results.VerdictNotTried
+		r.tone = Mixed
+		r.text = "INCOMPLETE: the time was over before " + strings.Join(notTried, ", ")
+		if served > 0 {
+			r.text += "; works to " + results.FormatSize(served)
+		}
+	case failed != nil && failsAtAnySize(*failed):
+		r.Failure = failed.Verdict
+		r.tone = Bad
+		r.text = fmt.Sprintf("fails after %s, of whatever size: %s",
+			results.FormatCount(int(failed.Evidence.Failure.ServedBefore), "request"),
+			FailureText(*failed))
+	case limited != nil:
+		r.Limit = limitOf(*limited)
+		r.judge(limited, breakingText(*limited), growth)
+	case failed != nil:
+		r.judge(failed, failingText(*failed, served), growth)
+	default:
+		r.judge(&results.Target{}, "", growth) // no size failed
+	}
+	return r
+}
+
+// failsAtAnySize reports whether a server failed after some requests, whatever their size: it also
+// fails after small ones.
+func failsAtAnySize(t results.Target) bool {
+	f := t.Evidence.Failure
+	return f != nil && f.AnySize && f.ServedBefore > 0
+}
+
+// judge decides whether a server passes, and writes the result in a line. failed is how larger
+// messages than r.Limit fail, and where is the text that says where.
+func (r *DriveResult) judge(failed *results.Target, where, growth string) {
+	r.Failure = failed.Verdict
+	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
+	r.tone = Good
+	works := "works to " + results.FormatSize(r.Limit)
+	switch {
+	case r.Passed && r.Failure != "":
+		r.text = works + ", then " + FailureText(*failed) + growth
+	case r.Passed:
+		r.text = works + growth
+	case r.Limit == 0:
+		r.tone = Bad
+		r.text = "FAIL at every size: " + FailureText(*failed)
+	default:
+		r.tone = Bad
+		r.text = where + FailureText(*failed)
+	}
+}
+
+// limitOf returns the limit that a record is about.
+func limitOf(t results.Target) int64 {
+	if t.RequestLimit != nil {
+		return *t.RequestLimit
+	}
+	return *t.ReplyLimit
+}
+
+// breakingText says where a server breaks: a byte above its limit, if the exact limit was found.
+func breakingText(t results.Target) string {
+	at := limitOf(t) + 1
+	e := t.Evidence.Limit
+	switch {
+	case e != nil && e.Flaky:
+		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
+	case e != nil && e.Side == "request" && int64(e.FailedAt) > at:
+		return betweenText(at, int64(e.FailedAt)) + ": "
+	case e != nil && e.CutShort:
+		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
+	}
+	return "breaks at " + stat.FormatBytes(at) + ": "
+}
+
+// betweenText says where a server breaks if there was no time to find its exact limit.
+func betweenText(from, to int64) string {
+	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
+}
+
+// failingText says where a server failed whose limit is not known. served is the largest size that
+// works.
+func failingText(t results.Target, served int64) string {
+	text := "fails at " + stat.FormatBytes(t.Size)
+	if served < t.Size {
+		text = betweenText(served+1, t.Size)
+	}
+	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
+		text += ", after " + results.FormatCount(int(f.ServedBefore), "request")
+	}
+	return text + ": "
+}
+
+// replayResult sums up the replay of a whole recording.
+func replayResult(t results.Target) DriveResult {
+	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
+	switch {
+	case t.Served():
+		return DriveResult{Passed: true, text: "PASS: " + replayed, tone: Good}
+	case t.Verdict == string(results.CannotTell):
+		text := "INCOMPLETE: " + replayed + "; " + FailureText(t)
+		return DriveResult{Failure: t.Verdict, text: text, tone: Mixed}
+	}
+	text := "FAIL: " + replayed + "; " + FailureText(t)
+	return DriveResult{Failure: t.Verdict, text: text, tone: Bad}
+}

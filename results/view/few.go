@@ -1,0 +1,120 @@
+package view
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// hasTooFewSamples reports whether cells could be measured, but none has enough samples for an
+// interval.
+func hasTooFewSamples(rows []stat.Row) bool {
+	c := countCells(rows)
+	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples
+}
+
+// tooFewSamples says, for a run in which no cell has enough samples, what was measured, and what to
+// do to get more.
+func tooFewSamples(s *results.Set, rows []stat.Row) []string {
+	c := countCells(rows)
+	switch {
+	case c.interrupted > 0:
+		return []string{fmt.Sprintf("Interrupted after %s: too few samples to compare. Let it "+
+			"finish.", results.FormatCount(c.measured, "cell"))}
+	case c.measured == 0:
+		return []string{c.text() + " Give it more time (--max-time)."}
+	}
+	var out []string
+	if load := loadOf(rows); load != "" && countRatios(rows).all > 0 {
+		out = []string{"Too busy to compare framings: " + load + ". " + untilKnown}
+	}
+	time := "give it more time (--max-time)"
+	if minutes := neededMinutes(s); minutes > 0 {
+		time = fmt.Sprintf("allow %[1]dm (--max-time %[1]dm)", minutes)
+	}
+	return append(out, fmt.Sprintf("%s All figures are rough (~): an interval takes %d samples "+
+		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
+}
+
+// neededMinutes estimates how long the run has to take for each cell to get enough samples. It adds
+// half to what the pace so far predicts, because the pace varies on a busy machine. It returns 0 if
+// the set does not tell, or holds several runs.
+func neededMinutes(s *results.Set) int {
+	if len(s.Environments) != 1 {
+		return 0
+	}
+	began := s.Environments[0].Time
+	ended := began
+	var samples, wanted int
+	for _, r := range s.Records {
+		samples += len(r.Samples)
+		if r.Unsupported == "" {
+			wanted += stat.LeastSamples
+		}
+		if r.Time.After(ended) {
+			ended = r.Time
+		}
+	}
+	if began.IsZero() || samples == 0 {
+		return 0
+	}
+	needed := 1.5 * float64(wanted) / float64(samples)
+	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
+}
+
+// A cellCount counts the cells of a run by what became of them.
+type cellCount struct {
+	all, measured, failed, unsupported int
+	late                               int // without a sample when the time was up
+	interrupted                        int // with or without samples
+	mostSamples                        int // of one cell
+}
+
+func countCells(rows []stat.Row) cellCount {
+	c := cellCount{all: len(rows)}
+	for _, r := range rows {
+		c.mostSamples = max(c.mostSamples, r.Samples)
+		if r.Stopped == "interrupted" {
+			c.interrupted++
+		}
+		switch {
+		case r.Samples > 0:
+			c.measured++
+		case r.Unsupported != "":
+			c.unsupported++
+		case r.Failed != "":
+			c.failed++
+		case r.Stopped == "max-time":
+			c.late++
+		}
+	}
+	return c
+}
+
+// text says how many cells were measured, and what became of the others.
+func (c cellCount) text() string {
+	text := results.FormatCount(c.all, "cell") + " measured"
+	if c.measured < c.all {
+		text = fmt.Sprintf("%d of %s", c.measured, text)
+	}
+	if c.measured == 0 {
+		text = "No cell measured"
+	} else if c.mostSamples < stat.LeastSamples {
+		text += fmt.Sprintf(", at most %s each", results.FormatCount(c.mostSamples, "sample"))
+	}
+	for _, other := range []struct {
+		n    int
+		what string
+	}{
+		{c.late, "not reached (time was up)"},
+		{c.failed, "failed"},
+		{c.unsupported, "unsupported here"},
+	} {
+		if other.n > 0 {
+			text += fmt.Sprintf("; %d %s", other.n, other.what)
+		}
+	}
+	return text + "."
+}

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at 65,536
+// B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15 of 18, cannot tell 3", or for claims "57 claims:
+// 41 hold, 12 refuted".
+func findingSummary(all []results.Finding) string {
+	switch area := all[0].Area(); area {
+	case results.AreaFailure:
+		return results.FormatCount(len(all), "way") + " to fail: " + countFailures(all)
+	case results.AreaClaim, results.AreaMachine, results.AreaTrial:
+		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
+	case results.AreaRule:
+		return ruleSummary(all)
+	case results.AreaCompare:
+		return results.FormatCount(len(all), "figure") + " of two commands: " + countVerdicts(all)
+	}
+	failed := FailedFindings(all) // only checks pass or fail
+	undecided := selectFindings(all, isUndecided)
+	switch {
+	case !slices.ContainsFunc(all, cameToVerdict):
+		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
+	case len(failed) == 0 && len(undecided) > 0:
+		return "INCOMPLETE: " + countPassed(all)
+	case len(failed) == 0:
+		return "PASS: " + countPassed(all)
+	}
+	causes := grouped(failed, func(f results.Finding) string { return f.Found })
+	var texts []string
+	for i, alike := range causes {
+		if i == mostCauses {
+			texts = append(texts, fmt.Sprintf("and %d more", len(causes)-mostCauses))
+			break
+		}
+		texts = append(texts, namesOf(alike)+": "+alike[0].Found)
+	}
+	text := fmt.Sprintf("FAIL: %d of %d", len(failed), len(all))
+	if len(undecided) > 0 {
+		text += fmt.Sprintf(" (%d cannot tell)", len(undecided))
+	}
+	return text + ": " + strings.Join(texts, "; ")
+}
+
+// mostCauses is the largest number of causes of failure that the first line names.
+const mostCauses = 3
+
+func namesOf(all []results.Finding) string {
+	var names []string
+	for _, f := range all {
+		names = append(names, findingName(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// countPassed counts checks, those that passed first: "ok 34 of 35, unsupported 1".
+func countPassed(all []results.Finding) string {
+	others := selectFindings(all, func(f results.Finding) bool { return f.Verdict != results.OK })
+	if len(others) == len(all) {
+		return fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
+	}
+	text := fmt.Sprintf("ok %d of %d", len(all)-len(others), len(all))
+	if len(others) > 0 {
+		text += ", " + countVerdicts(others)
+	}
+	return text
+}
+
+// countFailures counts ways to fail: "38 seen here, 35 under a condition, 60 not seen".
+func countFailures(all []results.Finding) string {
+	words := map[results.Verdict]string{
+		results.Fails:   "seen here",
+		results.Depends: "under a condition",
+		results.OK:      "not seen",
+	}
+	var parts []string
+	for _, alike := range byVerdict(all) {
+		v := alike[0].Verdict
+		text := cmp.Or(words[v], VerdictText(string(v)))
+		parts = append(parts, fmt.Sprintf("%d %s", len(alike), text))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// countVerdicts counts findings by verdict: "fails 2, ok 16".
+func countVerdicts(all []results.Finding) string {
+	var parts []string
+	for _, alike := range byVerdict(all) {
+		verdict := VerdictText(string(alike[0].Verdict))
+		parts = append(parts, fmt.Sprintf("%s %d", verdict, len(alike)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// FailedFindings returns the findings that fail. A refuted claim does not count as a failure.
+func FailedFindings(all []results.Finding) []results.Finding {
+	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
+}
+
+// findingTone returns the tone of all findings together: Good if none fails and no check is
+// undecided.
+func findingTone(all []results.Finding) Tone {
+	switch {
+	case len(FailedFindings(all)) > 0:
+		return Bad
+	case slices.ContainsFunc(all, isUndecided):
+		return Mixed
+	}
+	return Good
+}
+
+// isUndecided reports whether a finding is a check that could not be judged.
+func isUndecided(f results.Finding) bool {
+	return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
+}
+
+// referenceID is the ID of the finding about what a program does if its output is a file.
+const referenceID = results.AreaCheck + "/program/reference"
+
+// AllUndecided reports whether none of the findings came to a verdict. An OK of the reference does
+// not count unless nothing else was tried, because other runs of the program are compared with it.
+func AllUndecided(all []results.Finding) bool {
+	return !slices.ContainsFunc(all, func(f results.Finding) bool {
+		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
+		return cameToVerdict(f) && !isReference
+	})
+}
+
+// cameToVerdict reports whether a finding was judged.
+func cameToVerdict(f results.Finding) bool {
+	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
+}
+
+// findingSentences sums up findings: a sentence on the claims, then one per area and, for checks of
+// programs, one per command and run. What disturbs the machine has a section of its own.
+func findingSentences(s *results.Set) []string {
+	var claims, others []string
+	for _, a := range areas {
+		own := s.FindingsOf(a.area)
+		switch {
+		case len(own) == 0 || a.area == results.AreaMachine:
+		case a.area == results.AreaClaim:
+			claims = []string{withPeriod(findingSummary(own))}
+		case a.area == results.AreaCheck:
+			for _, checks := range grouped(own, func(f results.Finding) string {
+				return f.Run + "\x00" + strings.Join(f.About, "\x00")
+			}) {
+				command := strings.Join(checks[0].About, " ")
+				others = append(others, command+": "+withPeriod(findingSummary(checks)))
+			}
+		default:
+			others = append(others, withPeriod(findingSummary(own)))
+		}
+	}
+	return append(claims, others...)
+}
+
+func withPeriod(text string) string { return strings.TrimSuffix(text, ".") + "." }

@@ -1,0 +1,122 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// memberSection describes the machines, a line each. It leaves out what all have in common.
+func memberSection(members []stat.Member) Section {
+	about := Section{ID: "machines", Title: "The machines", Folded: true}
+	t := Table{Columns: []Column{{Title: "machine", Key: true}, {Title: "runs", Right: true}}}
+	for _, f := range machineFields(results.Environment{}) {
+		t.Columns = append(t.Columns, Column{Title: f.title})
+	}
+	for _, m := range members {
+		row := []string{m.Name, fmt.Sprint(len(m.Runs))}
+		for _, f := range machineFields(m.Environment()) {
+			row = append(row, f.text)
+		}
+		t.Append(row...)
+	}
+	about.Tables = []Table{t.dropEmpty()}
+	if len(members) <= FewMachines {
+		about.Lead = machineLines(members)
+	}
+	return about
+}
+
+// machineLines has a line for each machine: its values of the factors in which the machines differ,
+// and how fast raw bytes are. It is empty if they differ in none.
+func machineLines(members []stat.Member) []string {
+	var differ []string
+	for _, factor := range factors {
+		if len(grouped(members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
+			differ = append(differ, factor)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	streams := streamsToCompare(members)
+	var lines []string
+	for _, m := range members {
+		var parts []string
+		for _, factor := range differ {
+			parts = append(parts, factorPhrase(m, factor))
+		}
+		if len(streams) > 0 {
+			raw := rawValue([]stat.Member{m}, streams[0].cell)
+			if raw.Text != "" {
+				parts = append(parts, "raw bytes "+raw.Text)
+			}
+		}
+		if parts = nonEmpty(parts); len(parts) > 0 {
+			lines = append(lines, m.Name+": "+strings.Join(parts, ", ")+".")
+		}
+	}
+	return lines
+}
+
+// factorPhrase puts a machine's value of a factor into words, "" if it is not known.
+func factorPhrase(m stat.Member, factor string) string {
+	value := factorOf(m, factor)
+	switch {
+	case value == "unknown" || factor == "imitation" && value == "none":
+		return ""
+	case factor == "virtualisation" && value == "none":
+		return "no virtual machine"
+	case factor == "page":
+		return "pages of " + value
+	case factor == "CPUs":
+		return value + " CPUs"
+	case factor == "largest pipe":
+		return "pipes of up to " + value
+	case factor == "governor":
+		return "governor " + value
+	}
+	return value
+}
+
+// factors are the properties of machines on which figures may depend, by the titles of their
+// machineFields.
+var factors = []string{
+	"imitation", "operating system", "architecture", "processor", "virtualisation", "page", "CPUs",
+	"largest pipe", "governor",
+}
+
+// factorOf returns a machine's value of a factor.
+func factorOf(m stat.Member, factor string) string {
+	e := m.Environment()
+	switch factor {
+	case "operating system": // without the patch level, which few machines share
+		parts := strings.SplitN(e.Kernel, ".", 3)
+		return strings.TrimSpace(e.OS + " " + strings.Join(parts[:min(len(parts), 2)], "."))
+	case "imitation":
+		return cmp.Or(e.Imitation, "none")
+	case "virtualisation":
+		return cmp.Or(e.Virtualisation, "none")
+	}
+	for _, f := range machineFields(e) {
+		if f.title == factor && f.text != "" {
+			return f.text
+		}
+	}
+	return "unknown"
+}
+
+// nameSome lists names: all if they are few, else the first and the number of the others.
+func nameSome(names []string) string {
+	more := len(names) - mostNamedMachines
+	if more < 2 {
+		return joinAnd(names)
+	}
+	return strings.Join(names[:mostNamedMachines], ", ") + fmt.Sprintf(" and %d more", more)
+}
+
+// mostNamedMachines is about the largest number of machines that a sentence names.
+const mostNamedMachines = 3

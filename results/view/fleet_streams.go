@@ -1,0 +1,241 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// FleetStreams lists the streams at a placement that machines compared with raw, by framing and
+// size. It leaves out streams that fewer than half as many machines measured as the most common
+// one, and those of whole programs.
+func FleetStreams(members []stat.Member, placement string) []results.Cell {
+	count := make(map[results.Cell]int)
+	most := 0
+	for _, m := range members {
+		for _, f := range m.Figures {
+			c := f.Cell
+			isWanted := c.Placement == placement && c.Pattern == patternStream && c.WriteSize == 0
+			isProgram := c.Source != "" || c.Touch || c.Work != 0
+			if isWanted && !isProgram && f.ToRaw.Interval != nil {
+				count[c]++
+				most = max(most, count[c])
+			}
+		}
+	}
+	var cells []results.Cell
+	for c, n := range count {
+		if 2*n >= most {
+			cells = append(cells, c)
+		}
+	}
+	slices.SortFunc(cells, func(a, b results.Cell) int {
+		return cmp.Or(cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
+			cmp.Compare(a.Key(), b.Key()))
+	})
+	return cells
+}
+
+// A fleetStream is streams of one placement and message size, by which machines are compared.
+type fleetStream struct {
+	cell     results.Cell // without the framing
+	framings []string
+}
+
+// streamsToCompare returns a fleetStream for each placement, of the message size that most machines
+// measured or, if several are equal in that, of the size nearest to the usual capacity of a pipe.
+// Framings in which machines differ come first.
+func streamsToCompare(members []stat.Member) []fleetStream {
+	var out []fleetStream
+	for _, p := range placements {
+		cells := FleetStreams(members, p.name)
+		if len(cells) == 0 {
+			continue
+		}
+		best := slices.MinFunc(cells, func(a, b results.Cell) int {
+			return cmp.Or(cmp.Compare(len(sharesIn(b, members)), len(sharesIn(a, members))),
+				cmp.Compare(sizeDistance(a.Size), sizeDistance(b.Size)))
+		})
+		best.Framing = ""
+		stream := fleetStream{cell: best}
+		for _, c := range cells {
+			framing := c.Framing
+			c.Framing = ""
+			if c == best {
+				stream.framings = append(stream.framings, framing)
+			}
+		}
+		differ, alike, noisy := stream.differing(members)
+		stream.framings = nil
+		for _, s := range slices.Concat(differ, alike, noisy) {
+			stream.framings = append(stream.framings, s.framing)
+		}
+		out = append(out, stream)
+	}
+	return out
+}
+
+// shares returns the shares of raw's goodput that a framing keeps, one for each member that
+// compared it.
+func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
+	cell := v.cell
+	cell.Framing = framing
+	return sharesIn(cell, members)
+}
+
+func sharesIn(cell results.Cell, members []stat.Member) []stat.Estimate {
+	var all []stat.Estimate
+	for _, m := range members {
+		for _, f := range m.Figures {
+			if f.Cell == cell && f.ToRaw.Interval != nil {
+				all = append(all, f.ToRaw)
+			}
+		}
+	}
+	return all
+}
+
+// measured returns the members on which at least one framing has a ratio to raw.
+func (v fleetStream) measured(members []stat.Member) []stat.Member {
+	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
+		return !slices.ContainsFunc(v.framings, func(framing string) bool {
+			return len(v.shares([]stat.Member{m}, framing)) > 0
+		})
+	})
+}
+
+func mediansOf(all []stat.Estimate) []float64 {
+	var out []float64
+	for _, e := range all {
+		out = append(out, e.Median)
+	}
+	return out
+}
+
+// sentence says what share of raw's goodput each framing keeps on most of the machines.
+func (v fleetStream) sentence(members []stat.Member) string {
+	where := "on " + members[0].Name
+	if len(members) > 1 {
+		where = "on most machines"
+	}
+	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput %s: %s.",
+		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
+}
+
+// sharesText lists the framings with the range of their shares on most machines.
+func (v fleetStream) sharesText(members []stat.Member) string {
+	var parts []string
+	for _, framing := range v.framings {
+		s := stat.SpreadOf(mediansOf(v.shares(members, framing)))
+		parts = append(parts, FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
+	}
+	return joinAnd(parts)
+}
+
+// A group is machines that are shown together.
+type group struct {
+	title   string
+	members []stat.Member
+}
+
+// groups returns a group of all machines, and then one for each value of each factor on which the
+// share of a framing depends. The largest group of a factor comes first.
+func (v fleetStream) groups(members []stat.Member) []group {
+	all := []group{{"all", members}}
+	for _, factor := range factors {
+		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
+		// else all machines have the same value, or each has its own
+		isShared := len(byValue) > 1 && len(byValue) < len(members)
+		if !isShared || !v.dependsOn(byValue) {
+			continue
+		}
+		slices.SortStableFunc(byValue, func(a, b []stat.Member) int { return len(b) - len(a) })
+		for _, own := range byValue[:min(len(byValue), mostGroups)] {
+			title := factor + " " + factorOf(own[0], factor)
+			all = append(all, group{title, own})
+		}
+	}
+	return all
+}
+
+// mostGroups is the largest number of groups that a factor has in a table.
+const mostGroups = 12
+
+// dependsOn reports whether the share of a framing differs beyond chance between machines with
+// different values of a factor.
+func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
+	return slices.ContainsFunc(v.framings, func(framing string) bool {
+		var shares [][]float64
+		for _, own := range byValue {
+			if all := v.shares(own, framing); len(all) > 0 {
+				shares = append(shares, mediansOf(all))
+			}
+		}
+		return stat.Differ(shares)
+	})
+}
+
+// table has a line for each group of machines, and a column for each framing. head is the title of
+// the column that names the groups.
+func (v fleetStream) table(head string, groups []group) Table {
+	t := Table{
+		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
+			SizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
+		Columns: []Column{
+			{Title: head, Key: true},
+			{Title: "number", Right: true},
+			{Title: "raw", Right: true},
+		},
+	}
+	for i, framing := range v.framings {
+		title := FramingPhrase(framing)
+		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
+	}
+	for _, g := range groups {
+		number := Value{}
+		if len(g.members) > 1 {
+			number = countValue(int64(len(g.members)))
+		}
+		row := []Value{textValue(g.title), number, rawValue(g.members, v.cell)}
+		for _, framing := range v.framings {
+			row = append(row, sharesValue(v.shares(g.members, framing)))
+		}
+		t.AppendValues(row...)
+	}
+	return t.dropEmpty()
+}
+
+// rawValue is the goodput of raw messages, or the median of several machines.
+func rawValue(members []stat.Member, cell results.Cell) Value {
+	cell.Framing = results.FramingRaw
+	var goodputs []float64
+	for _, m := range members {
+		for _, f := range m.Figures {
+			if f.Cell == cell {
+				goodputs = append(goodputs, f.Speed.Median)
+			}
+		}
+	}
+	if len(goodputs) == 0 {
+		return Value{}
+	}
+	median := stat.SpreadOf(goodputs).Median
+	return figureValue(median, results.FormatGoodput(median))
+}
+
+// sharesValue shows the share on one machine with its interval, or the median of several machines
+// with its range.
+func sharesValue(all []stat.Estimate) Value {
+	switch len(all) {
+	case 0:
+		return Value{}
+	case 1:
+		return figureValue(all[0].Median, ratioText(&all[0]))
+	}
+	s := stat.SpreadOf(mediansOf(all))
+	text := fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.P10, s.P90)
+	return figureValue(s.Median, text)
+}

@@ -1,0 +1,152 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A probedMachine is a machine on which probe tested rules.
+type probedMachine struct {
+	name        string              // of its column
+	environment results.Environment // of the first of the rules
+	rules       []results.Finding
+}
+
+// probedMachines returns the machines on which probe tested rules. If they are few, their columns
+// have their names, else letters.
+func probedMachines(set *results.Set) []probedMachine {
+	var machines []probedMachine
+	var environments []results.Environment
+	machineOf := func(f results.Finding) string { return set.Machine(f.Run) }
+	for i, own := range grouped(latestRules(set), machineOf) {
+		e, _ := set.Environment(own[0].Run) // a damaged file may have none
+		machines = append(machines, probedMachine{name: letter(i), environment: e, rules: own})
+		environments = append(environments, e)
+	}
+	if len(machines) <= FewMachines {
+		names := results.MachineNames(environments)
+		for i, e := range environments {
+			machines[i].name = names[e.Machine]
+		}
+	}
+	return machines
+}
+
+// probedLines describes each machine, and says when it was probed. If there are several, each
+// line begins with the name of the machine's column.
+func probedLines(machines []probedMachine) []string {
+	var lines []string
+	for _, m := range machines {
+		e := m.environment
+		if e.Run == "" {
+			continue
+		}
+		line := JoinParts(machineLine(e), "pages of "+results.FormatSize(int64(e.PageSize)),
+			e.Time.UTC().Format("2006-01-02"))
+		if len(machines) > 1 && m.name != e.Hostname {
+			line = m.name + "  " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// machineColumns makes a column for each machine, with its answers for a kind of pipe.
+func machineColumns(machines []probedMachine, kind string, questions []question) []column {
+	var columns []column
+	for _, m := range machines {
+		columns = append(columns, answersOf(m.name, aboutKind(m.rules, kind), questions))
+	}
+	return columns
+}
+
+// letter names a machine's column: "A", "B" and so on, and "M26" after the last letter.
+func letter(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return fmt.Sprintf("M%d", i)
+}
+
+// pipeNames say what each kind of pipe is.
+var pipeNames = map[string]string{
+	"anonymous":  "an anonymous pipe",
+	"fifo":       "a FIFO",
+	"named":      "a named pipe",
+	"socketpair": "a pair of sockets",
+	"unix":       "a Unix socket",
+	"seqpacket":  "a Unix socket of packets",
+	"pty":        "a pseudo-terminal",
+	"ring":       "a ring in memory that both map",
+}
+
+// kindOf splits the name of a rule into the kind of pipe, "" if the rule is about none, and the
+// step of probe.
+func kindOf(f results.Finding) (kind, step string) {
+	first, rest, _ := strings.Cut(f.Name(), "/")
+	if pipeNames[first] != "" {
+		return first, rest
+	}
+	return "", f.Name()
+}
+
+// kindsIn returns the kinds of pipe that findings are about.
+func kindsIn(all []results.Finding) []string {
+	var kinds []string
+	for _, f := range all {
+		kind, _ := kindOf(f)
+		if kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// aboutKind returns the findings about a kind of pipe.
+func aboutKind(all []results.Finding, kind string) []results.Finding {
+	return selectFindings(all, func(f results.Finding) bool {
+		own, _ := kindOf(f)
+		return own == kind
+	})
+}
+
+// asked lists the texts of questions.
+func asked(questions []question) []string {
+	var out []string
+	for _, q := range questions {
+		out = append(out, q.asks)
+	}
+	return out
+}
+
+// answersOf makes the column of answers that findings about one kind of pipe give.
+func answersOf(name string, found []results.Finding, questions []question) column {
+	c := column{names: []string{name}, cells: make([]Value, len(questions))}
+	for i, q := range questions {
+		if f, ok := q.answer(found); ok {
+			c.cells[i] = q.cell(f)
+		}
+	}
+	return c
+}
+
+// exactValue writes a size to the byte, a number without a unit as it is, and other figures with
+// few digits.
+func exactValue(value any, unit string) string {
+	n, isNumber := (results.Finding{Value: value}).Number()
+	switch {
+	case isNumber && unit == "":
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	case isNumber:
+		return results.FormatExact(n, unit)
+	case value == true:
+		return "yes"
+	case value == false:
+		return "no"
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,77 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// MaxShownSpread is the largest half-width of an interval, in percent, with which a figure is
+// certain enough to be shown without a mark.
+const MaxShownSpread = 50
+
+// roughSign stands before a figure that is only rough.
+const roughSign = "~"
+
+// IsRough reports whether an estimate is in doubt: its interval is wider than ±MaxShownSpread, or
+// it has too few samples for an interval.
+func IsRough(e stat.Estimate) bool {
+	percent, known := e.Spread()
+	return !known || percent > MaxShownSpread
+}
+
+// RoughText shows the median of a metric in its unit, marked if it is only rough.
+func RoughText(metric string, e stat.Estimate) string {
+	text := stat.MustMetric(metric).Format(e.Median)
+	if IsRough(e) {
+		return roughSign + text
+	}
+	return text
+}
+
+// measuredText is withSpread, but marks a figure without an interval as rough.
+func measuredText(figure string, e stat.Estimate) string {
+	if e.Interval == nil {
+		figure = roughSign + figure
+	}
+	return withSpread(figure, e)
+}
+
+// withSpread writes half the interval behind a figure: "0.94 ± 2%". It returns [tooNoisy] if the
+// interval is too wide, and the figure alone if there is none.
+func withSpread(figure string, e stat.Estimate) string {
+	percent, ok := e.Spread()
+	switch {
+	case !ok:
+		return figure
+	case percent > MaxShownSpread:
+		return tooNoisy
+	}
+	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
+}
+
+// isTooNoisy reports whether a row's ratio to raw is too noisy to be shown.
+func isTooNoisy(r stat.Row) bool {
+	percent, _ := r.ToRaw.Spread()
+	return percent > MaxShownSpread
+}
+
+// tooNoisy is shown instead of a figure whose interval is too wide.
+const tooNoisy = "too noisy"
+
+// RoughNote explains the mark of rough figures, "" if the tables have none.
+func RoughNote(tables []Table) string {
+	for _, t := range tables {
+		for _, row := range t.Rows {
+			for _, v := range row {
+				if strings.HasPrefix(v.Text, roughSign) {
+					return fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, "+
+						"or of fewer than %d samples", roughSign, MaxShownSpread,
+						stat.LeastSamples)
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A series is rows that differ only in framing and size.
+type series struct {
+	cell  results.Cell // without framing and size
+	where string       // the placement, and what else differs from other series: "on one CPU"
+	short string       // where in few words, for a title: "one CPU"
+	size  int          // the message size that stands for the series in sentences
+	rows  []stat.Row
+}
+
+// seriesIn gathers the series of those rows that have a pattern.
+func seriesIn(rows []stat.Row, pattern string) []series {
+	var matching []stat.Row
+	for _, r := range rows {
+		if r.Cell.Pattern == pattern {
+			matching = append(matching, r)
+		}
+	}
+	cellOf := func(r stat.Row) results.Cell { return stat.SeriesCell(r.Cell) }
+	var all []series
+	var cells []results.Cell
+	for _, own := range grouped(matching, cellOf) {
+		all = append(all, series{cell: cellOf(own[0]), rows: own})
+		cells = append(cells, cellOf(own[0]))
+	}
+	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
+	for i := range all {
+		one := &all[i]
+		one.size = tellingSize(one.rows)
+		one.where = PlacementPhrase(one.cell.Placement)
+		one.short = ShortPlacement(one.cell.Placement)
+		for _, name := range differ {
+			value := one.cell.Field(name)
+			if value != "" { // a field that is not set needs no word
+				one.where += " with " + name + " " + FieldValue(name, value)
+				one.short += ", " + FieldPhrase(name, value)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b series) int {
+		return placementIndex(a.cell.Placement) - placementIndex(b.cell.Placement)
+	})
+	return all
+}
+
+// usualSize is the usual capacity of a pipe on Linux, in bytes, and close to the chunk sizes that
+// people choose.
+const usualSize = 65_536
+
+// tellingSize is the size nearest to usualSize. It is one at which a framing is compared with raw,
+// if there is any.
+func tellingSize(rows []stat.Row) int {
+	best := rows[0]
+	for _, r := range rows {
+		better := sizeDistance(r.Cell.Size) < sizeDistance(best.Cell.Size)
+		if isCompared(r) != isCompared(best) {
+			better = isCompared(r)
+		}
+		if better {
+			best = r
+		}
+	}
+	return best.Cell.Size
+}
+
+// sizeDistance is how far a size is from usualSize, as the logarithm of their ratio.
+func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
+
+// isCompared reports whether a row has a ratio to raw with an interval.
+func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
+
+// kept returns the rows of the series' size whose share of raw's goodput is known, best first, and
+// those whose share is too noisy.
+func (s series) kept() (known, noisy []stat.Row) {
+	for _, r := range s.rows {
+		switch {
+		case r.Cell.Size != s.size || !isCompared(r):
+		case isTooNoisy(r):
+			noisy = append(noisy, r)
+		default:
+			known = append(known, r)
+		}
+	}
+	slices.SortStableFunc(known, func(a, b stat.Row) int {
+		return cmp.Compare(b.ToRaw.Median, a.ToRaw.Median)
+	})
+	return known, noisy
+}
+
+// alikeShare is the least distance between the shares of two framings whose order does not change
+// from one run to the next.
+const alikeShare = 0.01
+
+// sharesAlike reports whether two shares of raw's goodput may be the same: their intervals overlap,
+// or nearly do.
+func sharesAlike(a, b stat.Estimate) bool {
+	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
+}
+
+// sharesText lists framings with their shares, best first, and names together those whose shares
+// may be the same: "ndjson and 60 KiB chunks 93 to 95 %, content-length 80 %". It returns
+// tooNoisyToTell if noise hides all differences, and "" if no framing was compared with raw.
+func (s series) sharesText() string {
+	known, noisy := s.kept()
+	if len(known) == 0 {
+		if len(noisy) > 0 {
+			return tooNoisyToTell
+		}
+		return ""
+	}
+	blurred := slices.ContainsFunc(known, isBlurred)
+	alike := sharesAlike(*known[0].ToRaw, *known[len(known)-1].ToRaw)
+	if alike && blurred {
+		return tooNoisyToTell
+	}
+	if alike && len(known) > 1 {
+		names := "every framing"
+		if len(noisy) > 0 {
+			names = framingNames(known)
+		}
+		return names + " " + rangeText(known) + ", no difference beyond the noise of " +
+			noiseText(known) + noisyText(noisy)
+	}
+	var parts []string
+	for rest := known; len(rest) > 0; {
+		n := 0
+		for n < len(rest) && sharesAlike(*rest[0].ToRaw, *rest[n].ToRaw) {
+			n++
+		}
+		parts = append(parts, framingNames(rest[:n])+" "+rangeText(rest[:n]))
+		rest = rest[n:]
+	}
+	text := strings.Join(parts, ", ")
+	if blurred || len(noisy) > 0 {
+		text += " (" + noiseText(known) + ")"
+	}
+	return text + noisyText(noisy)
+}
+
+// framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
+func framingNames(rows []stat.Row) string {
+	var names []string
+	for _, r := range rows {
+		names = append(names, FramingPhrase(r.Cell.Framing))
+	}
+	return joinAnd(names)
+}
+
+// noisyText names the framings of rows that are too noisy, as the end of a sentence.
+func noisyText(noisy []stat.Row) string {
+	if len(noisy) == 0 {
+		return ""
+	}
+	return "; " + framingNames(noisy) + ": " + tooNoisyToTell
+}
+
+// rangeText writes the shares of rows, the best first: "95 %", or "93 to 104 %".
+func rangeText(all []stat.Row) string {
+	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
+}
+
+// percentRange writes two shares as percent: "88 to 92 %", or "90 %" if both round to that.
+func percentRange(low, high float64) string {
+	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
+}
+
+// noiseText returns the width of the widest interval of rows: "±33 %".
+func noiseText(all []stat.Row) string {
+	most := 0.0
+	for _, r := range all {
+		percent, _ := r.ToRaw.Spread()
+		most = max(most, percent)
+	}
+	return fmt.Sprintf("±%.0f %%", most)
+}

@@ -1,0 +1,150 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// TargetLine sums up a record of drive in a line, for the progress of a run.
+func TargetLine(t results.Target) string {
+	if sentence := targetSentence(t); sentence != "" {
+		return Escape(sentence)
+	}
+	took := ""
+	if ns := stat.MedianTime(t.Samples); ns > 0 && t.Served() {
+		took = results.FormatDuration(ns)
+	}
+	parts := []string{results.FormatSize(t.Size) + ": " + FailureText(t), took, t.Evidence.Why}
+	return Escape(strings.Join(nonEmpty(parts), ", "))
+}
+
+// targetSentences sum up the records of limits, of growth and of replays.
+func targetSentences(targets []results.Target) []string {
+	var out []string
+	for _, t := range targets {
+		if sentence := targetSentence(t); sentence != "" {
+			out = append(out, sentence)
+		}
+	}
+	return out
+}
+
+// targetSentence sums up a record of a limit, of growth or of a replay; "" for a record of one
+// size.
+func targetSentence(t results.Target) string {
+	switch {
+	case t.RequestLimit != nil:
+		return limitSentence("requests", *t.RequestLimit, t)
+	case t.ReplyLimit != nil:
+		return limitSentence("replies", *t.ReplyLimit, t)
+	case t.SearchedTo != nil:
+		side, until := "message", ""
+		if e := t.Evidence.Limit; e != nil {
+			side = e.Side
+			if e.ByRequests {
+				until = ", which is as far as requests go"
+			}
+		}
+		return fmt.Sprintf("no limit on a %s up to %s%s", side,
+			stat.FormatBytes(*t.SearchedTo), until)
+	case t.Evidence.Replay != nil:
+		return replaySentence(t)
+	}
+	if g, ok := stat.RecordedGrowth(t); ok {
+		return g.String()
+	}
+	return ""
+}
+
+// FailureText returns the verdict on a server in words.
+func FailureText(t results.Target) string {
+	return EndText(t.Verdict, wroteErrors(t))
+}
+
+// wroteErrors reports whether a server that failed wrote to its standard error.
+func wroteErrors(t results.Target) bool {
+	e := t.Evidence.Failure
+	return e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
+}
+
+// limitSentence says up to which size, in bytes, messages work, and how larger ones fail.
+func limitSentence(messages string, limit int64, t results.Target) string {
+	if limit == 0 {
+		return fmt.Sprintf("%s of no size work: %s", messages, FailureText(t))
+	}
+	text := fmt.Sprintf("%s up to %s work", messages, stat.FormatBytes(limit))
+	if size := t.Evidence.Size; size != nil {
+		text += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(size.PayloadBytes)))
+	}
+	larger := "one byte more"
+	atTwice, often := "", ""
+	if e := t.Evidence.Limit; e != nil {
+		if e.Side == "request" && int64(e.FailedAt) > limit+1 {
+			larger = stat.FormatBytes(int64(e.FailedAt)) // sizes between were not tried
+		} else if e.CutShort {
+			larger = "larger ones"
+		}
+		if e.AtTwice != t.Verdict {
+			atTwice = e.AtTwice
+		}
+		if e.Flaky {
+			often = ", but not every time"
+		}
+	}
+	text += "; " + larger + ": " + FailureText(t) + often
+	if atTwice != "" {
+		text += "; twice the limit: " + VerdictText(atTwice)
+	}
+	return text
+}
+
+// replaySentence says how far a recording was replayed to a server, and how it ended.
+func replaySentence(t results.Target) string {
+	replay := t.Evidence.Replay
+	text := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",
+		results.FormatCount(replay.Replayed, "message"), replay.Answered, FailureText(t))
+	switch {
+	case replay.FailedAtMessage > 0:
+		return fmt.Sprintf("%s at message %d (%s)", text, replay.FailedAtMessage,
+			Escape(t.Evidence.Why))
+	case len(t.Samples) == 0:
+		return text
+	case t.Verdict == string(results.CannotTell):
+		text += fmt.Sprintf(" %d of %d answers", replay.Undecided, replay.Compared)
+	}
+	text += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
+	times := quantileTexts(latencyOf(t), "the longest")
+	return strings.Join(append([]string{text}, times...), ", ")
+}
+
+// targetAdvice gives the advice on each verdict once.
+func targetAdvice(targets []results.Target) []string {
+	var out []string
+	said := make(map[string]bool)
+	for _, t := range targets {
+		if t.Evidence.Advice == "" || said[t.Verdict] {
+			continue
+		}
+		said[t.Verdict] = true
+		text := FailureText(t) + ": " + t.Evidence.Advice
+		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
+			text += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// targetNotes are the warnings of the records.
+func targetNotes(targets []results.Target) []string {
+	var all []warning
+	for _, t := range targets {
+		for _, text := range t.Warnings {
+			all = append(all, warning{text: text})
+		}
+	}
+	return warningNotes(all, results.FormatCount(len(targets), "measurement"))
+}
