@@ -83,7 +83,6 @@ func sideLines(name, side string, s stat.Series, unit string, scale float64) []b
 	return lines
 }
 
-// writeBenchLines writes lines of benchmark text.
 func writeBenchLines(w io.Writer, lines []benchfmt.Record) error {
 	out := benchfmt.NewWriter(w)
 	for _, line := range lines {

@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column has the answers to a list of questions that one or more machines gave, or that the
-// documentation of a system gives. Two columns are alike if each answer has the same Base in both,
-// or no Base in one of them.
+// A column has the answers of machines to a list of questions, or those that a system documents.
+// Two columns are alike if no answer has a Base in both and differs in it.
 type column struct {
 	names []string // of the machines, or of the system
 	cells []Value  // one for each question

@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteComparison writes the comparison. In the bench format each sample of every figure is a line
-// with side=old or side=new, for benchstat -col /side. A comparison without a common case is
-// [ErrNothing].
+// WriteComparison writes a comparison. One without a common case is [ErrNothing]. In the bench
+// format each sample of a figure is a line with side=old or side=new, for benchstat -col /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -30,13 +29,11 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is the largest number of rows on the screen of a comparison, beside the tables of
-// framings and sizes.
+// mostChanges is the largest number of rows of figures on the screen of a comparison.
 const mostChanges = 12
 
-// comparisonPage says first what changed. Then come the times: for files a table of framings and
-// sizes, for pairs and benchmark text a row per time. Then come the counts that changed, or for two
-// programs all counts.
+// comparisonPage says what changed. Then follow the times: for files a table of framings and sizes,
+// else a row per time. Last come the counts that changed, or for two programs all counts.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -129,8 +126,7 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 	return s
 }
 
-// isOfPrograms reports whether two programs are compared: they have few figures, and these have no
-// case.
+// isOfPrograms reports whether two programs are compared, which have few figures and no cases.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
 // mostSignificant returns the most significant changes, at most room of them.
@@ -142,8 +138,7 @@ func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	return ordered[:min(len(ordered), room)]
 }
 
-// basisNotes say what the verdicts on times rest on, or why there is no verdict: each basis once,
-// with the number of times that have it.
+// basisNotes say what the verdicts on times rest on, or why there is no verdict, and for how many.
 func basisNotes(times []stat.Change) []string {
 	var out []string
 	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
@@ -172,8 +167,7 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// ComparisonFindings returns a finding for each figure of a comparison of two commands. The caller
-// sets the run and the time.
+// ComparisonFindings returns a finding, without run and time, for each figure of two commands.
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {

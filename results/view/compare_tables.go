@@ -10,8 +10,7 @@ import (
 )
 
 // changeTables shows the changes of cells: a table for each placement and pattern, with a row for
-// each framing and a column for each size. The last column of a table of streams says how much each
-// framing changed as a whole.
+// each framing and a column for each size. A last column is about each framing as a whole.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
@@ -90,8 +89,7 @@ func cellsOf(changes []stat.Change) []results.Cell {
 	return cells
 }
 
-// briefChange shows a change in few characters: with a "!" if it is established, and a "?" if it is
-// too noisy.
+// briefChange shows a change with a "!" if it is established, and with a "?" if it is too noisy.
 func briefChange(ch stat.Change) Value {
 	text := signedPercent(*ch.Ratio) + " %"
 	switch {
@@ -104,7 +102,6 @@ func briefChange(ch stat.Change) Value {
 	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: tone}
 }
 
-// comparisonTable has a row for each change.
 func comparisonTable(title string, changes []stat.Change) Table {
 	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
 	t := Table{Title: title, Columns: []Column{
@@ -134,8 +131,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	return t
 }
 
-// changeVerdict shows the verdict on a change. Its tone is bad only if the change is established
-// and for the worse.
+// changeVerdict shows the verdict on a change. Its tone is good or bad only if it is established.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
@@ -182,8 +178,7 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
-// changeLabel names the case of a change for a person. differ are the fields in which the cells of
-// a table differ.
+// changeLabel names the case of a change, with the fields of its cell that are named in differ.
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
@@ -194,12 +189,10 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// leapRatio is the largest ratio that is written in percent. A figure grows more than that if a
-// limit disappears, for example.
+// leapRatio is the largest ratio that is written in percent. It is exceeded if a limit disappears.
 const leapRatio = 1e4
 
-// changeSize says how large a change is: "+10.2 % (+8.1 to +12.0)", or "from … to …" if there is no
-// ratio or a very large one.
+// changeSize is "+10.2 % (+8.1 to +12.0)", or "from … to …" if the ratio is unknown or very large.
 func changeSize(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric

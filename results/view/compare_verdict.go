@@ -12,9 +12,8 @@ import (
 // mostWorse is the largest number of changes for the worse that the first line names.
 const mostWorse = 3
 
-// comparisonVerdict says in a few sentences what became worse, what became better, and by how much
-// at most the other figures may have changed. The tone is good if nothing is worse, something is
-// known, and there is no doubt.
+// comparisonVerdict says what became worse, what became better, and how far others may have moved.
+// The tone is good if something is known, nothing is worse, and there is no doubt.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	t := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
 	for _, ch := range c.Changes {
@@ -30,6 +29,10 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	}
 	isAnyUnjudged := t.noisy+t.few+t.unjudged+len(c.Unjudged) > 0
 	areWholesAlike := t.wholes > 0 && t.wholeWithin <= stat.Tolerance
+	good := Good
+	if c.Doubt != "" {
+		good = Neutral
+	}
 	answer := "No verdict"
 	switch {
 	case len(t.worse) > 0:
@@ -41,13 +44,13 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		}
 	case c.Doubt != "" && isOfPrograms(c): // no verdict: the doubt says why
 	case len(t.better)+t.times+t.notWorse > 0, areWholesAlike:
-		tone = goodUnless(c.Doubt)
+		tone = good
 		answer = "Nothing got slower"
 		if t.timings == 0 {
 			answer = "Nothing got worse"
 		}
 	case t.counts > 0 && !isAnyUnjudged:
-		tone = goodUnless(c.Doubt)
+		tone = good
 		answer = "Nothing got worse"
 	case t.noisy+t.few+len(c.Unjudged) > 0:
 		answer = "No verdict on time"
@@ -57,13 +60,6 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 			t.unchanged.Metric, results.FormatPercent(100*t.within))
 	}
 	return tone, text + strings.Join(append([]string{answer}, t.others()...), "; ") + "."
-}
-
-func goodUnless(doubt string) Tone {
-	if doubt != "" {
-		return Neutral
-	}
-	return Good
 }
 
 // A tally sorts the figures of a comparison by their verdicts, and counts them.

@@ -76,8 +76,7 @@ func resultOf(targets []results.Target) DriveResult {
 	return r
 }
 
-// failsAtAnySize reports whether a server failed after some requests, whatever their size: it also
-// fails after small ones.
+// failsAtAnySize reports whether a server failed after some requests of whatever size.
 func failsAtAnySize(t results.Target) bool {
 	f := t.Evidence.Failure
 	return f != nil && f.AnySize && f.ServedBefore > 0
@@ -132,8 +131,7 @@ func betweenText(from, to int64) string {
 	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
 }
 
-// failingText says where a server failed whose limit is not known. served is the largest size that
-// works.
+// failingText says where a server failed that served smaller sizes, and whose limit is not known.
 func failingText(t results.Target, served int64) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
 	if served < t.Size {

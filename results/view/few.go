@@ -8,15 +8,13 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// hasTooFewSamples reports whether cells could be measured, but none has enough samples for an
-// interval.
+// hasTooFewSamples reports whether cells could run, but none has enough samples for an interval.
 func hasTooFewSamples(rows []stat.Row) bool {
 	c := countCells(rows)
 	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples
 }
 
-// tooFewSamples says, for a run in which no cell has enough samples, what was measured, and what to
-// do to get more.
+// tooFewSamples says what a run with too few samples has measured, and how to get more.
 func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	c := countCells(rows)
 	switch {
@@ -104,17 +102,14 @@ func (c cellCount) text() string {
 	} else if c.mostSamples < stat.LeastSamples {
 		text += fmt.Sprintf(", at most %s each", results.FormatCount(c.mostSamples, "sample"))
 	}
-	for _, other := range []struct {
-		n    int
-		what string
-	}{
-		{c.late, "not reached (time was up)"},
-		{c.failed, "failed"},
-		{c.unsupported, "unsupported here"},
-	} {
-		if other.n > 0 {
-			text += fmt.Sprintf("; %d %s", other.n, other.what)
-		}
+	if c.late > 0 {
+		text += fmt.Sprintf("; %d not reached (time was up)", c.late)
+	}
+	if c.failed > 0 {
+		text += fmt.Sprintf("; %d failed", c.failed)
+	}
+	if c.unsupported > 0 {
+		text += fmt.Sprintf("; %d unsupported here", c.unsupported)
 	}
 	return text + "."
 }

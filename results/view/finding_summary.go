@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// findingSummary says in a line how findings turned out: "FAIL: 2 of 18: late-reader: cut at 65,536
-// B; …", "PASS: ok 18 of 18", "INCOMPLETE: ok 15 of 18, cannot tell 3", or for claims "57 claims:
-// 41 hold, 12 refuted".
+// findingSummary says in a line how findings of an area turned out: "PASS: ok 18 of 18", "FAIL: 2
+// of 18: late-reader: cut at 65,536 B; …", or for claims "53 claims: refuted 12, holds 41".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
@@ -104,8 +103,7 @@ func FailedFindings(all []results.Finding) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
 }
 
-// findingTone returns the tone of all findings together: Good if none fails and no check is
-// undecided.
+// findingTone returns the tone of findings together: Good if none fails and no check is undecided.
 func findingTone(all []results.Finding) Tone {
 	switch {
 	case len(FailedFindings(all)) > 0:

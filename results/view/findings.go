@@ -12,8 +12,7 @@ import (
 
 // WriteFindings writes the findings of a set. For people it writes how many hold or fail, a table
 // of the findings that a person has to look at (with Options.Detail, of all findings), and advice.
-// CSV has a row per finding, JUnit XML a test case per finding, and SARIF a result per finding that
-// fails.
+// CSV has a row and JUnit XML a test case per finding, and SARIF a result per failure.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -95,8 +94,7 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
-// remarkableTable shows the findings that a person has to look at. Failures that are alike have one
-// row, that of the first.
+// remarkableTable shows the findings that are remarkable, and of those that are alike the first.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string
@@ -162,8 +160,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	return t
 }
 
-// likeness returns a key that only failures share which are from the same experiment and end in the
-// same way.
+// likeness returns a key. Failures share it if the same experiment ended in the same way.
 func likeness(f results.Finding) string {
 	if f.Area() != results.AreaFailure {
 		return f.ID + "\x00" + f.Run
@@ -201,7 +198,6 @@ func aboutOneCommand(all []results.Finding) bool {
 	return true
 }
 
-// selectFindings returns the findings that are wanted.
 func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []results.Finding {
 	var selected []results.Finding
 	for _, f := range all {
@@ -212,8 +208,7 @@ func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []
 	return selected
 }
 
-// findingAdvice gives each piece of advice once, with the shortest shell line that shows the
-// problem.
+// findingAdvice gives each advice once, with the shortest shell line that shows the problem.
 func findingAdvice(all []results.Finding) []string {
 	var out []string
 	for _, alike := range grouped(all, func(f results.Finding) string { return f.Advice }) {
@@ -246,8 +241,7 @@ var areas = []struct{ area, title string }{
 	{results.AreaMachine, "What disturbs measurements on this machine"},
 }
 
-// findingSections has a section for each area of findings. Without detail a section has only the
-// findings that a person has to look at.
+// findingSections has a section for each area, without detail only of what is remarkable in it.
 func findingSections(s *results.Set, detail bool) []Section {
 	var sections []Section
 	for _, a := range areas {

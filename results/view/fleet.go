@@ -56,8 +56,7 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// pipeDifference returns the first sentence on how pipes differ between machines, as a title; "" if
-// they do not differ.
+// pipeDifference returns the first sentence on how pipes differ, as a title; "" if they do not.
 func pipeDifference(sections []Section) string {
 	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
 	if i < 0 || len(sections[i].Lead) < 2 { // the last sentence only counts the differences
@@ -66,9 +65,8 @@ func pipeDifference(sections []Section) string {
 	return strings.TrimSuffix(sections[i].Lead[0], ".")
 }
 
-// fleetTitle begins with what differs most between a few machines, else how pipes differ, else how
-// many machines there are. Then it says how many machines stand out, and on how many a measurement
-// failed.
+// fleetTitle says what differs most between a few machines, else how pipes differ, else how many
+// machines there are. Then it counts those that stand out, and those on which a measurement failed.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
 	title := cmp.Or(largestDifference(members), pipes,
 		results.FormatCount(len(members), "machine"))
@@ -123,13 +121,11 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 	return p.Write(w, format, o)
 }
 
-// FewMachines is the largest number of machines that are told apart by their names, and have a line
-// each in a table.
+// FewMachines is the largest number of machines that have names, and a line each in tables.
 const FewMachines = 7
 
-// differenceSection says how framings compare with raw on the machines. A few machines have a line
-// each in a table per placement. Many machines are grouped by the properties on which the ratios
-// depend.
+// differenceSection says how framings compare with raw on the machines. Few machines have a line
+// each in a table per placement; many are grouped by the properties on which the ratios depend.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)

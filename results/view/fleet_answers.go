@@ -45,9 +45,8 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares the findings of machines in an area, or those of them that are wanted. Its
-// table has a line for each question on which machines disagree, and a column for each group of
-// machines that answer alike.
+// answerSection compares the wanted findings of machines in an area: in a table with a line per
+// question on which machines disagree, and a column per group of machines that answer alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}

@@ -41,8 +41,7 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
-// groups groups the machines, those with the smallest shares first. In a group all shares may be
-// the same as the smallest one.
+// groups puts machines together if their shares may equal the smallest of the group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
@@ -76,9 +75,8 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says what the framing keeps on which machines: "60 KiB chunks keep 57 % of raw's speed on
-// laptop and 83 % on the 3 others measured". A group of more than two machines comes after the
-// others.
+// text says what the framing keeps on which machines, most machines last: "60 KiB chunks keep 57 %
+// of raw's speed on laptop and 83 % on the 3 others measured".
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -172,8 +170,7 @@ func widest(alike []framingShares) (points int, noise float64) {
 	return max(1, int(math.Ceil(100*most))), noise
 }
 
-// MachinesDiffer reports whether the intervals show that a cell's share of raw's goodput is not the
-// same on all machines.
+// MachinesDiffer reports whether a cell's share of raw's goodput surely differs between machines.
 func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	framing := cell.Framing
 	cell.Framing = ""

@@ -82,8 +82,7 @@ func factorPhrase(m stat.Member, factor string) string {
 	return value
 }
 
-// factors are the properties of machines on which figures may depend, by the titles of their
-// machineFields.
+// factors are the titles of those machineFields on which figures may depend.
 var factors = []string{
 	"imitation", "operating system", "architecture", "processor", "virtualisation", "page", "CPUs",
 	"largest pipe", "governor",

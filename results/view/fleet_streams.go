@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the streams at a placement that machines compared with raw, by framing and
-// size. It leaves out streams that fewer than half as many machines measured as the most common
-// one, and those of whole programs.
+// FleetStreams lists the bare streams at a placement that machines compared with raw, by framing
+// and size. It leaves out those that less than half as many machines have as the most common one.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -78,8 +77,7 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-// shares returns the shares of raw's goodput that a framing keeps, one for each member that
-// compared it.
+// shares returns the shares of raw's goodput that a framing keeps on the members that measured it.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -164,8 +162,7 @@ func (v fleetStream) groups(members []stat.Member) []group {
 // mostGroups is the largest number of groups that a factor has in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share of a framing differs beyond chance between machines with
-// different values of a factor.
+// dependsOn reports whether the share of a framing surely differs between groups of machines.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64
@@ -178,8 +175,7 @@ func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	})
 }
 
-// table has a line for each group of machines, and a column for each framing. head is the title of
-// the column that names the groups.
+// table has a line for each group of machines, below the head, and a column for each framing.
 func (v fleetStream) table(head string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
@@ -226,8 +222,7 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue shows the share on one machine with its interval, or the median of several machines
-// with its range.
+// sharesValue shows one share with its interval, or the median of several with their range.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:

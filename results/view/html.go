@@ -26,10 +26,9 @@ func (t Table) ForPage() Table {
 	return t
 }
 
-// hoistConstant moves columns of words that say the same in all of three rows or more into the
-// title, except long texts.
+// hoistConstant moves columns of short texts into the title if all rows say the same.
 func (t Table) hoistConstant() Table {
-	if len(t.Rows) < 3 {
+	if len(t.Rows) < 3 { // it would save no room
 		return t
 	}
 	var constant []int

@@ -31,8 +31,7 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes findings as a test suite. Findings that are undecided, do not apply, or are
-// expected to fail are skipped tests.
+// writeJUnit writes findings as tests. Undecided, unsupported and expected ones are skipped tests.
 func writeJUnit(w io.Writer, all []results.Finding) error {
 	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
 	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}

@@ -34,8 +34,7 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	return parts, dropped
 }
 
-// Widths of columns of words, in characters. A column gets narrower than the comfortable width only
-// if no other column can be left out.
+// Widths of columns of words. Columns are left out before others get narrower than comfortable.
 const (
 	comfortableWidth = 44
 	wholeWidth       = 28 // the comfortable width if Table.Whole is set
@@ -75,8 +74,7 @@ func (t Table) extents() []extent {
 }
 
 // withoutRoom lists the columns that are left out to fit a width: first the Spare ones, then others
-// that are not keys, from the last one on. If all is set, at least one column that is not a key
-// stays.
+// that are not keys, from the last one on. If all is set, at least one of them stays.
 func (t Table) withoutRoom(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {
@@ -111,8 +109,7 @@ func (t Table) withoutRoom(extents []extent, width int, all bool) []int {
 	return optional[kept:]
 }
 
-// narrow returns the widths of columns that fit a width together, if they can: it makes the widest
-// column narrower, again and again.
+// narrow makes the widest column narrower, again and again, until all fit or none can shrink.
 func narrow(extents []extent, width int) []int {
 	var widths []int
 	total := 0
@@ -146,8 +143,7 @@ func breakWords(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks the lines of a text between words so that they fit. Every part of a line but the
-// first is indented.
+// Wrap breaks lines between words so that they fit, and indents all parts of a line but the first.
 func (o Options) Wrap(text string) string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {

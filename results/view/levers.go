@@ -64,22 +64,19 @@ const (
 	largerPipe = true
 )
 
-// writtenWhole finds the row of a placement in which a message is written with one call, through
-// the usual pipe or a larger one.
+// writtenWhole finds the row of a placement in which messages are written with one call each.
 func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
-	i := slices.IndexFunc(levers, func(r stat.Row) bool {
+	for _, r := range levers {
 		c := r.Cell
-		return r.Samples > 0 && c.Placement == placement && c.WriteSize == 0 &&
-			(c.Capacity > 0) == larger
-	})
-	if i < 0 {
-		return stat.Row{}, false
+		isWhole := c.Placement == placement && c.WriteSize == 0
+		if r.Samples > 0 && isWhole && (c.Capacity > 0) == larger {
+			return r, true
+		}
 	}
-	return levers[i], true
+	return stat.Row{}, false
 }
 
-// leverTable shows how fast a large message passes whole, through a larger pipe, and in smaller
-// writes.
+// leverTable shows how fast a large message is with the usual settings, and with the levers.
 func leverTable(levers []stat.Row) Table {
 	if len(levers) == 0 {
 		return Table{}

@@ -13,8 +13,7 @@ import (
 const patternStream = "stream"
 
 // meaning says in plain sentences what rows mean for a person. It claims only what the intervals of
-// the figures show. If these are too wide to tell framings apart, it says so first, and then what
-// is certain despite that.
+// the figures show. If these are too wide to tell framings apart, it says so first.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	noisy := isTooNoisyToRank(rows, run.bare)
@@ -145,7 +144,6 @@ func transportSentences(bare []stat.Row) []string {
 	return out
 }
 
-// capitalised returns a text with its first letter as a capital.
 func capitalised(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
@@ -154,8 +152,7 @@ func capitalised(text string) string {
 const littleCost = 0.9
 
 // programSentence says what is left of a framing's cost in a program that makes each message and
-// reads every byte of it. The sentence is about the first placement, whose figures are the
-// steadiest.
+// reads every byte of it. It is about the first placement, whose figures are the steadiest.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
@@ -216,8 +213,7 @@ func differOnlyInFraming(a, b results.Cell) bool {
 	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }
 
-// waitsDiffer reports whether the intervals show that the wait of any row differs from that of the
-// first.
+// waitsDiffer reports whether the wait of any row surely differs from that of the first.
 func waitsDiffer(told []stat.Row) bool {
 	for _, r := range told[1:] {
 		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, told[0].Records)

@@ -67,8 +67,7 @@ func cellTable(rows []stat.Row) Table {
 	return t
 }
 
-// A figure is one figure of a cell, and the title of its column. The text is "" if the cell does
-// not have the figure.
+// A figure is the title of a column, and the text of a cell in it, "" if the cell has none.
 type figure struct{ title, text string }
 
 // figuresOf lists the figures of a cell. A round trip has its time instead of a goodput.
@@ -106,8 +105,7 @@ func figuresOf(r stat.Row) []figure {
 	}
 }
 
-// cellHeads are the columns that tell the cells of rows apart: framing, size and the fields that
-// differ.
+// cellHeads are the columns that tell cells apart: framing, size and the fields that differ.
 func cellHeads(differ []string) []Column {
 	heads := []Column{
 		{Title: "framing", Style: Code, Key: true},
@@ -159,8 +157,7 @@ func metricText(r stat.Row, metric string) string {
 	return stat.MustMetric(metric).Format(e.Median)
 }
 
-// refusalText shows a count that only non-blocking ends have, such as refused writes; "" for
-// blocking ends.
+// refusalText shows a count of non-blocking ends, such as refused writes; "" for blocking ends.
 func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
@@ -233,21 +230,17 @@ func figureTable(rows []stat.Row) Table {
 		for _, m := range stat.Metrics() {
 			row = append(row, plainEstimate(r.Estimates[m.Name])...)
 		}
-		row = append(row, plainRatio(r.ToRaw)...)
+		toRaw := stat.Estimate{}
+		if r.ToRaw != nil {
+			toRaw = *r.ToRaw
+		}
+		row = append(row, plainEstimate(toRaw)...)
 		t.Append(append(row, r.Unsupported, r.Failed, strings.Join(r.Warnings, "; "), r.Told)...)
 	}
 	return t.dropEmpty()
 }
 
-func plainRatio(e *stat.Estimate) []string {
-	if e == nil {
-		return plainEstimate(stat.Estimate{})
-	}
-	return plainEstimate(*e)
-}
-
-// plainEstimate returns the median, both ends of the interval and the number of samples. What is
-// not known is "".
+// plainEstimate returns the median, the interval's ends and the sample count, "" if not known.
 func plainEstimate(e stat.Estimate) []string {
 	out := make([]string, 4)
 	if e.N == 0 {

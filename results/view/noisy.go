@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noisyMeaning is the meaning of a run that is too noisy to tell framings apart. It says so, and
-// what to do about it. Then follow the other effects: those that are certain despite the noise
-// before those that it hides.
+// noisyMeaning says that a run is too noisy to tell framings apart, and what to do about it. Then
+// follow the effects that are certain despite the noise, and last those that it hides.
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
@@ -47,8 +46,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 const untilKnown = "Until you know, use the one that the other end speaks " +
 	"(pipebench help framings)."
 
-// loadOf says how busy other programs kept the CPUs, in the words of the cells' warning; "" if no
-// cell has this warning.
+// loadOf returns the first warning of how busy other programs kept the CPUs, "" if there is none.
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {

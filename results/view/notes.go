@@ -9,8 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes that apply to the rows. Without detail it has only notes that a person can
-// act on.
+// notes lists the notes on the rows. Without detail it has only those that a person can act on.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -53,8 +52,10 @@ func isToldElsewhere(text string, loadTold bool) bool {
 		loadTold && strings.HasPrefix(text, "load: ")
 }
 
-// mostWarnings is the largest number of warnings on a first screen.
-const mostWarnings = 3
+const (
+	mostWarnings = 3 // warnings on a first screen
+	mostNamed    = 3 // things that the note on a warning names
+)
 
 // sampleNotes explain the figure after ±. They say how many samples it rests on, how many cells
 // have too few samples, and how many samples were left out because other programs disturbed them.
@@ -180,8 +181,7 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why cells ended early. Most runs stop at the time allowed; that is said only
-// with detail.
+// stoppedNotes say why cells ended early. That the time was up is said only with detail.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -217,9 +217,6 @@ func rowWarnings(r stat.Row) []string {
 
 // A warning is the text of a warning, and the name of what it is about; "" if that is obvious.
 type warning struct{ about, text string }
-
-// mostNamed is the largest number of things that the note on a warning names.
-const mostNamed = 3
 
 // warningNotes say each warning once, with what it is about: a few things by name, many by their
 // number. If warnings differ only in their figures, the first one and its name stand for all.

@@ -40,8 +40,7 @@ func (p *Page) addSection(s Section) {
 	}
 }
 
-// Write writes the page as text or markdown. As CSV it writes only the tables. The other formats
-// are errors.
+// Write writes the page as text or markdown, or only its tables as CSV. Other formats are errors.
 func (p Page) Write(w io.Writer, format Format, o Options) error {
 	var text strings.Builder
 	switch format {

@@ -16,8 +16,7 @@ type probedMachine struct {
 	rules       []results.Finding
 }
 
-// probedMachines returns the machines on which probe tested rules. If they are few, their columns
-// have their names, else letters.
+// probedMachines returns the machines on which probe tested rules. Letters name many machines.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment
@@ -84,8 +83,7 @@ var pipeNames = map[string]string{
 	"ring":       "a ring in memory that both map",
 }
 
-// kindOf splits the name of a rule into the kind of pipe, "" if the rule is about none, and the
-// step of probe.
+// kindOf splits the name of a rule into the kind of pipe, "" if it is about none, and probe's step.
 func kindOf(f results.Finding) (kind, step string) {
 	first, rest, _ := strings.Cut(f.Name(), "/")
 	if pipeNames[first] != "" {
@@ -106,7 +104,6 @@ func kindsIn(all []results.Finding) []string {
 	return kinds
 }
 
-// aboutKind returns the findings about a kind of pipe.
 func aboutKind(all []results.Finding, kind string) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool {
 		own, _ := kindOf(f)
@@ -134,8 +131,7 @@ func answersOf(name string, found []results.Finding, questions []question) colum
 	return c
 }
 
-// exactValue writes a size to the byte, a number without a unit as it is, and other figures with
-// few digits.
+// exactValue writes sizes and numbers without a unit exactly, and other figures with few digits.
 func exactValue(value any, unit string) string {
 	n, isNumber := (results.Finding{Value: value}).Number()
 	switch {

@@ -108,8 +108,7 @@ const (
 	notSeen     = "not seen" // what depends on chance did not happen, but may be possible
 )
 
-// cell puts the answer that a finding gives into words. The value has a Base only if every run
-// should give the same answer.
+// cell is the answer that a finding gives. It has a Base only if every run should give the same.
 func (q question) cell(f results.Finding) Value {
 	kind, step := kindOf(f)
 	dependsOnChance := strings.HasPrefix(step, "interleave/")

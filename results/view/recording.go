@@ -48,8 +48,7 @@ func recordingSummary(s *results.Set) []string {
 	return out
 }
 
-// callsSummary says, for each recorded server, which requests had no answer, and which one took
-// longest.
+// callsSummary says for each server which requests had no answer, and which one took longest.
 func callsSummary(s *results.Set) []string {
 	servers := grouped(stat.Calls(s.Messages), func(c stat.Call) string {
 		return recordedCommand(s, c.Request.Run)
@@ -68,8 +67,7 @@ func callsSummary(s *results.Set) []string {
 	return out
 }
 
-// messagesSummary says how many messages passed, how many answers were errors, and how long a side
-// left messages unread.
+// messagesSummary counts the messages and the errors, and says how long messages stayed unread.
 func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0
@@ -107,17 +105,15 @@ func unansweredText(calls []stat.Call, command string) string {
 	if len(open) == 0 {
 		return ""
 	}
-	text := results.FormatCount(len(open), "request") + " without an answer: "
-	for i, c := range open {
-		if i > 0 {
-			text += ", "
-		}
-		if i == maxUnanswered {
-			text += "..."
-			break
-		}
-		text += requestName(c.Request)
+	var names []string
+	for _, c := range open[:min(len(open), maxUnanswered)] {
+		names = append(names, requestName(c.Request))
 	}
+	if len(open) > maxUnanswered {
+		names = append(names, "...")
+	}
+	text := results.FormatCount(len(open), "request") + " without an answer: " +
+		strings.Join(names, ", ")
 	first := open[0]
 	if first.Before.Size == 0 { // the client sent nothing before it
 		return text + "."
@@ -141,7 +137,7 @@ func unansweredText(calls []stat.Call, command string) string {
 }
 
 // slowestText names the request whose answer took longest, "" if none was answered. The handshake
-// is left out: its time is that of the server's start.
+// does not count: its time is that of the server's start.
 func slowestText(calls []stat.Call) string {
 	var slowest stat.Call
 	for _, c := range calls {
@@ -163,7 +159,6 @@ func slowestText(calls []stat.Call) string {
 // afterText says what the client sent right before a request.
 func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
 
-// requestName names a request by its method and id.
 func requestName(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) }
 
 // messageName names a message to the server by its method and size.
@@ -260,7 +255,6 @@ func replyTable(messages []results.Message) Table {
 	return t
 }
 
-// messageTable has a row for each message.
 func messageTable(s *results.Set) Table {
 	t := Table{Columns: []Column{
 		{Title: "time (ns)"},

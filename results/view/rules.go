@@ -65,9 +65,8 @@ func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }
 
-// ruleTables answer the questions about pipes, and name what differs from the documented rules or
-// came to no result. For one machine the columns are the kinds of pipe, for several they are the
-// machines.
+// ruleTables answer the questions about pipes: for one machine with a column per kind of pipe, and
+// a table of what differs from the documented rules; for several with a column per machine.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)
@@ -92,8 +91,7 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	return p.Tables
 }
 
-// pipeSentence says what most people want to know about a machine's pipes; "" if any part of it was
-// not found out.
+// pipeSentence says what most people want to know about pipes; "" if any of it was not found out.
 func pipeSentence(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
@@ -139,8 +137,7 @@ func latestRules(set *results.Set) []results.Finding {
 // mainSteps are the first steps of the questions that most people have about pipes.
 var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
 
-// differenceSentences says, if machines are few, which of their answers to the main questions
-// differ.
+// differenceSentences says which answers of a few machines to the main questions differ.
 func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
@@ -148,8 +145,7 @@ func differenceSentences(machines []probedMachine) []string {
 	return pipeSentences(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
-// pipeSentences says which answers to the main questions differ. The columns have the answers to
-// pipeQuestions first.
+// pipeSentences says which answers to the main questions differ, in columns for pipeQuestions.
 func pipeSentences(columns []column) []string {
 	var out []string
 	for _, step := range mainSteps {

@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// writeSARIF writes findings as code scanning reads them: in SARIF 2.1.0, with one run. Failures
-// are results, expected failures are suppressed results, and findings that could not be judged are
-// notifications.
+// writeSARIF writes findings for code scanning, as a run of SARIF 2.1.0. Failures are results, and
+// expected failures are suppressed results. What could not be judged is a notification.
 func writeSARIF(w io.Writer, set *results.Set) error {
 	driver := object{
 		"name":           "pipebench",
@@ -57,8 +56,7 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 // An object is a JSON object.
 type object map[string]any
 
-// sarifRules returns a rule for each ID of the findings. Its help is the first advice that a
-// finding with this ID has.
+// sarifRules returns a rule for each ID of the findings. Its help is the first advice for the ID.
 func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {

@@ -15,12 +15,11 @@ const (
 	mostTables = 5  // of more tables, only those of the first placement are shown
 )
 
-// screenTables shows measurements on a first screen, which is the one without [Options.Detail].
-// First comes a table per placement, with framings down and message sizes across, for streams and
-// then for round trips. Then follow the cost in a whole program, the effect of a larger pipe and of
-// smaller writes, and last the writers that do not block. If these are too many for a screen, only
-// the first placement has tables, and writers that do not block have none; leftOut are the titles
-// of the others.
+// screenTables shows measurements on a first screen, the one without [Options.Detail]. First comes
+// a table per placement, with framings down and message sizes across, for streams and then for
+// round trips. Then follow the cost in a whole program, the effect of a larger pipe and of smaller
+// writes, and last the writers that do not block. If these are too many tables, it leaves out those
+// of writers that do not block and of all but the first placement, and returns their titles.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
@@ -70,8 +69,7 @@ type pivot[R any] struct {
 	value  func(R) Value
 }
 
-// table makes a line for each different result of p.line, and a column for each different result of
-// p.across, in the order of the rows.
+// table makes a line for each result of p.line, and a column for each result of p.across.
 func (p pivot[R]) table(rows []R) Table {
 	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
 	columns := make(map[string]int)
@@ -156,8 +154,7 @@ func medianTripValue(r stat.Row) Value {
 	return textValue(withSpread(results.FormatDuration(e.Median), e))
 }
 
-// framingLabel names the framing of a row. If some rows of its table show ratios to raw, it says
-// that raw itself does not.
+// framingLabel names a row's framing. Raw is marked if other rows of the table are ratios to it.
 func framingLabel(r stat.Row, table []stat.Row) string {
 	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(table, hasRatio) {
 		return "raw (absolute)"
@@ -167,8 +164,7 @@ func framingLabel(r stat.Row, table []stat.Row) string {
 
 func hasRatio(r stat.Row) bool { return r.ToRaw != nil }
 
-// SizeTitle names a message size. Size 0 is "recorded", because recorded messages have no common
-// size.
+// SizeTitle names a message size. Recorded messages have no common size: theirs is 0.
 func SizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
@@ -226,7 +222,10 @@ func screenValue(r stat.Row) Value {
 		return textValue(goodputText(r))
 	}
 	v := textValue(measuredText(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
-	slow := slowdown(r)
+	slow := r.ToRaw.Inverse() // how many times as long as raw
+	if r.Cell.Pattern == results.PatternRoundtrip {
+		slow = *r.ToRaw
+	}
 	switch {
 	case isTooNoisy(r):
 		v.Tone = Mixed
@@ -236,14 +235,6 @@ func screenValue(r stat.Row) Value {
 		v.Tone = Bad
 	}
 	return v
-}
-
-// slowdown returns how many times as long as raw the row's cell takes for a message.
-func slowdown(r stat.Row) stat.Estimate {
-	if r.Cell.Pattern == results.PatternRoundtrip {
-		return *r.ToRaw
-	}
-	return r.ToRaw.Inverse()
 }
 
 // emptyWord is shown instead of the figure of a cell without samples.

@@ -21,9 +21,8 @@ type Section struct {
 	Final    bool     // no chart may give the section another title
 }
 
-// Sections lists what a page says about a set, in the order in which a person asks: first the
-// answer, titled by its result, then each kind of record that the set holds, and last the machine.
-// Without records the list is empty.
+// Sections lists what a page says about a set: first the answer, titled by its result, then each
+// kind of record that the set holds, and last the machine. Without records the list is empty.
 func Sections(s *results.Set) []Section {
 	if isEmpty(s) {
 		return nil
@@ -64,8 +63,7 @@ func isFinal(s *results.Set, rows []stat.Row) bool {
 	return found > 0 || hasTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 }
 
-// sections lists a section for each kind of record that the set holds. Without detail a section has
-// the tables of a first screen.
+// sections lists a section for each kind of record, without detail as on a first screen.
 func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
 		ID:    "measurements",
@@ -119,15 +117,13 @@ func runsText(all []results.Environment) string {
 	}
 	slices.Sort(days)
 	days = slices.Compact(days)
-	when := strings.Join(days, " to ")
 	if len(days) > 2 {
-		when = days[0] + " to " + days[len(days)-1]
+		days = []string{days[0], days[len(days)-1]}
 	}
-	return JoinParts(results.FormatCount(len(all), "run"), when)
+	return JoinParts(results.FormatCount(len(all), "run"), strings.Join(days, " to "))
 }
 
-// answer says what the whole set means: sentences on servers, then on findings, measurements and
-// recordings.
+// answer says what the set means: sentences on servers, findings, measurements and recordings.
 func answer(s *results.Set, sum Summary) []string {
 	var out []string
 	for _, own := range drivenServers(s) {

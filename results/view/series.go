@@ -55,12 +55,10 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 	return all
 }
 
-// usualSize is the usual capacity of a pipe on Linux, in bytes, and close to the chunk sizes that
-// people choose.
+// usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
 const usualSize = 65_536
 
-// tellingSize is the size nearest to usualSize. It is one at which a framing is compared with raw,
-// if there is any.
+// tellingSize is the size nearest to usualSize, if possible of the rows that isCompared accepts.
 func tellingSize(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -81,8 +79,7 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a row has a ratio to raw with an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// kept returns the rows of the series' size whose share of raw's goodput is known, best first, and
-// those whose share is too noisy.
+// kept returns the rows of size s.size whose share of raw's goodput is known or noisy, best first.
 func (s series) kept() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
@@ -99,12 +96,10 @@ func (s series) kept() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// alikeShare is the least distance between the shares of two framings whose order does not change
-// from one run to the next.
+// alikeShare is the least distance of two shares that are in the same order in every run.
 const alikeShare = 0.01
 
-// sharesAlike reports whether two shares of raw's goodput may be the same: their intervals overlap,
-// or nearly do.
+// sharesAlike reports whether two shares may be the same: their intervals overlap or nearly do.
 func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
@@ -171,7 +166,7 @@ func rangeText(all []stat.Row) string {
 	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
 }
 
-// percentRange writes two shares as percent: "88 to 92 %", or "90 %" if both round to that.
+// percentRange writes two shares as percent: "88 to 92 %", or "90 %" if they are equal.
 func percentRange(low, high float64) string {
 	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
 }

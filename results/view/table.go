@@ -19,8 +19,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Table is rows of values under named columns, which can be written as text, Markdown, CSV and
-// HTML.
+// A Table is rows of values under named columns. It can be written as text, Markdown and CSV.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -42,7 +41,6 @@ type Column struct {
 // A Style says how an HTML page shows the values of a column.
 type Style int
 
-// The styles.
 const (
 	Plain   Style = iota
 	Code          // text that people type, such as a command
@@ -88,15 +86,12 @@ func (t *Table) AppendValues(row ...Value) {
 // textValue is a text that is the same for people and programs.
 func textValue(s string) Value { return Value{Text: s, Base: s} }
 
-// countValue is a count.
 func countValue(n int64) Value { return textValue(strconv.FormatInt(n, 10)) }
 
-// bytesValue is a size.
 func bytesValue(n int64) Value {
 	return Value{Text: results.FormatSize(n), Base: strconv.FormatInt(n, 10)}
 }
 
-// nanosValue is a time.
 func nanosValue(ns float64) Value { return figureValue(ns, results.FormatDuration(ns)) }
 
 // figureValue is a figure in its base unit, and how a person reads it.
@@ -258,8 +253,7 @@ func (t Table) hasText(column int) bool {
 	return false
 }
 
-// forScreen returns a copy of the table as terminals and markdown show it: without the columns that
-// are empty or Detail, and with escapes.
+// forScreen returns a copy for terminals and markdown: without empty and Detail columns, escaped.
 func (t Table) forScreen() Table {
 	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)

@@ -32,8 +32,7 @@ func targetSentences(targets []results.Target) []string {
 	return out
 }
 
-// targetSentence sums up a record of a limit, of growth or of a replay; "" for a record of one
-// size.
+// targetSentence sums up a record of a limit, of growth or of a replay, "" for one of a size.
 func targetSentence(t results.Target) string {
 	switch {
 	case t.RequestLimit != nil:
@@ -61,13 +60,9 @@ func targetSentence(t results.Target) string {
 
 // FailureText returns the verdict on a server in words.
 func FailureText(t results.Target) string {
-	return EndText(t.Verdict, wroteErrors(t))
-}
-
-// wroteErrors reports whether a server that failed wrote to its standard error.
-func wroteErrors(t results.Target) bool {
 	e := t.Evidence.Failure
-	return e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
+	wroteErrors := e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
+	return EndText(t.Verdict, wroteErrors)
 }
 
 // limitSentence says up to which size, in bytes, messages work, and how larger ones fail.

@@ -153,7 +153,6 @@ func targetRow(s *results.Set, t results.Target) []Value {
 	}
 }
 
-// tripsOf counts the round trips of a target.
 func tripsOf(t results.Target) int64 {
 	var trips int64
 	for _, s := range t.Samples {

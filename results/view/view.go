@@ -109,8 +109,7 @@ func (o Options) paint(text string, tone Tone) string {
 	return colour + strings.ReplaceAll(text, "\n", reset+"\n"+colour) + reset
 }
 
-// ErrNothing is returned by a view when there is nothing to show. Nothing measured is never a
-// success.
+// ErrNothing is returned by a view that has nothing to show, which is never a success.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: its measurements, with what they mean, its findings, servers and
@@ -143,7 +142,6 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	return p.Write(w, format, o)
 }
 
-// isEmpty reports whether there is nothing to show.
 func isEmpty(s *results.Set) bool {
 	return len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// waitingTables show what happens to writers that do not block: a table per placement, with readers
-// that stay before readers that leave.
+// waitingTables show writers that do not block, a table per placement. Readers that leave are last.
 func waitingTables(rows []stat.Row) []Table {
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
 		return cmp.Or(
@@ -141,8 +140,7 @@ func sampleRange(r stat.Row, metric string, format func(float64) string) string 
 	return text
 }
 
-// FromTo joins two figures, and writes a unit that they share once: "18.5 to 20.0 µs". If both are
-// equal it returns one.
+// FromTo joins two figures, and writes a common unit once: "18.5 to 20.0 µs". Equal ones are one.
 func FromTo(low, high string) string {
 	if low == high {
 		return low

@@ -14,10 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Escape escapes characters that could control a terminal, or make a page or a picture invalid, as
-// Go does in a string: control characters except line ends and tabs, marks that change the
-// direction of text, and bytes that are not UTF-8. All text from other programs (names, errors,
-// output) is shown through it.
+// Escape escapes characters that could control a terminal or make a page invalid: control
+// characters except line ends and tabs, marks that change the direction of text, and bytes that are
+// not UTF-8. All text of other programs is shown through it.
 func Escape(s string) string {
 	if !strings.ContainsFunc(s, needsEscape) && utf8.ValidString(s) {
 		return s
@@ -70,8 +69,7 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is VerdictText for a program that ended. One that wrote to its standard error did not
-// exit silently.
+// EndText is VerdictText for a program. If it wrote to standard error, it did not exit silently.
 func EndText(verdict string, wroteErrors bool) string {
 	if verdict == "exit 0" && wroteErrors {
 		return "exited (code 0)"
@@ -79,8 +77,7 @@ func EndText(verdict string, wroteErrors bool) string {
 	return VerdictText(verdict)
 }
 
-// toneOf returns what a verdict means for a person. All verdicts that are not listed are ways to
-// fail.
+// toneOf returns what a verdict means for a person. Verdicts that are not listed are ways to fail.
 func toneOf(verdict string) Tone {
 	switch verdict {
 	case "ok", "holds", "sound", "yes":
@@ -94,8 +91,7 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of a document that claims are from. The IDs of its claims begin
-// with its number.
+// SourceTitle returns the title of a document of claims by its number, which begins their IDs.
 func SourceTitle(number string) string {
 	switch number {
 	case "000":
@@ -195,8 +191,7 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields says which values cells have in common, the pipe and its ends first, except the
-// fields that are told elsewhere.
+// CommonFields says which values cells share, the pipe and its ends first, if not told elsewhere.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
@@ -214,8 +209,7 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	return parts
 }
 
-// placements are where the two ends of a pipe can run, in the order in which sentences speak of
-// them.
+// placements are where the two ends of a pipe can run, in the order of sentences on them.
 var placements = []struct{ name, short, phrase string }{
 	{"same", "one CPU", "on one CPU"},
 	{"sibling", "two threads of a core", "on two threads of a core"},
