@@ -1,9 +1,6 @@
 package view
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // maxCellText is the largest number of characters of a value on a page. The file has the rest.
 const maxCellText = 1000
@@ -19,8 +16,10 @@ func (t Table) ForPage() Table {
 			if v.Base == v.Text {
 				v.Base = ""
 			}
-			withoutDash := strings.TrimPrefix(v.Text, "-") // see AppendValues
-			v.Text = Truncate(withoutDash, maxCellText)
+			if v.Text == "-" { // see AppendValues
+				v.Text = ""
+			}
+			v.Text = Truncate(v.Text, maxCellText)
 		}
 	}
 	return t

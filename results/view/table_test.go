@@ -121,3 +121,17 @@ func TestAFigureWithinAHalfOfItselfIsTooNoisy(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// Only a dash that stands for an empty value is left out on a page.
+func TestPageKeepsMinusSigns(t *testing.T) {
+	table := Table{Columns: []Column{{Title: "case"}, {Title: "change", Right: true}}}
+	table.Append("time", "-3.2")
+	table.Append("limit", "")
+	rows := table.ForPage().Rows
+	if got := rows[0][1].Text; got != "-3.2" {
+		t.Errorf("a change of -3.2 is shown as %q", got)
+	}
+	if got := rows[1][1].Text; got != "" {
+		t.Errorf("an empty value is shown as %q", got)
+	}
+}
