@@ -27,8 +27,8 @@ func resultOf(targets []results.Target) DriveResult {
 	var served int64            // the largest size that works
 	var failed *results.Target  // the first size that fails
 	var limited *results.Target // the smallest limit
-	growth := ""
-	var notTried []string // sizes
+	growth := ""                // said if the times grow faster than the sizes
+	var notTried []string       // sizes
 	for i := range targets {
 		t := &targets[i]
 		switch {

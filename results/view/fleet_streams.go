@@ -10,7 +10,8 @@ import (
 )
 
 // FleetStreams lists the bare streams at a placement that machines compared with raw, by framing
-// and size. It leaves out those that less than half as many machines have as the most common one.
+// and size. It leaves out those that few machines measured: fewer than half as many as measured the
+// most common one.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0

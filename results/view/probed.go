@@ -16,7 +16,8 @@ type probedMachine struct {
 	rules       []results.Finding
 }
 
-// probedMachines returns the machines on which probe tested rules. Letters name many machines.
+// probedMachines returns the machines on which probe tested rules. If there are more than
+// FewMachines, their names are letters.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment

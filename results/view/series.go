@@ -58,7 +58,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 // usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
 const usualSize = 65_536
 
-// tellingSize is the size nearest to usualSize, if possible of the rows that isCompared accepts.
+// tellingSize is the size nearest to usualSize, if possible one that is compared with raw.
 func tellingSize(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -79,7 +79,8 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a row has a ratio to raw with an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// kept returns the rows of size s.size whose share of raw's goodput is known or noisy, best first.
+// kept returns the rows of size s.size that are compared with raw: those whose share of raw's
+// goodput is known, best first, and those whose share is too noisy.
 func (s series) kept() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
