@@ -33,8 +33,8 @@ const watchdogTime = 6 * time.Millisecond
 // preempts them each time: for messages of 65,000 B on one CPU, a tenth to a third of the slices
 // took twice as long.
 //
-// So that a worker's goroutine never counts as blocked, it sleeps here and reads its jobs in raw
-// system calls, of which the scheduler does not know.
+// A worker's goroutine must therefore never count as blocked: the worker sleeps here, and reads its
+// jobs, in raw system calls, of which the scheduler does not know.
 func calmWatchdog() { rawSleep(watchdogTime) }
 
 // jobs is standard input.
