@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Classes of what programs do wrong. The advice about the first group depends on the runtime.
+// Classes of what programs do wrong. For the first group there is advice for each runtime.
 const (
 	classCut    = "cut"    // the end of the output is missing
 	classLost   = "lost"   // a part of it is missing, or comes twice
@@ -25,7 +25,7 @@ const (
 	classSpin    = "spin"    // it burns a CPU while it waits
 )
 
-// advice is what to do about a class on a runtime.
+// advice is what to do, by class and runtime.
 var advice = map[string]map[string]string{
 	classCut: {
 		"Node": "set process.exitCode and return instead of calling process.exit, which drops " +
@@ -116,9 +116,9 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf finds the runtime of a command: by the program's name, its first line, or the marks
-// that compilers leave in it; "" if none is found. For a shell or env, the command that it starts
-// counts.
+// runtimeOf finds the runtime of a command by the program's name, by its first line, or by the
+// marks that compilers leave in it; "" if none is found. For starters such as env, it finds the
+// runtime of the command that they start.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
@@ -133,7 +133,7 @@ func runtimeOf(argv []string) string {
 	if _, err := buildinfo.Read(f); err == nil {
 		return "Go"
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, 8<<20)) // what can be read is searched
+	text, _ := io.ReadAll(io.LimitReader(f, 8<<20)) // after an error, what was read is searched
 	script, isScript := bytes.CutPrefix(text, []byte("#!"))
 	if isScript {
 		line, _, _ := strings.Cut(string(script), "\n")
@@ -149,7 +149,8 @@ func runtimeOf(argv []string) string {
 }
 
 // runtimeNamed returns the runtime if a command names its interpreter, with or without a version at
-// the end of the name; else it returns the program that the command starts.
+// the end of the name; else it returns the program that the command starts. An argument may hold
+// several words: sh -c 'node server.js'.
 func runtimeNamed(argv []string) (runtime, program string) {
 	for _, word := range strings.Fields(strings.Join(argv, " ")) {
 		base := strings.TrimSuffix(filepath.Base(word), ".exe")

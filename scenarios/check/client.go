@@ -10,10 +10,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A clientCheck is what the situations of a client share.
+// A clientCheck is what the situations of a client share. A visit is one start of the client.
 type clientCheck struct {
 	good  *visit // to a server that has no fault
-	alike bool   // a second visit to a good server printed as many lines
+	alike bool   // for lines: a second visit to a good server printed as many lines
 }
 
 // Client checks a client that starts our server and speaks MCP with it. In the client's command,
@@ -50,7 +50,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
-			c.judge(f, c.good, catalogue.CarryOn, c.good.took)
+			c.judgeDuty(f, c.good, catalogue.CarryOn, c.good.took)
 			return nil
 		},
 		"large-answer": c.findLimit,
@@ -68,9 +68,9 @@ func (c *clientCheck) situations() map[string]situation {
 			return c.judgeVisit(ctx, f, v, fault.Due)
 		}
 	}
-	for name, broken := range clientRules {
+	for name, rule := range clientRules {
 		tries[name] = func(_ context.Context, f *finding) error {
-			c.judgeRule(f, broken(c.good))
+			c.judgeRule(f, rule(c.good))
 			return nil
 		}
 	}
@@ -78,7 +78,7 @@ func (c *clientCheck) situations() map[string]situation {
 }
 
 // visitGood starts the client with a good server, and reports whether the client works with it. If
-// not, that is the only record.
+// it does not, visitGood gives sink the only finding.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {
@@ -122,7 +122,7 @@ func (v *visit) quote() string {
 	return ": " + v.last()
 }
 
-// judgeRule judges a rule of MCP: broken says how the client breaks it, "" if it keeps it.
+// judgeRule judges a rule of MCP. broken says how the client breaks the rule; "" if it does not.
 func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":
@@ -134,8 +134,8 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	}
 }
 
-// cancels finds out whether a client tells its server when it gives up on a request. It tries
-// twice, since a client that ends right after giving up may not get to say it.
+// cancels finds out whether a client tells a server that never answers when it gives up on a
+// request. It tries twice, since a client may end before its cancellation has reached the server.
 func cancels(ctx context.Context, f *finding) error {
 	for range 2 {
 		v, err := f.visit(ctx, "--fault", "deaf@0")

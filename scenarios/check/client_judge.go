@@ -9,19 +9,19 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// reasons are the words with which a faulty server explains its error, by fault.
+// reasons are the words with which a faulty server explains its error, by fault. Other faults are
+// not explained.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
-// judgeVisit judges a visit to a faulty server. The machine may have become slower since the visit
-// to the good one; so if the client did not end, judgeVisit makes another, to see how long that
-// takes now.
+// judgeVisit judges a visit to a faulty server. If the client did not end, judgeVisit visits a good
+// server again, to see how long that takes now: the machine may have become slower.
 func (c *clientCheck) judgeVisit(
 	ctx context.Context, f *finding, v *visit, due catalogue.Duty,
 ) error {
 	needed := c.good.took
 	if !v.ended && c.good.ended && !v.mayBeSlow(needed) {
-		if f.o.lines != nil {
-			f.o.lines = plainLines()
+		if f.options.lines != nil {
+			f.options.lines = plainLines()
 		}
 		now, err := f.visit(ctx)
 		if err != nil {
@@ -29,17 +29,17 @@ func (c *clientCheck) judgeVisit(
 		}
 		needed = max(needed, now.took)
 	}
-	c.judge(f, v, due, needed)
+	c.judgeDuty(f, v, due, needed)
 	return nil
 }
 
-// judge judges whether a client did what it has to do about the fault of its server. needed is the
-// time that it takes with a good server.
-func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
+// judgeDuty judges whether a client did what it has to do about the fault of its server. needed is
+// the time that it takes with a good server.
+func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
 	if v.ended && v.leftAlive > 0 { // a client that was killed cannot end its server
 		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))
 	}
-	if due == catalogue.Decide {
+	if due == catalogue.Decide { // the client has decided by its code
 		due = catalogue.GiveUp
 		if !v.ended || v.code == 0 {
 			due = catalogue.CarryOn
@@ -48,6 +48,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty, needed tim
 	switch {
 	case !c.good.ended:
 		c.judgeLongLived(f, v, due)
+	// only odd-version is a fault in the handshake
 	case c.good.asked == 0 && due != catalogue.CarryOn && f.name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: " +
 			"have it call a tool")
@@ -64,7 +65,7 @@ func (c *clientCheck) judge(f *finding, v *visit, due catalogue.Duty, needed tim
 	default:
 		c.carriedOn(f, v)
 	}
-	if v.leftFiles > c.good.leftFiles {
+	if v.leftFiles > c.good.leftFiles { // a failure replaces an ok from above
 		f.fails("leaves %s for temporary files behind, with a good server %d",
 			results.FormatCount(v.leftFiles, "file"), c.good.leftFiles)
 	}
@@ -106,7 +107,7 @@ func (c *clientCheck) passedOn(f *finding, v *visit) {
 		f.ok("notices it, and ends with code %d: %s", v.code, v.last())
 	case f.name == "corrupt":
 		f.ok("passes on what it gets: a byte that was changed on purpose is for its user to see")
-	case f.o.Expect == "":
+	case f.options.Expect == "":
 		f.ok("passes on what it gets; --expect TEXT shows whether it was altered")
 	default:
 		c.carriedOn(f, v)
@@ -118,8 +119,8 @@ func (c *clientCheck) carriedOn(f *finding, v *visit) {
 	switch {
 	case v.code != 0:
 		f.fails("ends with code %d after %v: %s%s", v.code, v.took, v.last(), v.sideActions())
-	case f.o.Expect != "" && !strings.Contains(v.out, f.o.Expect):
-		f.fails("ends with code 0, and %q is not in its output", f.o.Expect)
+	case f.options.Expect != "" && !strings.Contains(v.out, f.options.Expect):
+		f.fails("ends with code 0, and %q is not in its output", f.options.Expect)
 	case c.good.outBytes > 0 && v.outBytes == 0:
 		f.fails("ends with code 0 and prints nothing, where it prints %s with a good server",
 			size(c.good.outBytes))

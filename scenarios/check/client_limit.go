@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	largestAnswer = 64 << 20 // bytes
-	fairLimit     = 1 << 20  // a lower limit is a fault
-	searchTime    = 6        // the search's limit, in timeouts of one visit
+	largestAnswer  = 64 << 20 // bytes
+	fairLimit      = 1 << 20  // bytes; a lower limit is a fault
+	searchTimeouts = 6        // how long the search may take, in timeouts of one visit
 )
 
 // findLimit looks for the largest answer that the client takes. A size counts as too large if it
@@ -22,17 +22,17 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
-	var failed *visit     // the last that did not take its answer
-	needed := c.good.took // the time of the last that took it
+	var failed *visit   // the last that did not take its answer
+	took := c.good.took // the time of the last that did
 	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
-	until := time.Now().Add(searchTime * f.o.Timeout)
+	until := time.Now().Add(searchTimeouts * f.options.Timeout)
 	err := s.Run(until, func(n int) (bool, error) {
 		v, err := f.visitLarge(ctx, int64(n))
 		if err != nil {
 			return false, err
 		}
 		if v.worked() {
-			needed = v.took
+			took = v.took
 		} else {
 			failed = v
 		}
@@ -47,12 +47,12 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	case failed == nil:
 		f.ok("takes answers of %s", size(int64(s.Low)))
 	default:
-		judgeLimit(f, failed, c.good.took, needed, int64(s.Low), int64(s.High))
+		judgeLimit(f, failed, c.good.took, took, int64(s.Low), int64(s.High))
 	}
 	return nil
 }
 
-// visitLarge visits a server whose answers have n bytes, and once more if the client fails.
+// visitLarge visits a server whose answers have n bytes. If the client fails, it visits once more.
 func (f *finding) visitLarge(ctx context.Context, n int64) (*visit, error) {
 	flag := "large-answer=" + strconv.FormatInt(n, 10)
 	v, err := f.visit(ctx, "--fault", flag)
@@ -62,16 +62,17 @@ func (f *finding) visitLarge(ctx context.Context, n int64) (*visit, error) {
 	return f.visit(ctx, "--fault", flag)
 }
 
-// judgeLimit judges a client that takes answers of low bytes but none of high bytes. An answer of
-// low bytes takes it the time needed, a small one the time good.
-func judgeLimit(f *finding, failed *visit, good, needed time.Duration, low, high int64) {
+// judgeLimit judges a client that takes answers of low bytes but none of high bytes. It takes the
+// time small for a small answer, and took for one of low bytes.
+func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
 		limit += ", and none of " + size(high)
 	}
+	needed := took // for an answer of high bytes
 	if low > 0 {
-		grows := max(needed-good, 0) // with the size; the rest is the client's start
-		needed = good + time.Duration(float64(grows)*float64(high)/float64(low))
+		grows := max(took-small, 0) // with the size; the rest is the client's start
+		needed = small + time.Duration(float64(grows)*float64(high)/float64(low))
 	}
 	switch {
 	case failed.mayBeSlow(needed):

@@ -27,20 +27,20 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON, each with that end. The text of line 5 gets long more bytes.
-func linesOf(long int, end string) []byte {
+// linesOf returns ten lines of JSON, each with that end. One of them is longer by extra bytes.
+func linesOf(extra int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {
 		text := fmt.Sprintf("line %d", i)
 		if i == 5 {
-			text += strings.Repeat("x", long)
+			text += strings.Repeat("x", extra)
 		}
 		fmt.Fprintf(&b, `{"n":%d,"text":"%s"}%s`, i, text, end)
 	}
 	return b.Bytes()
 }
 
-// linesServer returns a command that writes lines and ends.
+// linesServer returns a command that writes these lines and ends. It keeps them in a file in dir.
 func linesServer(dir string, lines []byte) ([]string, error) {
 	path := filepath.Join(dir, "lines.json")
 	if runtime.GOOS == "windows" {
@@ -54,7 +54,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	tries := map[string]situation{}
 	for name, shape := range lineShapes {
 		tries[name] = func(ctx context.Context, f *finding) error {
-			f.o.lines = shape()
+			f.options.lines = shape()
 			v, err := f.visit(ctx)
 			if err != nil {
 				return err

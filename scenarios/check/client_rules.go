@@ -12,8 +12,8 @@ import (
 )
 
 // clientRules are the rules of MCP over stdio that a client keeps or breaks in the visit to a good
-// server, by their names in the catalogue. Each returns how the client breaks it; "" if it does
-// not.
+// server, by their names in the catalogue. Each returns how the client breaks the rule; "" if it
+// does not.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -21,7 +21,7 @@ var clientRules = map[string]func(*visit) string{
 }
 
 func breaksShutdown(v *visit) string {
-	forced := 0
+	forced := 0 // sessions in which the server was ended by a signal
 	for _, end := range v.sessions {
 		if end != mcpstdio.EndOfInput {
 			forced++
@@ -50,12 +50,12 @@ func perSession(broken func([]results.Message) string) func(*visit) string {
 // bySession returns the messages of each start of the server, in order.
 func (v *visit) bySession() [][]results.Message {
 	var sessions [][]results.Message
-	place := map[string]int{} // by run
+	index := map[string]int{} // by run: each start of the server is a run
 	for _, m := range v.messages {
-		i, known := place[m.Run]
+		i, known := index[m.Run]
 		if !known {
 			i = len(sessions)
-			place[m.Run] = i
+			index[m.Run] = i
 			sessions = append(sessions, nil)
 		}
 		sessions[i] = append(sessions[i], m)
@@ -63,9 +63,9 @@ func (v *visit) bySession() [][]results.Message {
 	return sessions
 }
 
-// breaksOpening looks for a handshake in its order: initialize, its answer, the notification, all
-// else. A session that opens with server/discover, or speaks a revision without a handshake, has
-// another order.
+// breaksOpening looks at what a client sends first: initialize, with all that it needs, and then
+// notifications/initialized, with nothing between but ping. A session whose requests carry the
+// version needs no handshake.
 func breaksOpening(session []results.Message) string {
 	first := session[0]
 	m, err := jsonrpc.Parse([]byte(first.Body))
@@ -100,7 +100,8 @@ func breaksOpening(session []results.Message) string {
 	return "does not send notifications/initialized"
 }
 
-// breaksMessages looks at each message by itself, and for ids that are used twice.
+// breaksMessages looks for messages that are no JSON-RPC, and at the ids of requests: each has to
+// be a string or an integer, and no two may be equal.
 func breaksMessages(session []results.Message) string {
 	ids := map[string]bool{}
 	for _, m := range session {

@@ -28,7 +28,7 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 
 		c := &clientCheck{good: &visit{took: row.good, ended: true, asked: 1}}
 		f = &finding{}
-		c.judge(f, late, catalogue.CarryOn, row.good)
+		c.judgeDuty(f, late, catalogue.CarryOn, row.good)
 		if f.Verdict != row.wants {
 			t.Errorf("a good server takes %v: %s: %s", row.good, f.Verdict, f.Found)
 		}
@@ -37,7 +37,7 @@ func TestASlowClientIsNotTakenForAStuckOne(t *testing.T) {
 	// A client that the check has killed is not blamed for the server that it leaves.
 	c := &clientCheck{good: &visit{took: time.Second, ended: true, asked: 1}}
 	f := &finding{}
-	c.judge(f, &visit{took: timeout, leftAlive: 1}, catalogue.CarryOn, 6*time.Second)
+	c.judgeDuty(f, &visit{took: timeout, leftAlive: 1}, catalogue.CarryOn, 6*time.Second)
 	if f.Verdict != results.CannotTell {
 		t.Errorf("a server of a client that was killed: %s: %s", f.Verdict, f.Found)
 	}

@@ -23,8 +23,8 @@ import (
 // A visit is one start of the client with a server of ours, and what came of it.
 type visit struct {
 	took     time.Duration
-	ended    bool // by itself, in time
-	code     int
+	ended    bool   // by itself, in time
+	code     int    // its exit code
 	out      string // the end of what it printed
 	outBytes int64  // of all that it printed
 	said     string // the end of standard error
@@ -32,15 +32,15 @@ type visit struct {
 	// how each start of the server ended; "": it was killed, or ended by itself
 	sessions []string
 
-	asked     int // requests, but for those of the handshake
-	again     int // requests that were sent before, with the same parameters
-	cancelled int // requests
-	leftAlive int // processes
-	leftFiles int // in the folder for temporary files
+	asked     int // messages with a method that do not belong to the handshake
+	again     int // those that were sent before, with the same parameters
+	cancelled int // requests that the client cancelled
+	leftAlive int // processes that the client left
+	leftFiles int // files that the client left in its folder for temporary files
 }
 
-// visit starts the client, whose server gets these flags, and waits until it ends, or its time is
-// over. Then visit counts and ends the processes that it left.
+// visit starts the client, whose server gets these flags, and waits until the client ends, or its
+// time is over. Then visit counts and ends the processes that the client left.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {
@@ -49,14 +49,14 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	defer os.RemoveAll(dir)
 	record := filepath.Join(dir, "record.jsonl")
 	v := &visit{}
-	server := slices.Concat(f.o.Serve, []string{"--record", record}, flags)
-	if f.o.lines != nil {
-		server, err = linesServer(dir, f.o.lines)
+	server := slices.Concat(f.options.Serve, []string{"--record", record}, flags)
+	if f.options.lines != nil {
+		server, err = linesServer(dir, f.options.lines)
 		if err != nil {
 			return nil, err
 		}
 	}
-	argv, err := withServer(f.o, server, dir)
+	argv, err := withServer(f.options, server, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -64,24 +64,24 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	defer p.Close()
 	out := &proc.Tail{Limit: 1 << 20}
 	p.Cmd.Stdout = out
-	if f.o.Stdin != nil {
-		p.Cmd.Stdin = bytes.NewReader(f.o.Stdin)
+	if f.options.Stdin != nil {
+		p.Cmd.Stdin = bytes.NewReader(f.options.Stdin)
 	}
 	files := filesIn(f.temp) // files that an earlier visit left
 	begun := time.Now()
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	for !v.ended && time.Since(begun) < f.o.Timeout && ctx.Err() == nil {
+	for !v.ended && time.Since(begun) < f.options.Timeout && ctx.Err() == nil {
 		v.ended = p.Ended(10 * time.Millisecond)
 	}
 	v.took = time.Since(begun).Round(10 * time.Millisecond)
 	if !v.ended {
 		p.Stop(0, time.Second)
 	}
-	patience := leaveTime
+	patience := leavePatience
 	if slices.Contains(flags, "never-read") {
-		patience = killedTime
+		patience = killedPatience
 	}
 	left, _ := proc.EndMarked(f.mark, patience)
 	v.code = p.ExitCode()
@@ -99,8 +99,8 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 // worked reports whether the client ended in time, and well.
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
-// mayBeSlow reports whether a client whose time was up may only have been too slow: it needs more
-// than half of that time if all is well.
+// mayBeSlow reports whether a client whose time was up may just be slow: if all is well, it needs
+// more than half of that time.
 func (v *visit) mayBeSlow(needed time.Duration) bool {
 	return !v.ended && 2*needed > v.took
 }
@@ -108,12 +108,11 @@ func (v *visit) mayBeSlow(needed time.Duration) bool {
 // How long a server may go on after its client has ended. A server that does not read has to be
 // killed by its client; any other ends, or notices after some seconds that its client is gone.
 const (
-	leaveTime  = 3 * time.Second
-	killedTime = 500 * time.Millisecond
+	leavePatience  = 3 * time.Second
+	killedPatience = 500 * time.Millisecond
 )
 
-// read reads the record of what was sent to the server. If there is no such file, the server was
-// not started.
+// read reads what the server recorded. If there is no such file, the server was not started.
 func (v *visit) read(path string) error {
 	set, err := results.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
@@ -134,7 +133,7 @@ func (v *visit) read(path string) error {
 	return nil
 }
 
-// count counts the requests that do not belong to the handshake.
+// count counts what the client sent after the handshake.
 func (v *visit) count() {
 	seen := map[string]bool{}
 	for _, m := range v.messages {
@@ -162,7 +161,7 @@ func (v *visit) count() {
 // "{command}", by one text for a shell.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
-	config := ""
+	config := "" // the path of the client's configuration
 	if o.Config != "" {
 		config = filepath.Join(dir, filepath.Base(o.Config))
 		if err := writeConfig(o.Template, config, server); err != nil {
@@ -199,7 +198,7 @@ func writeConfig(template []byte, path string, server []string) error {
 	return os.WriteFile(path, []byte(filled), 0o600)
 }
 
-// inJSON returns the text of strings.
+// inJSON returns a string, or a list of strings, as JSON.
 func inJSON(v any) string {
 	text, _ := json.Marshal(v) // strings marshal always
 	return string(text)

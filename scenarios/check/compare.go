@@ -7,9 +7,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// compare says how an output differs from the output to a file, if it is wrong beyond doubt. told
-// is false if nothing can be compared.
-func (p *program) compare(o *outcome) (d difference, told bool) {
+// A difference is how an output departs from the expected one.
+type difference struct {
+	class string // "" for none
+	text  string // in words
+}
+
+// compare says how an output differs from the output to a file, if it is wrong beyond doubt.
+// compared is false if nothing can be compared.
+func (p *program) compare(o *outcome) (d difference, compared bool) {
 	if p.ref().endless() {
 		return p.compareBeginning(o), true
 	}
@@ -17,7 +23,7 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 	want := p.ref().last()
 	switch level {
 	case sameLines:
-		d := compareLines(want.out, o.out)
+		d = compareLines(want.out, o.out)
 		if d.class != "" && !o.cutClearly(want.total) {
 			return difference{}, false
 		}
@@ -28,19 +34,18 @@ func (p *program) compare(o *outcome) (d difference, told bool) {
 	wanted := level.normalise(want.out)
 	came := level.normalise(o.out)
 	d = differ(wanted, came[:min(len(came), len(wanted))])
-	switch {
-	case d.class == classLost && d.at == len(came):
-		d.class = classCut
-	case d.class == "" && o.total > want.total && len(came) > len(wanted):
-		more := size(o.total - want.total)
-		d = difference{classLonger, more + " too many at the end", int(want.total)}
+	if d.class == "" && o.total > want.total && len(came) > len(wanted) {
+		d = difference{classLonger, size(o.total-want.total) + " too many at the end"}
 	}
 	return p.nameCut(d, o), true
 }
 
+// mostOfEndless is how many bytes of an endless program's output are compared at most.
+const mostOfEndless = 4 << 20
+
 // compareBeginning compares the first bytes that an endless program writes.
 func (p *program) compareBeginning(o *outcome) difference {
-	n := min(p.ref().stable(), 4*spill, len(o.out))
+	n := min(p.ref().stable(), mostOfEndless, len(o.out))
 	return differ(p.ref().last().out[:n], o.out[:n])
 }
 
@@ -52,12 +57,11 @@ func compareLines(want, got []byte) difference {
 	lines := fmt.Sprintf("%d of %d lines", missing, len(wanted))
 	switch {
 	case missing > 0 && len(got) < len(want):
-		return difference{classCut, "lost " + lines, len(got)}
+		return difference{classCut, "lost " + lines}
 	case missing > 0:
-		return difference{classAltered, "altered " + lines, 0}
+		return difference{classAltered, "altered " + lines}
 	case len(came) > len(wanted):
-		more := len(came) - len(wanted)
-		return difference{classLonger, fmt.Sprintf("%d lines too many", more), len(want)}
+		return difference{classLonger, fmt.Sprintf("%d lines too many", len(came)-len(wanted))}
 	}
 	return difference{}
 }
@@ -80,28 +84,31 @@ func countInBoth(a, b []string) (n int) {
 }
 
 // cutClearly reports whether an output that varies was cut beyond doubt: exactly at the size that
-// its pipe holds, or by more than a tenth. A smaller part may be missing because the program had
-// less to say.
+// its pipe holds, or by more than a tenth of the usual size. A smaller part may be missing because
+// the program had less to say.
 func (o *outcome) cutClearly(usual int64) bool {
 	return o.total == int64(o.holds) || 10*o.total < 9*usual
 }
 
-// compareLengths judges an output by its length, if nothing else can be compared. Runs with a file
-// differ by spread: an output is cut only if far more than that is missing.
-func (p *program) compareLengths(o *outcome) (d difference, told bool) {
+// compareLengths judges an output by its length, if nothing else can be compared. It calls an
+// output cut only if far more is missing than the lengths of the runs with a file differ by.
+func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least
 	if o.total >= least-2*spread {
-		return difference{}, spread == 0 && o.total == least
+		sameLength := spread == 0 && o.total == least
+		return difference{}, sameLength
 	}
-	if 10*spread > least || o.total > least-10*spread || !o.cutClearly(least) {
+	varies := 10*spread > least
+	farLess := o.total <= least-10*spread
+	if varies || !farLess || !o.cutClearly(least) {
 		return difference{}, false
 	}
-	return p.nameCut(difference{classCut, "", int(o.total)}, o), true
+	return p.nameCut(difference{class: classCut}, o), true
 }
 
-// nameCut says at which size an output was cut, and whether a pipe or a pair of sockets holds
-// exactly that much.
+// nameCut puts into words at which size an output was cut, and whether its pipe or pair of sockets
+// holds exactly that much. It returns other differences as they are.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -119,40 +126,33 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	return d
 }
 
-// A difference is how an output departs from the expected one.
-type difference struct {
-	class string // "" for none
-	text  string // in words
-	at    int    // the first byte that differs
-}
-
 // probe is how many bytes have to agree before got counts as continuing at another place of want.
 const probe = 32
 
-// differ finds how got differs from want. If got ends too soon, the class is classLost, and at is
-// the end of got.
+// differ finds how got, which is no longer than want, differs from it. It looks for the bytes of
+// got after the first difference elsewhere in want: further on if a part was lost, before if a part
+// was sent again.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
-	if at == len(want) && at == len(got) {
-		return difference{at: at}
+	if at == len(want) {
+		return difference{}
 	}
-	rest := got[at:]
+	if at == len(got) {
+		return difference{class: classCut}
+	}
 	where := " at byte " + results.FormatGrouped(int64(at))
-	if len(rest) == 0 {
-		return difference{classLost, "lost " + size(int64(len(want)-at)) + where, at}
-	}
-	clue := rest[:min(probe, len(rest))]
+	clue := got[at:min(at+probe, len(got))]
 	sure := len(clue) == probe
 	if sure && bytes.HasPrefix(want, clue) {
-		return difference{classLost, "sent again from the beginning" + where, at}
+		return difference{classLost, "sent again from the beginning" + where}
 	}
 	if i := bytes.Index(want[at:], clue); i > 0 {
-		return difference{classLost, "lost " + size(int64(i)) + where, at}
+		return difference{classLost, "lost " + size(int64(i)) + where}
 	}
 	if i := bytes.LastIndex(want[:at], clue); sure && i >= 0 {
-		return difference{classLost, "sent " + size(int64(at-i)) + " again" + where, at}
+		return difference{classLost, "sent " + size(int64(at-i)) + " again" + where}
 	}
-	return difference{classAltered, "altered" + where, at}
+	return difference{classAltered, "altered" + where}
 }
 
 // samePrefix counts the bytes that a and b begin with alike.

@@ -16,35 +16,62 @@ import (
 // nothing but check.
 func Adopt() { proc.Adopt() }
 
-// leftPatience is how long a process may stay when all situations are over.
-const leftPatience = time.Second
+const (
+	adoptedPatience = time.Second     // how long a process may stay when all situations are over
+	leftPatience    = 2 * time.Second // how long a process may stay when its program has ended
+	mostNamed       = 3               // processes in a sentence
+)
 
-// mostNamed is how many processes are named in a sentence.
-const mostNamed = 3
-
-// EndAdopted ends the processes that a check of a side left behind, and returns a finding about
-// them. The verdict is "cannot-tell" if this system does not tell which they are. It reports false
-// if there is nothing to say.
+// EndAdopted ends the processes that a check left behind, and returns a finding about them. The
+// verdict is "cannot-tell" if this system does not tell which they are. EndAdopted reports false if
+// there is nothing to say. side says what was checked.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
-	left, known := proc.EndAdopted(leftPatience)
-	if known && len(left) == 0 || !known && side == catalogue.Program {
+	left, known := proc.EndAdopted(adoptedPatience)
+	mayLeave := side == catalogue.Program // a command may start a daemon on purpose
+	if known && len(left) == 0 || !known && mayLeave {
 		return results.Finding{}, false
 	}
 	f := results.Finding{
 		Kind: results.KindFinding, Run: o.Run, Time: time.Now().UTC(),
 		ID:    results.AreaCheck + "/" + string(side) + "/left-behind",
 		Title: "processes in a session and an environment of their own, when all was over",
-		About: o.Command, Verdict: results.Fails,
+		About: o.Command, Verdict: results.OK,
 		Found: fmt.Sprintf("leaves %s behind: %s", results.FormatCount(len(left), "process"),
 			strings.Join(left[:min(len(left), mostNamed)], ", ")),
-		Advice: "end what you start, or have it end with you",
 	}
-	if !known {
-		f.Verdict, f.Advice = results.CannotTell, ""
+	switch {
+	case !known:
+		f.Verdict = results.CannotTell
 		f.Found = "this system does not tell what becomes of a process whose parent has ended"
-	}
-	if side == catalogue.Program { // a command may start a daemon on purpose
-		f.Verdict, f.Advice = results.OK, ""
+	case !mayLeave:
+		f.Verdict = results.Fails
+		f.Advice = "end what you start, or have it end with you"
 	}
 	return f, true
+}
+
+// findLeft names the processes that outlive the program by leftPatience, and ends them, so that the
+// next start is not blamed for them.
+func (o *outcome) findLeft(mark string) {
+	end := time.Now().Add(leftPatience)
+	for ; time.Now().Before(end); time.Sleep(tick) {
+		// unclear: some process has no environment yet, and may be one of them
+		pids, unclear, _ := proc.Marked(mark)
+		o.left = nil
+		for _, pid := range pids {
+			if name := proc.Name(pid); name != "" { // else it has ended
+				o.left = append(o.left, name)
+			}
+		}
+		o.holding = nil
+		for _, h := range holdersOf(pids, o.file.Name()) {
+			o.holding = append(o.holding, h.name)
+		}
+		if len(o.left) == 0 && !unclear {
+			return
+		}
+	}
+	if len(o.left) > 0 {
+		proc.EndMarked(mark, 0)
+	}
 }

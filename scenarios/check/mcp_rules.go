@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
@@ -106,8 +105,8 @@ func refusesVersion(m heardMessage) bool {
 }
 
 // answersWithoutSession lists the tools before anything else, as a revision without sessions lets a
-// client do. Only then it asks whether the server speaks such a revision: a server that does not
-// may have answered all the same.
+// client do. It asks afterwards whether the server speaks such a revision: only then the server has
+// to have answered.
 func answersWithoutSession(s *mcpSession) error {
 	listed, err := s.ask("tools/list", meta(mcpstdio.FirstWithout))
 	if err != nil {
@@ -119,9 +118,9 @@ func answersWithoutSession(s *mcpSession) error {
 	}
 	switch {
 	case !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout):
-		return departure{results.OK, "speaks no revision without sessions"}
+		return departure("speaks no revision without sessions")
 	case about.Capabilities["tools"] == nil:
-		return departure{results.OK, "has no tools"}
+		return departure("has no tools")
 	case listed.Failure != nil:
 		return errors.New("refuses tools/list until server/discover was asked")
 	}

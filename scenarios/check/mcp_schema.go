@@ -60,8 +60,8 @@ func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 	return resolved.Validate(value)
 }
 
-// shortMisfit returns the innermost part that does not fit, and why. If the schema allows
-// alternatives, the one that the message seems to be counts.
+// shortMisfit returns the innermost part that does not fit, and why. Of alternatives it takes the
+// one that the message seems to be: the first whose constants fit.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
@@ -77,8 +77,8 @@ func shortMisfit(err error) string {
 	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
 }
 
-// A SchemaEvidence is what a server was asked to see whether its messages fit the schema, and the
-// messages that do not fit, of all situations: the first of each kind.
+// A SchemaEvidence is what a server was asked to see whether its messages fit the schema, and which
+// messages of all situations do not fit: the first of each kind.
 type SchemaEvidence struct {
 	McpEvidence
 	Misfits []Misfit `json:"misfits,omitempty"`
@@ -103,20 +103,20 @@ func fitSchemas(
 		said := s.evidence()
 		asked.Sent = append(asked.Sent, said.Sent...)
 		asked.Got = append(asked.Got, said.Got...)
-		_, speaksAnother := errors.AsType[departure](err)
-		if err != nil && !speaksAnother {
+		_, notSpoken := errors.AsType[departure](err)
+		if err != nil && !notSpoken {
 			f.evidence = asked
 			f.fails("%v", err)
 			return nil
 		}
 	}
-	if size := w.frames(); size > 0 {
+	if size := w.smallestFramed(); size > 0 {
 		f.fails("an answer of %s comes in chunk frames, and clients read lines: "+
 			"send each message as one line (pipebench drive tells where the frames begin)",
 			stat.FormatBytes(int64(size)))
 	}
 	misfits, fit := w.found()
-	f.evidence = SchemaEvidence{asked, misfits}
+	f.evidence = SchemaEvidence{McpEvidence: asked, Misfits: misfits}
 	for _, m := range misfits {
 		f.fails("%s", m)
 	}
@@ -152,7 +152,7 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 		if err := s.call(p.Smallest(target.Tool), `"call"`); err != nil {
 			return err
 		}
-		// whether it takes this is judged in large-request; here an answer counts, if one comes
+		// an error is ignored: large-request judges whether the server takes this
 		_ = s.call(p.Request(target.Tool, largeCall), `"large call"`)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 // largeCall is the size of a request whose answer some servers send in frames, in bytes.
 const largeCall = 128 << 10
 
-// call sends a request of a tool, and waits for the answer.
+// call sends a request to call a tool, and waits for the answer.
 func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	if err := s.write(r.WithID(string(id))); err != nil {
 		return err
@@ -170,8 +170,8 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	return err
 }
 
-// openAny opens a session, or finds out whether the server needs none. It returns the capabilities
-// of the server, and the params that each request of the revision carries.
+// openAny opens a session, or, for a revision without sessions, asks whether the server speaks it.
+// It returns the server's capabilities, and the params that each request of the revision carries.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstWithout {
 		answer, err := s.initialize(revision)
@@ -182,7 +182,7 @@ func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	}
 	about, err := s.discover()
 	if err == nil && !slices.Contains(about.SupportedVersions, revision) {
-		err = departure{results.OK, "speaks no revision without sessions"}
+		err = departure("speaks no revision without sessions")
 	}
 	return about.Capabilities, meta(revision), err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -15,17 +14,13 @@ import (
 )
 
 // An mcpRule tries one rule of MCP on a session of its own. Its error says how the server breaks
-// the rule; an error of type departure says something milder.
+// the rule, or is a departure.
 type mcpRule func(*mcpSession) error
 
-// A departure describes a server that breaks no rule, but omits something that it should do, or
-// does not show whether it keeps the rule.
-type departure struct {
-	verdict results.Verdict
-	text    string
-}
+// A departure says why a server need not keep the rule: it has no tools, for example.
+type departure string
 
-func (d departure) Error() string { return d.text }
+func (d departure) Error() string { return string(d) }
 
 // An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
 type McpEvidence struct {
@@ -65,7 +60,7 @@ func tryRule(
 		return context.Cause(ctx)
 	}
 	if d, ok := errors.AsType[departure](err); ok {
-		f.judge(d.verdict, "%s", d.text)
+		f.ok("%s", d)
 	} else if err != nil {
 		f.fails("%v", err)
 	}
@@ -81,7 +76,7 @@ func startSession(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options,
 ) (*mcpSession, error) {
 	pipes := child.Options{MaxMessage: longestLine, Watch: o.Pipes.Watch}
-	conn, err := child.Start(ctx, f.command(f.o.Command), p.Framing, pipes)
+	conn, err := child.Start(ctx, f.command(f.options.Command), p.Framing, pipes)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +91,7 @@ type mcpSession struct {
 	conn     *child.Conn
 	ctx      context.Context
 	patience time.Duration // for an answer
-	id       int64
+	id       int64         // of the last request
 	sent     []string
 	heard    []heardMessage
 	inFrames bool // a message came in frames, where lines are expected
@@ -108,13 +103,13 @@ type heardMessage struct {
 	jsonrpc.Message
 }
 
-// These limit what a session keeps as evidence: lines of the server, and bytes of each.
+// Limits of the evidence.
 const (
-	mostLines = 200
-	mostKept  = 2 << 10
+	mostLines = 200     // lines of the server
+	mostKept  = 2 << 10 // bytes of each message
 )
 
-// evidence returns what both sides sent, within those limits.
+// evidence returns what both sides sent, within the limits.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
 	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
@@ -138,8 +133,7 @@ func (s *mcpSession) write(msg []byte) error {
 	return nil
 }
 
-// hear keeps a line and parses it. It does not judge lines that are no message: another situation
-// does.
+// hear keeps a line and parses it. It does not judge lines that are no messages: stray-output does.
 func (s *mcpSession) hear(line []byte) heardMessage {
 	m, _ := jsonrpc.Parse(line)
 	kept := heardMessage{string(line[:min(len(line), mostKept)]), m}
@@ -157,15 +151,8 @@ func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	return s.awaitAnswer(method, id)
 }
 
+// awaitAnswer returns the answer to the request with this id. It keeps other messages as evidence.
 func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
-	return s.await("answer "+method, func(m heardMessage) bool {
-		return m.Kind().Answers() && m.ID == id
-	})
-}
-
-// await returns the first message that is wanted, and skips requests of the
-// server. should says what the server ought to do, for the error.
-func (s *mcpSession) await(should string, wanted func(heardMessage) bool) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
 	defer cancel()
@@ -174,13 +161,13 @@ func (s *mcpSession) await(should string, wanted func(heardMessage) bool) (heard
 		switch {
 		case errors.Is(err, child.ErrSilent):
 			waited := time.Since(began).Round(time.Second / 10)
-			return heardMessage{}, fmt.Errorf("does not %s within %v", should, waited)
+			return heardMessage{}, fmt.Errorf("does not answer %s within %v", method, waited)
 		case err != nil:
-			return heardMessage{}, fmt.Errorf("ends, where it should %s", should)
+			return heardMessage{}, fmt.Errorf("ends, where it should answer %s", method)
 		}
 		s.inFrames = s.inFrames || line.InChunks
 		m := s.hear(line.Raw)
-		if kind := m.Kind(); kind != jsonrpc.None && kind != jsonrpc.Request && wanted(m) {
+		if m.Kind().Answers() && m.ID == id {
 			return m, nil
 		}
 	}
@@ -189,7 +176,7 @@ func (s *mcpSession) await(should string, wanted func(heardMessage) bool) (heard
 // Versions of the protocol that do not exist.
 const (
 	noVersion     = "1999-12-31"
-	futureVersion = "2099-12-31" // if older, a server may take it for a version with sessions
+	futureVersion = "2099-12-31" // so late that no server takes it for a version with sessions
 )
 
 // An initialized is the answer to initialize.
@@ -198,8 +185,8 @@ type initialized struct {
 	Capabilities    map[string]any
 }
 
-// initialize opens a session of a version. A server that refuses does not speak that version, and
-// breaks none of its rules: the error is a departure with the verdict ok.
+// initialize opens a session of a version. If the server refuses, the error is a departure: a
+// server that does not speak a version breaks none of its rules.
 func (s *mcpSession) initialize(version string) (initialized, error) {
 	var answer initialized
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
@@ -207,7 +194,7 @@ func (s *mcpSession) initialize(version string) (initialized, error) {
 		return answer, err
 	}
 	if m.Failure != nil {
-		return answer, departure{results.OK, "opens no session of " + version}
+		return answer, departure("opens no session of " + version)
 	}
 	_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero, which the rules see
 	return answer, nil
@@ -230,7 +217,7 @@ func (s *mcpSession) discover() (discovered, error) {
 	return about, err
 }
 
-// open opens a session and lists the server's tools, if it has any.
+// open opens a session and lists the server's tools. Without tools, the error is a departure.
 func (s *mcpSession) open() (tools heardMessage, err error) {
 	answer, err := s.initialize(mcpstdio.LastWithHandshake)
 	if err != nil {
@@ -240,7 +227,7 @@ func (s *mcpSession) open() (tools heardMessage, err error) {
 		return tools, err
 	}
 	if answer.Capabilities["tools"] == nil {
-		return tools, departure{results.OK, "has no tools"}
+		return tools, departure("has no tools")
 	}
 	return s.ask("tools/list", nil)
 }

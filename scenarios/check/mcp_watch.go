@@ -11,18 +11,18 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A schemaWatch holds every message that an MCP server sends to the schema of its revision,
-// whatever the situation. A message that the schemas do not describe is left alone: a server may
-// have methods of its own.
+// A schemaWatch compares every message that an MCP server sends, in any situation, with the schema
+// of its revision. It ignores messages that the schemas do not describe: a server may have methods
+// of its own.
 type schemaWatch struct {
 	stateless bool // the server speaks FirstWithout
 
 	mu       sync.Mutex
 	sessions *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
-	without  *mcpSchema // of FirstWithout
-	fit      int        // messages
-	framed   int        // bytes of the smallest message that came in frames; 0 if none did
+	without  *mcpSchema // of FirstWithout, the first revision without sessions
+	fit      int        // how many messages fit
 	misfits  []Misfit   // the first message of each kind that does not fit
+	framed   int        // bytes of the smallest message that came in frames; 0 if none did
 }
 
 // A Misfit is a message of a server that does not fit the schema of MCP.
@@ -37,7 +37,7 @@ func (m Misfit) String() string {
 	return fmt.Sprintf("%s does not fit the schema of %s: %s", m.Message, m.Revision, m.Why)
 }
 
-// newSchemaWatch makes the watch of a server, which speaks a protocol of that name.
+// newSchemaWatch makes the watch of a server that speaks this protocol, such as "mcp 2025-11-25".
 func newSchemaWatch(protocol string) (*schemaWatch, error) {
 	sessions, err := readSchema(mcpstdio.LastWithHandshake)
 	if err != nil {
@@ -53,7 +53,7 @@ func newSchemaWatch(protocol string) (*schemaWatch, error) {
 
 // begin watches another conversation with the server.
 func (w *schemaWatch) begin() child.Watcher {
-	return &schemaWatcher{watch: w, asked: map[jsonrpc.ID]askedFor{}}
+	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
 // found returns the messages that do not fit, and how many do.
@@ -63,42 +63,43 @@ func (w *schemaWatch) found() (misfits []Misfit, fit int) {
 	return w.misfits, w.fit
 }
 
-// inFrames is found in situations whose answers came in frames: mcp-schema alone fails for that.
+// inFrames is what other situations say of answers in frames: mcp-schema alone fails for them.
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
 
-// frames returns how large the smallest message is that came in frames; 0 if none did.
-func (w *schemaWatch) frames() int {
+// smallestFramed returns the size of the smallest message that came in frames; 0 if none did.
+func (w *schemaWatch) smallestFramed() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.framed
 }
 
-// A schemaWatcher watches one conversation for a schemaWatch.
-type schemaWatcher struct {
+// A conversation is one that is being watched.
+type conversation struct {
 	watch *schemaWatch
 
 	mu    sync.Mutex
-	asked map[jsonrpc.ID]askedFor // requests without an answer
+	asked map[jsonrpc.ID]askedFor // our requests without an answer so far, by id
 }
 
-// An askedFor is the request of an id. It is zero if two requests had the id at the same time:
-// then it cannot be known which of them an answer is to.
+// An askedFor is what a request asked for. It is zero if two requests have the same id: then it
+// cannot be known which of them an answer is to.
 type askedFor struct {
 	method, revision string
 	tool             string // that was called; "" for other methods
 }
 
-func (w *schemaWatcher) Sent(msg []byte) {
+// Sent notes what a message of ours asks for.
+func (c *conversation) Sent(msg []byte) {
 	m, err := jsonrpc.Parse(msg)
 	if err != nil || m.Kind() != jsonrpc.Request {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, waits := w.asked[m.ID]
-	if waits {
-		w.asked[m.ID] = askedFor{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, taken := c.asked[m.ID]
+	if taken {
+		c.asked[m.ID] = askedFor{}
 		return
 	}
 	asked := askedFor{method: m.Method, revision: revisionOf(m.Params)}
@@ -107,7 +108,7 @@ func (w *schemaWatcher) Sent(msg []byte) {
 		_ = json.Unmarshal(m.Params, &call) // ours, without mistakes
 		asked.tool = call.Name
 	}
-	w.asked[m.ID] = asked
+	c.asked[m.ID] = asked
 }
 
 // revisionOf returns the revision of a request of ours; "" for one that does not exist.
@@ -129,29 +130,35 @@ func (a askedFor) String() string {
 	return fmt.Sprintf("%s of %q", a.method, a.tool)
 }
 
-func (w *schemaWatcher) Heard(line child.Message) {
-	if n := len(line.Raw); line.InChunks {
-		w.watch.mu.Lock()
-		if w.watch.framed == 0 || n < w.watch.framed {
-			w.watch.framed = n
-		}
-		w.watch.mu.Unlock()
+// Heard judges a message of the server.
+func (c *conversation) Heard(line child.Message) {
+	if line.InChunks {
+		c.watch.noteFramed(len(line.Raw))
 	}
 	m, err := jsonrpc.Parse(line.Raw)
 	if line.Err != nil || err != nil {
 		return // another situation judges lines that are no messages
 	}
 	if !m.Kind().Answers() {
-		w.watch.judgeOwn(m, line.Raw)
+		c.watch.judgeOwn(m, line.Raw)
 		return
 	}
-	w.mu.Lock()
-	asked := w.asked[m.ID]
+	c.mu.Lock()
+	asked := c.asked[m.ID]
 	if asked.method != "" {
-		delete(w.asked, m.ID)
+		delete(c.asked, m.ID)
 	}
-	w.mu.Unlock()
-	w.watch.judgeAnswer(asked, m, line.Raw)
+	c.mu.Unlock()
+	c.watch.judgeAnswer(asked, m, line.Raw)
+}
+
+// noteFramed notes the size of a message that came in frames.
+func (w *schemaWatch) noteFramed(size int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.framed == 0 || size < w.framed {
+		w.framed = size
+	}
 }
 
 // judgeAnswer judges an answer of the server.
@@ -178,7 +185,7 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 	part := schema.Results[asked.method]
 	if asked.tool == noTool && !failsCall(m.Result) {
-		return // that it has no error is the fault, and mcp-tools finds it
+		return // mcp-tools judges that the call of an unknown tool did not fail
 	}
 	if part != nil {
 		err := schema.misfit(part, m.Result)
@@ -186,7 +193,7 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn judges a request or a notification of the server. It may be of any revision.
+// judgeOwn judges a request or a notification of the server, which may be of any revision.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {
@@ -196,7 +203,7 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var err error
-	described := ""
+	described := "" // the revision, if one has such a message
 	for _, schema := range []*mcpSchema{w.without, w.sessions} {
 		part := schema.Sent[m.Method]
 		if part == nil {

@@ -21,14 +21,14 @@ const mostCompared = 32 << 20
 
 // A program is the program that is checked, and what is known about it.
 type program struct {
-	o    Options
-	mu   sync.Mutex
-	runs reference // all runs so far with a file as its output
+	options Options
+	mu      sync.Mutex
+	runs    reference // all runs so far with a file as the program's output
 
-	slower bool // the first runs ended at some times, and at others not
+	slower bool // one of the first runs did not end in its time, and another did
 }
 
-// ref returns what the program does when its output is a file, as far as it is known.
+// ref returns all runs so far with a file as the program's output.
 func (p *program) ref() reference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,13 +44,13 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	if o.Timeout <= 0 {
 		o.Timeout = usualTime
 	}
-	p := &program{o: o}
+	p := &program{options: o}
 	first, err := p.findReference(ctx)
 	if err != nil {
 		return err
 	}
 	if p.slower || p.unfinished() {
-		return sink(first.Finding)
+		return sink(first.Finding) // nothing can be compared with
 	}
 	tries := map[string]situation{
 		"reference": func(_ context.Context, f *finding) error {
@@ -71,18 +71,10 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 
 // A programSituation says how the streams of a start are set up, and how the program has to react.
 type programSituation struct {
-	name     string
-	streams  streams
-	reaction func(*program, *finding, *outcome)
-	line     string // a shell line that shows it, with CMD for the command; "" if there is none
-}
-
-// lateReader returns a shell line for situations that need Python: open is Python code that makes
-// standard output, which is read a second late.
-func lateReader(open string) string {
-	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
-		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
-		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
+	name    string
+	streams streams
+	judge   func(*program, *finding, *outcome)
+	line    string // a shell line that shows it, with CMD for the command; "" if there is none
 }
 
 var programSituations = []programSituation{
@@ -112,41 +104,50 @@ var programSituations = []programSituation{
 	{"stdin-cut-line", streams{input: cutInput}, keepsLastLine, "printf 'last line' | CMD"},
 }
 
+// lateReader returns a shell line that reads standard output a second late, for situations that
+// need Python. open is Python code that makes the two ends, r and w.
+func lateReader(open string) string {
+	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
+		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
+		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
+}
+
 // findReference finds out what the program does when its output is a file, and makes the finding
-// about that.
+// about that. It returns an error if that could not be found out.
 func (p *program) findReference(ctx context.Context) (finding, error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
 		return finding{}, err
 	}
-	first := p.o.tryOne(ctx, catalogue.Program, about, func(ctx context.Context, f *finding) error {
-		err = p.learn(ctx, f)
-		if err == nil {
-			err = p.unusable()
+	var failed error
+	find := func(ctx context.Context, f *finding) error {
+		failed = p.learn(ctx, f)
+		if failed == nil {
+			failed = p.unusable()
 		}
-		if err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 		if p.slower {
 			p.askForTime(f)
 		} else if p.unfinished() {
 			f.cannotTell("was still at work after %s: "+
 				"give it more time by --timeout, such as --timeout %s",
-				duration(p.ref().last().took), 6*p.o.Timeout)
+				duration(p.ref().last().took), 6*p.options.Timeout)
 		} else {
 			p.judgeReference(f)
 		}
 		return nil
-	})
-	return first, err
+	}
+	first := p.options.tryOne(ctx, catalogue.Program, about, find)
+	return first, failed
 }
 
-// try starts the program in one situation, and judges what it did. If it seems to be wrong, try
-// first starts the program with a file again: its output may differ from run to run.
+// try starts the program in one situation, and judges what it did.
 func (p *program) try(ctx context.Context, f *finding, s programSituation) error {
 	ref := p.ref().last()
 	own := s.streams
-	own.midway = max(1, min(ref.total/2, spill))
+	own.midway = max(1, min(ref.total/2, 1<<20))
 	own.work = ref.cpu
 	own.settle = max(quiet, min(3*ref.took, 4*quiet))
 	o, err := f.start(ctx, own, p.limit(), p.bound())
@@ -154,64 +155,71 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 		return err
 	}
 	f.Reproduce = strings.Replace(s.line, "CMD", p.line(own), 1)
-	for {
-		f.clear()
-		s.reaction(p, f, o)
-		if f.Verdict != results.Fails || o.end == "" {
-			break
-		}
-		varies, err := p.doubt(ctx, f)
-		if errors.Is(err, errSlower) {
-			p.askForTime(f)
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if varies {
-			continue
-		}
-		meant, err := p.writesOtherToPipes(ctx, f, o)
-		if err != nil {
-			return err
-		}
-		if meant {
-			f.clear()
-			f.cannotTell("writes other bytes into a pipe than into a file, the same each time")
-		}
-		break
+	if err := p.judgeStart(ctx, f, s, o); err != nil {
+		return err
 	}
 	p.judgeSpin(f, o)
 	return nil
 }
 
-// askForTime withdraws what was found, because the runs with a file do not all end in their time.
+// judgeStart judges what a start of the program did. If that seems wrong, judgeStart starts the
+// program with a file again, and judges once more if the program turns out to vary.
+func (p *program) judgeStart(
+	ctx context.Context, f *finding, s programSituation, o *outcome,
+) error {
+	for {
+		f.clear()
+		s.judge(p, f, o)
+		if f.Verdict != results.Fails || o.end == "" {
+			return nil
+		}
+		varies, err := p.variesMore(ctx, f)
+		if errors.Is(err, errSlower) {
+			p.askForTime(f)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !varies {
+			break
+		}
+	}
+	meant, err := p.writesOtherToPipes(ctx, f, o)
+	if err == nil && meant {
+		f.clear()
+		f.cannotTell("writes other bytes into a pipe than into a file, the same each time")
+	}
+	return err
+}
+
+// askForTime replaces what was found, because a run with a file did not end in its time.
 func (p *program) askForTime(f *finding) {
 	f.clear()
 	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,
-		6*p.o.Timeout)
+		6*p.options.Timeout)
 }
 
-// line returns the command as a shell line, with the program's input unless the situation makes
-// another.
+// line returns the command as a shell line. The line reads the program's input from a file, unless
+// the situation has an input of its own.
 func (p *program) line(s streams) string {
-	line := proc.ShellLine(p.o.Command)
-	if p.o.Stdin != nil && s.input == wholeInput {
+	line := proc.ShellLine(p.options.Command)
+	if p.options.Stdin != nil && s.input == wholeInput {
 		line += " < INPUT"
 	}
 	return line
 }
 
-// doubts is how many more runs with a file have to be alike before a start counts as different.
-const doubts = 3
+// doubtRuns is how many more runs with a file have to be alike before a start counts as different.
+const doubtRuns = 3
 
-// doubt starts the program with a file again, and reports whether it varies more than was known: if
-// so, a start that seems wrong may be such a variation. One more run is enough to believe that an
-// output was cut; any other difference needs several.
-func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error) {
+// variesMore starts the program with a file again, and reports whether it varies more than was
+// known: if so, a start that seems wrong may be such a variation. One more run is enough to believe
+// that an output was cut; any other difference needs several.
+func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().endsAlike()
-	runs := doubts
+	runs := doubtRuns
 	if f.Class == classCut && alike <= sameNumbers {
 		runs = 1
 	}
@@ -229,9 +237,9 @@ func (p *program) doubt(ctx context.Context, f *finding) (varies bool, err error
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program writes this output, which differs from the output
-// to a file and is no shorter, into any pipe. Such a program is right if it goes back in a file to
-// fill in a size, as zip does.
+// writesOtherToPipes reports whether the program always writes this output into a pipe, although it
+// writes another one, which is no longer, into a file. Such a program may be right: zip, for
+// example, goes back in a file to fill in a size.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -250,7 +258,7 @@ func (p *program) writesOtherToPipes(
 	return true, nil
 }
 
-// judgeSpin finds fault with a program that burned CPU time while it had to wait.
+// judgeSpin lets a program fail that burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref().last().cpu
 	if o.spins && !p.ref().endless() && o.cpu-usual > tooMuch(usual) {
@@ -260,16 +268,16 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one start may take: longer than the reference took, since a slow reader holds
+// limit is how long one start may take: longer than a run with a file, since a slow reader holds
 // the program up.
 func (p *program) limit() time.Duration {
-	return max(p.o.Timeout, 3*p.ref().last().took+2*slowTime)
+	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }
 
 // bound is how many bytes are read before the reader leaves a program that does not end.
 func (p *program) bound() int64 {
 	if p.ref().endless() {
-		return int64(max(1, min(p.ref().stable(), 4*spill)))
+		return int64(max(1, min(p.ref().stable(), mostOfEndless)))
 	}
 	return mostCompared
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A likeness says what several runs of a program have in common. The lower its value, the more can
-// be compared.
+// A likeness says how alike the outputs of several runs are. The lower its value, the more alike.
 type likeness int
 
 const (
@@ -28,8 +27,9 @@ var likenessText = [...]string{
 	"the same lines in another order, but for numbers", "different",
 }
 
-// A reference is the runs of the program with a file as its output. More runs are added when
-// another start seems to differ: two runs may be alike by chance.
+// A reference is the runs of the program with a file as its output: what the program usually does.
+// More runs are added when a start in a situation seems to differ: the first runs may be alike by
+// chance.
 type reference []*outcome
 
 // mostReferences bounds how often a program is started to learn what it usually does.
@@ -71,6 +71,11 @@ func (r reference) endsAlike() bool {
 // endless reports whether at least one run did not end by itself.
 func (r reference) endless() bool { return r.ends("") }
 
+// endsOtherwise reports whether all runs ended by themselves in the same way, and not in this way.
+func (r reference) endsOtherwise(end string) bool {
+	return r.endsAlike() && !r.endless() && !r.ends(end)
+}
+
 // lengths returns the least and the largest number of bytes that a run wrote.
 func (r reference) lengths() (least, most int64) {
 	least = r[0].total
@@ -90,7 +95,7 @@ func (r reference) stable() int {
 	return n
 }
 
-// normalise replaces what differs between runs that are alike on this level.
+// normalise returns an output in a form that is the same for runs that are alike on this level.
 func (k likeness) normalise(out []byte) []byte {
 	switch k {
 	case sameNumbers:
@@ -104,15 +109,15 @@ func (k likeness) normalise(out []byte) []byte {
 // hideNumbers replaces every number by 0.
 func hideNumbers(out []byte) []byte {
 	hidden := make([]byte, 0, len(out))
-	inNumber := false
+	afterDigit := false
 	for _, c := range out {
 		isDigit := '0' <= c && c <= '9'
 		if !isDigit {
 			hidden = append(hidden, c)
-		} else if !inNumber {
+		} else if !afterDigit {
 			hidden = append(hidden, '0')
 		}
-		inNumber = isDigit
+		afterDigit = isDigit
 	}
 	return hidden
 }
@@ -136,7 +141,7 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	o, err := f.start(ctx, streams{file: file}, p.o.Timeout, mostCompared)
+	o, err := f.start(ctx, streams{file: file}, p.options.Timeout, mostCompared)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +156,7 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 }
 
 // learn starts the program with a file until it is known what it usually does: twice, and once more
-// if the two differ. It notes if a run is slower than its time.
+// if the two runs differ. It sets p.slower if a run does not end in its time though others did.
 func (p *program) learn(ctx context.Context, f *finding) error {
 	runs := 2
 	for n := 0; n < runs; n++ {
@@ -170,11 +175,11 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// errSlower says that a run did not end in its time, though others had ended.
+// errSlower says that no run was added, since it did not end in its time and others had ended: the
+// program is not endless, but the machine may be busier than it was.
 var errSlower = errors.New("a run with a file did not end in its time, though others had")
 
-// addRun adds one run to the reference. A run that did not end is no sign of an endless program if
-// others ended: the machine may be busier than it was. Then the error is errSlower.
+// addRun starts the program with a file, and adds the run to the reference.
 func (p *program) addRun(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
 	if err != nil {
@@ -189,7 +194,7 @@ func (p *program) addRun(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeReference says what the program does with a file, and whether it can be judged by that.
+// judgeReference judges what the program did with a file.
 func (p *program) judgeReference(f *finding) {
 	ref := p.ref().last()
 	alike := p.ref().likeness()
@@ -198,12 +203,12 @@ func (p *program) judgeReference(f *finding) {
 	case len(ref.holding) > 0:
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
 			strings.Join(ref.holding, ", "))
-	case p.o.ExpectExit != nil && !p.ref().ends(fmt.Sprint("exit ", *p.o.ExpectExit)):
+	case p.options.ExpectExit != nil && !p.ref().ends(fmt.Sprint("exit ", *p.options.ExpectExit)):
 		f.fails("ends with %s, where exit %d is expected: %s",
-			ref.end, *p.o.ExpectExit, ref.words())
+			ref.end, *p.options.ExpectExit, ref.words())
 	case p.ref().endless():
 		f.ok("runs on: what it writes at first is compared")
-	case alike > sameBytes && p.o.Deterministic:
+	case alike > sameBytes && p.options.Deterministic:
 		f.Advice = "leave out of the output what no two runs have in common: " +
 			"times, process numbers, the order of a map"
 		f.fails("two runs differ from byte %s on (%s)",
@@ -219,7 +224,7 @@ func (p *program) judgeReference(f *finding) {
 	}
 }
 
-// failureWords quotes what a program said, if it ended with a code other than 0.
+// failureWords quotes what a program said last, if it ended with a code other than 0.
 func failureWords(o *outcome) string {
 	if o.code == 0 || o.words() == "" {
 		return ""
@@ -227,10 +232,10 @@ func failureWords(o *outcome) string {
 	return ": " + o.words()
 }
 
-// unusable returns why the runs with a file are no basis for judging the program; nil if they are.
+// unusable returns why the program cannot be judged by its runs with a file; nil if it can.
 func (p *program) unusable() error {
 	ref := p.ref().last()
-	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.o.ExpectExit != nil {
+	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.options.ExpectExit != nil {
 		return nil
 	}
 	said := ref.words()
@@ -239,14 +244,16 @@ func (p *program) unusable() error {
 	}
 	return fmt.Errorf("%s fails before anything can be judged: %s, nothing on standard output: %s"+
 		"\nis the command right? if it is to end so, say so by --expect-exit %d",
-		p.o.Command[0], ref.end, said, ref.code)
+		p.options.Command[0], ref.end, said, ref.code)
 }
 
-// unfinished reports whether the program was still at work when its time was up: it may be endless
-// or just slow. A program that has written much by then can be judged by that output.
+// unfinished reports whether the program was still at work when its time was up, and had written
+// less than enough to be judged by that output: it may be endless or just slow.
 func (p *program) unfinished() bool {
+	const enough = 1 << 20
 	for _, o := range p.ref() {
-		if o.end == "" && o.total < spill && (o.running || 2*o.cpu > o.took) {
+		computed := o.running || 2*o.cpu > o.took
+		if o.end == "" && o.total < enough && computed {
 			return true
 		}
 	}

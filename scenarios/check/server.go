@@ -34,9 +34,9 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	s.Shutdown() // this start only found out the protocol: each situation starts its own server
+	s.Shutdown() // s only found out the protocol: each situation starts its own
 	defer s.Protocol().Close()
-	beside := parallel * time.Since(began)
+	beside := parallel * time.Since(began) // servers that start at once slow each other down
 	usual.Start = max(patience, beside)
 	var watch *schemaWatch // nil for a server that does not speak MCP
 	if s.Protocol().Speaks() == "mcp" {
@@ -50,7 +50,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	for name, t := range treatments {
 		tries[name] = func(ctx context.Context, f *finding) error {
 			return treat(ctx, &serverCase{
-				finding: f, treatment: t, o: usual, protocol: s.Protocol(), beside: beside,
+				finding: f, treatment: t, target: usual, protocol: s.Protocol(), beside: beside,
 			})
 		}
 	}
@@ -61,8 +61,8 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// failInFrames is for a server that speaks MCP in another framing than lines, which was not asked
-// for: one situation fails, and the others say nothing, since no client of MCP gets so far.
+// failInFrames replaces the situations of a server that speaks MCP in another framing than lines
+// unasked: mcp-schema fails, and the others tell nothing, since no client of MCP gets so far.
 func failInFrames(tries map[string]situation, framing string) {
 	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)
@@ -86,10 +86,10 @@ type treatment struct {
 	do    func(context.Context, *serverCase) error
 	pipes child.Options // the pipes that it needs
 
-	raw       bool // the function do starts the server
-	jsonRPC   bool // it is about JSON-RPC
-	processes bool // it is about all processes that the server started
-	behind    bool // a client that can be killed starts the server
+	startsItself bool // the function do starts the server
+	jsonRPC      bool // the server has to speak JSON-RPC
+	processes    bool // the processes that the server started are judged, too
+	behind       bool // a shell starts the server: it plays a client that can be killed
 }
 
 // treatments are the treatments by their names in the catalogue. Each is tried on a server of its
@@ -112,7 +112,7 @@ var treatments = map[string]treatment{
 	"eof-mid-frame": {do: endsInARequest},
 	"end-idle":      {do: endsIdle},
 	"end-in-flight": {do: endsInFlight},
-	"end-at-start":  {do: endsAtStart, raw: true},
+	"end-at-start":  {do: endsAtStart, startsItself: true},
 	"sigterm":       {do: sendsSignal},
 	"sigint":        {do: sendsSignal},
 	"client-killed": {do: killsClient, processes: true, behind: true},
@@ -125,14 +125,14 @@ var treatments = map[string]treatment{
 	"unknown-method": {do: asksForTheUnknown, jsonRPC: true},
 	"pipelined":      {do: asksAtOnce, jsonRPC: true},
 
-	"many-starts":   {do: startsOften, raw: true},
+	"many-starts":   {do: startsOften, startsItself: true},
 	"memory-growth": {do: watchesMemory},
 }
 
 // A ServerEvidence is what the verdict on a server rests on.
 type ServerEvidence struct {
 	Protocol string `json:"protocol"` // with its revision
-	Framing  string `json:"framing"`  // which the server was found to speak, or was asked to
+	Framing  string `json:"framing"`  // which the server was found to speak, or was to speak
 	Answered *int64 `json:"requests_answered,omitempty"`
 }
 
@@ -140,13 +140,13 @@ type ServerEvidence struct {
 type serverCase struct {
 	*finding
 	treatment
-	o        target.Options
+	target   target.Options // how the server is started
 	protocol *target.Protocol
 	beside   time.Duration  // how long a start may take while other servers start beside it
 	server   *target.Server // nil before it is started
 
-	// The request whose answers are judged, or nil. If it fails on an untreated server, too, the
-	// treatment is not to blame.
+	// The request whose answers are judged; nil for none. If it fails on an untreated server, too,
+	// the treatment is not to blame.
 	asked *target.Request
 	seen  ServerEvidence
 }
@@ -164,17 +164,17 @@ func treat(ctx context.Context, c *serverCase) error {
 			return &notApplicableError{"a client that is killed, which takes a shell (sh)"}
 		}
 	}
-	c.o.New = c.process
-	plain := c.o
-	c.o.Pipes = c.pipes
-	c.o.Pipes.Watch = plain.Pipes.Watch
-	c.o.Behind = c.behind
+	c.target.New = c.process
+	untreated := c.target
+	c.target.Pipes = c.pipes
+	c.target.Pipes.Watch = untreated.Pipes.Watch
+	c.target.Behind = c.behind
 	c.seen.Protocol = c.protocol.Name
 	c.seen.Framing = c.protocol.Framing.String()
 	defer func() { c.evidence = c.seen }()
-	if !c.raw {
+	if !c.startsItself {
 		var err error
-		c.server, err = target.Start(ctx, c.o, c.protocol)
+		c.server, err = target.Start(ctx, c.target, c.protocol)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func treat(ctx context.Context, c *serverCase) error {
 		return err
 	}
 	if c.Found != "" && c.Verdict != results.OK && c.asked != nil {
-		return c.blamesTreatment(ctx, plain)
+		return c.tryUntreated(ctx, untreated)
 	}
 	if c.server != nil && c.server.InChunks() && c.protocol.Speaks() == "mcp" {
 		c.cannotTell(inFrames)
@@ -200,41 +200,42 @@ func (c *serverCase) endServer() {
 	}
 }
 
-// blamesTreatment sends the request that was not served to an untreated server. If it fails there,
+// tryUntreated sends the request that was not served to an untreated server. If it fails there,
 // too, the verdict becomes "cannot-tell".
-func (c *serverCase) blamesTreatment(ctx context.Context, plain target.Options) error {
-	s, err := target.Start(ctx, plain, c.protocol)
+func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options) error {
+	s, err := target.Start(ctx, untreated, c.protocol)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	alone, err := s.Trip(ctx, c.asked, 1)
-	if err == nil && alone.Verdict != target.OK {
+	out, err := s.Trip(ctx, c.asked, 1)
+	if err == nil && out.Verdict != target.OK {
 		size := results.FormatSize(int64(c.asked.Size()))
 		c.clear()
-		c.cannotTell("a request of %s fails without this, too: %s", size, alone.Verdict.Text())
+		c.cannotTell("a request of %s fails without this, too: %s", size, out.Verdict.Text())
 	}
 	return err
 }
 
 // process prepares a start of the server, or of a shell that plays its client: the shell starts the
-// server, which inherits its streams, and waits for it.
+// server with its own streams, and waits for it.
 func (c *serverCase) process() *proc.Process {
-	command := c.finding.o.Command
-	if c.o.Behind {
+	command := c.options.Command
+	if c.target.Behind {
 		command = append([]string{"sh", "-c", `"$@"; exit`, "sh"}, command...)
 	}
 	return c.finding.command(command)
 }
 
-// gonePatience is how long a server may take to leave, as a multiple of the patience. By default
-// that makes 5 s, the least time that clients wait before they kill a server.
-const gonePatience = 5
+// A server that is at work may take up to mostWaits times as long as a silent one.
+const mostWaits = 5
 
-func (c *serverCase) gone() time.Duration { return gonePatience * c.o.Patience }
+// leaveTime is how long a server may take to leave: by default 5 s, the least time that clients
+// wait before they kill a server.
+func (c *serverCase) leaveTime() time.Duration { return 5 * c.target.Patience }
 
-// met records the outcome of a request, which is a failure unless the request was served.
-func (c *serverCase) met(out target.Outcome) {
+// judgeOutcome lets the situation fail unless a request was served.
+func (c *serverCase) judgeOutcome(out target.Outcome) {
 	if out.Verdict == target.OK {
 		return
 	}
@@ -245,24 +246,24 @@ func (c *serverCase) met(out target.Outcome) {
 	c.fails("%s", text)
 }
 
-// meet makes a round trip and records its outcome.
-func (c *serverCase) meet(ctx context.Context, r *target.Request) error {
+// roundTrip sends a request, waits for its answer, and judges the outcome.
+func (c *serverCase) roundTrip(ctx context.Context, r *target.Request) error {
 	out, err := c.server.Trip(ctx, r, 1)
 	if err == nil {
-		c.met(out)
+		c.judgeOutcome(out)
 	}
 	return err
 }
 
-// send sends a message, however slowly the server reads. A message that is not taken gets no
-// answer, which is judged.
+// send sends a message, however slowly the server reads. It ignores errors: a message that the
+// server does not take gets no answer, and that is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
-	_ = c.server.SendWithin(ctx, c.o.Patience, msg)
+	_ = c.server.SendWithin(ctx, c.target.Patience, msg)
 }
 
 // sendRaw sends bytes as they are, without a framing. It ignores errors as send does.
 func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
-	patient, stop := c.server.Patient(ctx, c.o.Patience, c.gone())
+	patient, stop := c.server.Patient(ctx, c.target.Patience, mostWaits*c.target.Patience)
 	defer stop()
 	_ = c.server.SendRaw(patient, p)
 }

@@ -14,13 +14,21 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// leaves waits for a server that has a reason to leave, and judges how it leaves. A server that is
-// still at work at the limit, for example because it got little CPU, gets the same time once more.
-// A server may die of the signal that it was sent, "" for none. leaves returns a sentence for the
-// finding.
-func (c *serverCase) leaves(
+// An ending is how a server reacted to a reason to leave.
+type ending struct {
+	text string // for the finding
+	left bool   // it left in time
+	fine bool   // it left, and not by a signal that it was not sent
+}
+
+const noSignal = "" // the server was sent none
+
+// awaitEnd waits for a server that has a reason to leave, for at most limit. A server that is at
+// work, for example because it gets little CPU, has three times as long. The texts say after what
+// the server has to leave, and which signal it was sent.
+func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
-) (found string, fine bool) {
+) ending {
 	p := c.server.Process
 	began := time.Now()
 	before, _ := p.CPU()
@@ -37,54 +45,58 @@ func (c *serverCase) leaves(
 		if known && now-before > took/5 {
 			stays = "stays, and burns a CPU"
 		}
-		return fmt.Sprintf("%s: still there %s after %s", stays, duration(took), after), false
+		text := fmt.Sprintf("%s: still there %s after %s", stays, duration(took), after)
+		return ending{text: text}
 	}
-	ended := c.server.ExitVerdict()
-	killed := ended.Signal()
+	exit := c.server.ExitVerdict()
+	killed := exit.Signal()
 	if killed != "" && killed != signal {
-		return fmt.Sprintf("ended by %s after %s", killed, after), false
+		return ending{text: fmt.Sprintf("ended by %s after %s", killed, after), left: true}
 	}
-	return fmt.Sprintf("left %s after %s: %s", duration(took), after, ended), true
+	text := fmt.Sprintf("left %s after %s: %s", duration(took), after, exit)
+	return ending{text: text, left: true, fine: true}
 }
 
-// settle records how a server left, as ok or as a failure.
-func (c *serverCase) settle(found string, fine bool) {
-	if fine {
-		c.ok("%s", found)
+// settle judges a server by how it reacted.
+func (c *serverCase) settle(good bool, text string) {
+	if good {
+		c.ok("%s", text)
 	} else {
-		c.fails("%s", found)
+		c.fails("%s", text)
 	}
 }
 
-// closesOutput sends three requests, one after another, after the output was closed: a child
-// process that another goroutine is just starting may hold the output open for a while.
+// closesOutput closes the server's output, and sends three requests, one after another. The first
+// may still be answered: a child process that another goroutine of ours is just starting may hold
+// the output open for a while.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
-	limit := max(target.LeaveAtEnd, c.gone())
+	limit := max(target.LeaveAtEnd, c.leaveTime())
 	r := c.protocol.Smallest(target.Transport)
 	asking, stop := context.WithCancel(ctx)
-	var asked sync.WaitGroup
-	asked.Go(func() {
+	var sender sync.WaitGroup
+	sender.Go(func() {
 		for i := range int64(3) {
 			// an error is ignored: the server may have left by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
-			child.Within(asking.Done(), c.o.Patience/2)
+			child.Within(asking.Done(), c.target.Patience/2) // a pause
 		}
 	})
-	found, _ := c.leaves(ctx, limit, "its output was closed", "")
+	end := c.awaitEnd(ctx, limit, "its output was closed", noSignal)
 	stop()
-	asked.Wait()
-	c.settle(found, !strings.HasPrefix(found, "stays")) // any kind of end is fine
+	sender.Wait()
+	c.settle(end.left, end.text)
 	return nil
 }
 
+// endsInARequest ends the server's input in the middle of a request.
 func endsInARequest(ctx context.Context, c *serverCase) error {
 	msg := c.protocol.Smallest(target.Tool).Number(1)
 	c.sendRaw(ctx, msg[:len(msg)/2])
 	c.server.CloseInput()
-	limit := max(target.LeaveAtEnd, c.gone())
-	found, _ := c.leaves(ctx, limit, "the end of its input in a request", "")
-	c.settle(found, !strings.HasPrefix(found, "stays"))
+	limit := max(target.LeaveAtEnd, c.leaveTime())
+	end := c.awaitEnd(ctx, limit, "the end of its input in a request", noSignal)
+	c.settle(end.left, end.text)
 	return nil
 }
 
@@ -94,21 +106,23 @@ func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
 	}
-	child.Within(ctx.Done(), c.o.Patience/2)
+	child.Within(ctx.Done(), c.target.Patience/2) // a pause
 	c.server.CloseInput()
-	c.settle(c.leaves(ctx, c.gone(), "the end of its input", ""))
+	end := c.awaitEnd(ctx, c.leaveTime(), "the end of its input", noSignal)
+	c.settle(end.fine, end.text)
 	return nil
 }
 
 func endsAtStart(ctx context.Context, c *serverCase) error {
 	var err error
-	c.server, err = target.Launch(ctx, c.o, c.protocol)
+	c.server, err = target.Launch(ctx, c.target, c.protocol)
 	if err != nil {
 		return err
 	}
 	c.server.CloseInput()
 	after := "the end of its input, before anything was said"
-	c.settle(c.leaves(ctx, c.gone()+c.beside, after, ""))
+	end := c.awaitEnd(ctx, c.leaveTime()+c.beside, after, noSignal)
+	c.settle(end.fine, end.text)
 	return nil
 }
 
@@ -122,16 +136,16 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	}
 	c.server.CloseInput()
 	after := fmt.Sprintf("the end of its input, with %d requests in flight", InFlight)
-	found, fine := c.leaves(ctx, c.gone(), after, "")
+	end := c.awaitEnd(ctx, c.leaveTime(), after, noSignal)
 	answered := c.countAnswers(ctx)
 	c.seen.Answered = &answered
-	c.settle(fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight), fine)
+	c.settle(end.fine, fmt.Sprintf("%s; %d of %d were answered", end.text, answered, InFlight))
 	return nil
 }
 
-// countAnswers counts the answers to requests that are in flight, until no more come.
+// countAnswers counts the answers to the requests in flight, until no more come.
 func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
-	soon, cancel := context.WithTimeout(ctx, c.o.Patience)
+	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
 	defer cancel()
 	for n < InFlight {
 		m, err := c.server.Next(soon)
@@ -157,31 +171,30 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be sent: %w", name, err)
 	}
-	found, fine := c.leaves(ctx, c.gone(), name, name)
-	if fine {
-		left, _ := proc.EndMarked(c.mark, c.gone())
+	end := c.awaitEnd(ctx, c.leaveTime(), name, name)
+	if end.fine {
+		left, _ := proc.EndMarked(c.mark, c.leaveTime())
 		if len(left) > 0 {
-			found = "it left, and what it started stays: " + strings.Join(left, ", ")
-			fine = false
+			c.fails("it left, and what it started stays: %s", strings.Join(left, ", "))
 		}
 	}
-	c.settle(found, fine)
+	c.settle(end.fine, end.text)
 	return nil
 }
 
-// killsClient kills only the process that started the server, and closes our ends of the pipes, as
-// the kernel does when a client is killed.
+// killsClient kills the process that started the server, but not the server, and closes our ends of
+// the pipes, as the kernel does when a client is killed.
 func killsClient(_ context.Context, c *serverCase) error {
 	p := c.server.Process
 	p.Cmd.Process.Kill()
 	<-p.Done()
 	p.Close()
 	began := time.Now()
-	left, _ := proc.EndMarked(c.mark, c.gone())
+	left, _ := proc.EndMarked(c.mark, c.leaveTime())
 	took := time.Since(began)
 	if len(left) > 0 {
 		c.fails("still there %s after its client was killed: %s",
-			c.gone(), strings.Join(left, ", "))
+			c.leaveTime(), strings.Join(left, ", "))
 	}
 	c.ok("gone %s after its client was killed", duration(took))
 	return nil
@@ -191,10 +204,10 @@ func killsClient(_ context.Context, c *serverCase) error {
 // them holds the output open, a reader of the output never sees its end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
-	if !c.server.Process.Ended(c.gone()) {
+	if !c.server.Process.Ended(c.leaveTime()) {
 		return errors.New("it does not leave at the end of its input")
 	}
-	until := time.Now().Add(c.o.Patience)
+	until := time.Now().Add(c.target.Patience)
 	open := ""
 	if !child.Within(c.server.Drained(), time.Until(until)) {
 		open = "standard error"
@@ -202,19 +215,16 @@ func readsToTheEnd(_ context.Context, c *serverCase) error {
 	if !child.Within(c.server.Closed(), time.Until(until)) {
 		open = "standard output"
 	}
-	limit := c.gone()
 	if open != "" {
-		limit = 0
+		left, _ := proc.EndMarked(c.mark, 0)
+		c.fails("%s is still open %s after it ended: %s holds it",
+			open, c.target.Patience, strings.Join(left, ", "))
+		return nil
 	}
-	left, _ := proc.EndMarked(c.mark, limit)
-	names := strings.Join(left, ", ")
-	switch {
-	case open != "":
-		c.fails("%s is still open %s after it ended: %s holds it", open, c.o.Patience, names)
-	case len(left) > 0:
-		c.fails("still there %s after it ended: %s", limit, names)
-	default:
-		c.ok("its output ends with it, and nothing that it started is left")
+	left, _ := proc.EndMarked(c.mark, c.leaveTime())
+	if len(left) > 0 {
+		c.fails("still there %s after it ended: %s", c.leaveTime(), strings.Join(left, ", "))
 	}
+	c.ok("its output ends with it, and nothing that it started is left")
 	return nil
 }

@@ -18,19 +18,19 @@ import (
 // behind a wrapper.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
-	open := proc.OpenFiles(server)
+	open := proc.OpenFiles(server) // by descriptor
 	input := open[0]
 	output := open[1]
 	if input == "" || output == "" {
 		return errors.New("this system does not tell what a process has open")
 	}
 	before := proc.Tree(server)
-	err := c.meet(ctx, c.protocol.Smallest(target.Tool))
+	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
 		return err
 	}
-	// A process that is just being started has its parent's streams for a moment.
-	until := time.Now().Add(c.o.Patience)
+	// A process that is just being started holds its parent's streams, but only for a moment.
+	until := time.Now().Add(c.target.Patience)
 	for {
 		started := slices.DeleteFunc(proc.Tree(server), func(pid int) bool {
 			return pid == server || slices.Contains(before, pid)
@@ -41,7 +41,7 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 			return nil
 		}
 		if time.Now().After(until) {
-			c.namesHolders(held, input)
+			c.failsByHolders(held, input)
 			return nil
 		}
 		select {
@@ -54,8 +54,9 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 
 // A holder is a process that has a file open.
 type holder struct {
-	pid        int
-	name, file string
+	pid  int
+	name string // of the process
+	file string
 }
 
 // holdersOf returns which processes have which of the files open; none if the system does not tell.
@@ -65,14 +66,15 @@ func holdersOf(pids []int, files ...string) []holder {
 		open := slices.Collect(maps.Values(proc.OpenFiles(pid)))
 		for _, file := range files {
 			if slices.Contains(open, file) {
-				all = append(all, holder{pid, proc.Name(pid), file})
+				all = append(all, holder{pid: pid, name: proc.Name(pid), file: file})
 			}
 		}
 	}
 	return all
 }
 
-func (c *serverCase) namesHolders(held []holder, input string) {
+// failsByHolders lets the situation fail, and names the first holders. input is the server's input.
+func (c *serverCase) failsByHolders(held []holder, input string) {
 	var texts []string
 	for _, h := range held[:min(len(held), mostNamed)] {
 		stream := "output"
@@ -81,5 +83,5 @@ func (c *serverCase) namesHolders(held []holder, input string) {
 		}
 		texts = append(texts, fmt.Sprintf("%d (%s) holds its standard %s", h.pid, h.name, stream))
 	}
-	c.fails("%s after a call: %s", c.o.Patience, strings.Join(texts, ", "))
+	c.fails("%s after a call: %s", c.target.Patience, strings.Join(texts, ", "))
 }

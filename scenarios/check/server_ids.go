@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,23 +23,23 @@ func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
 
-// converse sends messages and returns the answers. It stops when n have come, when the server
-// closes its output, or when an answer takes longer than the protocol's pace allows. Answers that
-// came to earlier requests, such as second ones, are dropped.
+// converse drops answers that came to earlier requests, such as second ones, and then does as
+// exchange.
 func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	c.dropOldAnswers(ctx)
 	return c.exchange(ctx, n, msgs...)
 }
 
-// exchange is converse without dropping anything.
+// exchange sends messages and returns the answers. It stops when n have come, when the server
+// closes its output, or when an answer takes longer than the protocol's pace allows.
 func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []child.Message {
-	limit := c.protocol.Paces[target.Transport].Limit(c.o.Patience, 0)
+	limit := c.protocol.Paces[target.Transport].Limit(c.target.Patience, 0)
 	var answers []child.Message
 	for _, msg := range msgs {
 		_ = c.server.SendWithin(ctx, limit, msg) // what is not taken is not answered
 	}
 	for len(answers) < n {
-		patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
+		patient, stop := c.server.Patient(ctx, limit, mostWaits*limit)
 		m, err := c.server.Next(patient)
 		stop()
 		if err != nil {
@@ -49,14 +50,14 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 	return answers
 }
 
-// ask sends a request with this id and returns its answer, nil for none, and whether the server
-// answers at all. If no answer comes in time, ask sends another request, and takes what comes with
-// the answer to that: on a busy machine an answer may only be late.
+// ask sends msg, a request with this id. It returns the answer, nil for none, and whether the
+// server answers at all. On a busy machine an answer may be late: if none comes in time, ask makes
+// a request with the id aliveID, and takes what comes together with the answer to that.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {
 	answers := c.converse(ctx, 1, msg)
-	if len(answers) > 0 && string(answers[0].Envelope.ID) == aliveID { // that was late itself
+	if len(answers) > 0 && string(answers[0].Envelope.ID) == aliveID { // of an ask before
 		answers = c.exchange(ctx, 1)
 	}
 	if len(answers) > 0 {
@@ -68,8 +69,8 @@ func (c *serverCase) ask(
 			return &m, true
 		}
 	}
-	if len(answers) == 2 && string(answers[0].Envelope.ID) != aliveID { // late, by another id
-		return &answers[0], true
+	if len(answers) == 2 && string(answers[0].Envelope.ID) != aliveID {
+		return &answers[0], true // under a wrong id
 	}
 	return nil, len(answers) > 0
 }
@@ -86,18 +87,8 @@ func (c *serverCase) dropOldAnswers(ctx context.Context) {
 	}
 }
 
-// answered reports whether the server still answers a request, and judges a server that does not.
-// after says what was done to it.
-func (c *serverCase) answered(ctx context.Context, after string) bool {
-	if len(c.converse(ctx, 1, c.request(aliveID))) > 0 {
-		return true
-	}
-	c.lost("after " + after)
-	return false
-}
-
-// lost judges a server that gave no answer.
-func (c *serverCase) lost(when string) {
+// judgeLost judges a server that gives no answer any more.
+func (c *serverCase) judgeLost(when string) {
 	if !c.server.Left(target.LeaveAtTerm) {
 		c.fails("it answers nothing any more %s", when)
 		return
@@ -112,12 +103,12 @@ func (c *serverCase) lost(when string) {
 
 func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
 
-// Ids of requests: JSON-RPC allows any string and number. A server has to answer the demanded ids,
-// which every protocol over JSON-RPC has. It may do as it likes with the others, but must not end.
+// Ids of requests: JSON-RPC allows any string and number. A server has to answer a request with a
+// demanded id, which every protocol over JSON-RPC allows. It may do as it likes about an optional
+// one, but must not end. LSP forbids some of those: its servers get none of them.
 var (
 	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
-	// LSP allows only integers of 32 bits
-	anyIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
+	optionalIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
 )
 
 // charactersID is an id of characters that take two, three and four bytes.
@@ -126,7 +117,7 @@ const charactersID = `"é漢😀"`
 func asksWithIDs(ctx context.Context, c *serverCase) error {
 	ids := demandedIDs
 	if c.protocol.Speaks() != "lsp" {
-		ids = slices.Concat(demandedIDs, anyIDs)
+		ids = slices.Concat(demandedIDs, optionalIDs)
 	}
 	var notes []string
 	for i, want := range ids {
@@ -144,7 +135,7 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 			return nil
 		}
 		if !alive {
-			c.lost("after a request with the id " + want)
+			c.judgeLost("after a request with the id " + want)
 			return nil
 		}
 		demanded := i < len(demandedIDs)
@@ -167,7 +158,7 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 // failsOverCharacters reports whether a server also fails to answer a request that holds the
 // characters of charactersID outside its id: then the id is not to blame.
 func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
-	s, err := target.Start(ctx, c.o, c.protocol)
+	s, err := target.Start(ctx, c.target, c.protocol)
 	if err != nil {
 		return false
 	}
@@ -178,12 +169,13 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	return answer == nil
 }
 
-// withParams makes a request for a method that does not exist.
+// withParams makes a request for a method that does not exist, with these parameters.
 func withParams(id jsonrpc.ID, params string) []byte {
 	return jsonrpc.AppendRequest(nil, id, "pipebench/unknown", []byte(params))
 }
 
-// sameJSON reports whether two texts are the same string, however it is escaped, or the same text.
+// sameJSON reports whether two JSON texts are the same string, however it is escaped, or the same
+// text.
 func sameJSON(a, b string) bool {
 	var s, t string
 	if json.Unmarshal([]byte(a), &s) == nil && json.Unmarshal([]byte(b), &t) == nil {
@@ -196,11 +188,12 @@ func sameJSON(a, b string) bool {
 // not.
 func asksInABatch(ctx context.Context, c *serverCase) error {
 	if c.protocol.Speaks() == "lsp" {
-		return fmt.Errorf("its protocol forbids batches")
+		return errors.New("its protocol forbids batches")
 	}
 	said := c.server.Out.Overhear()
 	c.send(ctx, fmt.Appendf(nil, "[%s,%s]", c.request(`"one"`), c.request(`"two"`)))
-	if !c.answered(ctx, "a batch") {
+	if len(c.converse(ctx, 1, c.request(aliveID))) == 0 {
+		c.judgeLost("after a batch")
 		return nil
 	}
 	one := strings.Contains(said.String(), `"one"`)
@@ -219,7 +212,7 @@ func asksInABatch(ctx context.Context, c *serverCase) error {
 func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 	answer, _ := c.ask(ctx, `"unknown"`, c.protocol.Unknown().WithID(`"unknown"`))
 	if answer == nil && c.isClosed() {
-		c.lost("over a method that it does not know")
+		c.judgeLost("over a method that it does not know")
 		return nil
 	}
 	if answer == nil {
@@ -250,25 +243,28 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 		msgs = append(msgs, c.request(strconv.Itoa(i+1)))
 	}
 	answers := c.converse(ctx, atOnce, msgs...)
-	counts := map[int]int{}
+	counts := map[int]int{} // answers by id; the id of a request is a number above 0
 	last := 0
 	ordered := true
 	for _, m := range answers {
-		id, _ := strconv.Atoi(string(m.Envelope.ID)) // 0 for an id that is no number
+		id, _ := strconv.Atoi(string(m.Envelope.ID)) // 0 if it is no number
 		counts[id]++
 		ordered = ordered && id > last
 		last = id
 	}
 	again := len(answers) - len(counts)
+	answered := len(counts)
+	if counts[0] > 0 {
+		answered--
+	}
 	c.seen.Answered = new(int64(len(answers)))
 	switch {
 	case again > 0:
 		c.fails("%d answers or more came to no request, or were the second to one", again)
 	case len(answers) < atOnce && c.isClosed():
-		c.lost(fmt.Sprintf("with %d requests in flight", atOnce))
-	case len(counts) < atOnce || counts[0] > 0:
-		c.fails("%d of %d requests sent at once were answered, each by its id",
-			len(counts)-min(counts[0], 1), atOnce)
+		c.judgeLost(fmt.Sprintf("with %d requests in flight", atOnce))
+	case answered < atOnce:
+		c.fails("%d of %d requests sent at once were answered, each by its id", answered, atOnce)
 	case !ordered:
 		c.ok("all %d requests were answered, in another order", atOnce)
 	default:
@@ -282,7 +278,7 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 func cancelsRequests(ctx context.Context, c *serverCase) error {
 	lsp := c.protocol.Speaks() == "lsp"
 	if !lsp && c.protocol.Speaks() != "mcp" {
-		return fmt.Errorf("its protocol has no word for it")
+		return errors.New("its protocol has no word for it")
 	}
 	cancel := func(id string) []byte {
 		if lsp {
@@ -295,19 +291,19 @@ func cancelsRequests(ctx context.Context, c *serverCase) error {
 		cancel(`"never"`), c.request(`"under way"`), cancel(`"under way"`), c.request(`"after"`))
 	answers = append(answers,
 		c.converse(ctx, 1, cancel(`"after"`), c.request(`"last"`))...)
-	times := map[string]int{}
+	counts := map[string]int{} // answers by id
 	for _, m := range answers {
-		times[string(m.Envelope.ID)]++
+		counts[string(m.Envelope.ID)]++
 	}
-	under := times[`"under way"`]
+	cancelled := counts[`"under way"`]
 	switch {
-	case times[`"after"`] == 0 || times[`"last"`] == 0:
-		c.lost("after a request was cancelled")
-	case under > 1:
-		c.fails("a request that was cancelled is answered %d times", under)
-	case under == 0 && lsp:
+	case counts[`"after"`] == 0 || counts[`"last"`] == 0:
+		c.judgeLost("after a request was cancelled")
+	case cancelled > 1:
+		c.fails("a request that was cancelled is answered %d times", cancelled)
+	case cancelled == 0 && lsp:
 		c.fails("a request that was cancelled is not answered, as this protocol demands")
-	case under == 0:
+	case cancelled == 0:
 		c.ok("goes on, and is silent about a request that was cancelled while it was under way")
 	default:
 		c.ok("goes on; a request was answered before it could be cancelled")

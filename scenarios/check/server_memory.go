@@ -11,11 +11,11 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A memoryUse is how much memory a server used after some of the requests that it served.
+// A memoryUse is how much memory a server used while it served requests.
 type memoryUse struct {
-	requests int64
-	after    []float64 // requests so far
-	resident []float64 // bytes in use after them
+	requests int64     // so far
+	after    []float64 // numbers of requests after which memory was measured
+	resident []float64 // bytes in use then
 
 	// over the later half of the requests:
 	growth   stat.Growth // bytes per request
@@ -23,18 +23,19 @@ type memoryUse struct {
 }
 
 const (
-	usualRequests = 10_000
-	memoryPoints  = 20
-	memoryTime    = 10 * time.Second // for one look; half of its requests are made in any case
-	memoryMinor   = 100              // bytes per request; less may come from an allocator alone
-	memoryShare   = 50               // less than 1/memoryShare of the memory in use is no growth
-	leakGrowth    = 4                // heaps double before they are collected, histories triple
+	usualRequests = 10_000           // per round of measurements
+	memoryPoints  = 20               // measurements per round
+	memoryTime    = 10 * time.Second // per round; half of its requests are made in any case
+
+	memoryMinor = 100 // bytes per request; an allocator alone may cause less
+	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
+	leakGrowth  = 4   // times: a heap may double before it is collected, a bounded history triple
 )
 
-// watchesMemory measures how memory grows with requests. A garbage-collected heap, a compiler at
-// work, or a history of the last requests make memory grow at first, but not for ever. So a server
-// fails only if, after three looks or more, memory still grows at half the first rate at least, and
-// is leakGrowth times as large. If that is not decided in 3*memoryTime, it cannot be told.
+// watchesMemory measures how memory grows with requests, in rounds. A garbage-collected heap, a
+// compiler at work, or a history of the last requests make memory grow at first, but not for ever.
+// So a server fails only if, after three rounds or more, memory still grows at half the first rate
+// at least, and is leakGrowth times as large. After 3*memoryTime it cannot be told.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -42,9 +43,9 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 	}
 	m := &memoryUse{}
 	began := time.Now()
-	first := 0.0
-	from := int64(0)
-	for looks := 0; ; looks++ {
+	firstRate := 0.0 // bytes per request
+	firstUse := int64(0)
+	for round := 1; ; round++ {
 		served, err := c.measureMemory(ctx, m)
 		if err != nil || !served {
 			return err
@@ -53,17 +54,17 @@ func watchesMemory(ctx context.Context, c *serverCase) error {
 			c.ok("%s", m)
 			return nil
 		}
-		if looks == 0 {
-			first = m.growth.Slope
-			from = m.from
+		if round == 1 {
+			firstRate = m.growth.Slope
+			firstUse = m.from
 		}
-		decided := m.growth.Interval.Lo >= first/2 && m.to >= leakGrowth*from
-		if looks >= 2 && decided {
+		leaks := m.growth.Interval.Lo >= firstRate/2 && m.to >= leakGrowth*firstUse
+		if round >= 3 && leaks {
 			break
 		}
-		if looks >= 2 && time.Since(began) > 3*memoryTime {
-			c.cannotTell("%s, by %.0f B at first, and by %s in all: "+
-				"whether it stops cannot be told", m, first, results.FormatSize(m.to-from))
+		if round >= 3 && time.Since(began) > 3*memoryTime {
+			c.cannotTell("%s, by %.0f B at first, and by %s in all: whether it stops "+
+				"cannot be told", m, firstRate, results.FormatSize(m.to-firstUse))
 			return nil
 		}
 	}
@@ -84,11 +85,11 @@ func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
-// measureMemory makes more requests, and fits a line to the memory in use over the later half of
-// all requests: after a garbage collection memory may stand still, but not for so long. It reports
-// whether all requests were served.
+// measureMemory makes the requests of a round. Then it fits a line to the memory in use over the
+// later half of the requests of all rounds: after a garbage collection memory may stand still, but
+// not for so long. It reports whether all requests were served.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
-	requests := c.finding.o.requests
+	requests := c.options.requests
 	if requests == 0 {
 		requests = usualRequests
 	}
@@ -105,7 +106,7 @@ func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bo
 				return false, err
 			}
 			if out.Verdict != target.OK {
-				c.met(out)
+				c.judgeOutcome(out)
 				return false, nil
 			}
 			m.requests++

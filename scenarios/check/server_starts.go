@@ -15,10 +15,10 @@ import (
 
 const (
 	usualStarts  = 50
-	startsTime   = 10 * time.Second // after that, no more starts if there were enoughStarts
-	enoughStarts = 5
-	mostForced   = 3
-	slowStart    = 5 * time.Second // the shortest time that a known client waits for a start
+	enoughStarts = 5                // that are made in any case
+	startsTime   = 10 * time.Second // for all starts, if they are enoughStarts
+	mostForced   = 3                // starts whose server may leave by itself, if none does
+	slowStart    = 5 * time.Second  // the shortest time that a known client waits for a start
 )
 
 // starts are the figures of each start of a server.
@@ -33,19 +33,19 @@ type starts struct {
 // long the server takes until it is ready, what the starts leave, and whether each uses more than
 // the one before.
 func startsOften(ctx context.Context, c *serverCase) error {
-	most := c.finding.o.starts
+	most := c.options.starts
 	if most == 0 {
 		most = usualStarts
 	}
 	began := time.Now()
 	var all starts
-	forced := 0 // starts that did not end at the end of their input
+	forced := 0 // starts whose server did not leave at the end of its input
 	for n := range most {
 		if n >= enoughStarts && time.Since(began) > startsTime {
 			break
 		}
 		start := time.Now()
-		s, err := target.Start(ctx, c.o, c.protocol)
+		s, err := target.Start(ctx, c.target, c.protocol)
 		if err != nil {
 			return fmt.Errorf("start %d: %w", n+1, err)
 		}
@@ -53,8 +53,8 @@ func startsOften(ctx context.Context, c *serverCase) error {
 		all.open = append(all.open, float64(len(proc.OpenFiles(s.Process.Cmd.Process.Pid))))
 		resident, _ := s.Process.Resident()
 		all.memory = append(all.memory, float64(resident))
-		wait := time.Duration(0)
-		if forced < mostForced { // else the server has shown that it does not leave
+		wait := time.Duration(0) // for a server that has shown that it does not leave
+		if forced < mostForced {
 			s.CloseInput()
 			wait = target.LeaveAtEnd
 		}
@@ -71,11 +71,11 @@ func startsOften(ctx context.Context, c *serverCase) error {
 // judgeStarts says what the starts of a server left, and how long they took.
 func (c *serverCase) judgeStarts(all starts) {
 	n := len(all.ready)
-	half := float64(n) / 2
+	half := float64(n) / 2 // one for two starts
 	if grows(all.files, half) {
 		c.fails("%d starts left %.0f files in its folder for temporary files", n, all.files[n-1])
 	}
-	left, _ := proc.EndMarked(c.mark, c.gone())
+	left, _ := proc.EndMarked(c.mark, c.leaveTime())
 	if len(left) > 0 {
 		c.fails("%d starts left processes: %s",
 			n, strings.Join(left[:min(mostNamed, len(left))], ", "))
@@ -99,16 +99,16 @@ func (c *serverCase) judgeStarts(all starts) {
 }
 
 // grows reports whether a figure rises by at least this much from the first start to the last, even
-// at the lower end of the interval of its slope. Figures that are not known are all 0, and do not
+// at the lower end of the interval of its slope. Figures that are not known are all 0: they do not
 // rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false
 	}
-	var starts []float64
+	var numbers []float64 // of the starts
 	for i := range figures {
-		starts = append(starts, float64(i))
+		numbers = append(numbers, float64(i))
 	}
-	g, err := stat.FitLine(starts, figures)
-	return err == nil && least > 0 && g.Interval.Lo*float64(len(figures)-1) >= least
+	line, err := stat.FitLine(numbers, figures)
+	return err == nil && least > 0 && line.Interval.Lo*float64(len(figures)-1) >= least
 }

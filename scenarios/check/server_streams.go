@@ -13,12 +13,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
+// sendsDirt sends lines that are no messages, and then a request.
 func sendsDirt(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC in lines, which the server does not speak"}
 	}
 	c.sendRaw(ctx, []byte("\n  \nthis is a log line\n{\"broken\":\n"))
-	return c.meet(ctx, c.protocol.Smallest(target.Tool))
+	return c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 }
 
 // echo makes a request to a server whose answers repeat what was sent.
@@ -33,8 +34,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 // noEcho says why answers cannot be compared, and which flag helps.
 func (c *serverCase) noEcho() string {
 	switch {
-	case c.finding.o.Tool != "":
-		return "tool " + c.finding.o.Tool + " does not return the text that it is given: " +
+	case c.options.Tool != "":
+		return "tool " + c.options.Tool + " does not return the text that it is given: " +
 			"name one that does (--tool, --arg)"
 	case c.protocol.HasTools():
 		return "no tool echo, so answers could not be compared: name a tool that returns the " +
@@ -43,65 +44,67 @@ func (c *serverCase) noEcho() string {
 	return "the answers of the server do not hold what was sent"
 }
 
+// splitsCharacters sends a text of long characters, which the pipe of its treatment cuts into
+// pieces, and compares the answer.
 func splitsCharacters(ctx context.Context, c *serverCase) error {
 	r, err := c.echo(8 << 10)
 	if err != nil {
 		return err
 	}
 	const text = "é漢😀aß語🜁" // 2, 3, 4, 1, 2, 3 and 4 bytes
-	b := r.Payload()
+	b := r.Payload()       // a stamp stands at its beginning and at its end
 	for n := target.StampDigits; n+len(text) <= len(b)-target.StampDigits; {
 		n += copy(b[n:], text)
 	}
-	return c.meet(ctx, r)
+	return c.roundTrip(ctx, r)
 }
 
+// trickles sends a request, which the pipe of its treatment cuts into single bytes.
 func trickles(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 4<<10)
-	return c.meet(ctx, c.asked)
+	return c.roundTrip(ctx, c.asked)
 }
 
-// exchanges are requests that are sent without waiting for their answers, by situation. Answers
-// that are read late are more than the pipes hold. If both sides write, both requests and answers
-// are more than their pipe holds.
-var exchanges = map[string]struct {
-	size, n int
+// bursts are requests that are sent without waiting for their answers, by situation. The answers
+// are more than the pipe holds; in both-write, the requests are, too.
+var bursts = map[string]struct {
+	size, n int  // bytes of a request, and how many requests
 	late    bool // nobody reads the answers for a while
 }{
-	"slow-reader":        {64 << 10, 64, true},
-	"nonblocking-stdout": {256 << 10, 4, true},
-	"both-write":         {512 << 10, 8, false},
+	"slow-reader":        {size: 64 << 10, n: 64, late: true},
+	"nonblocking-stdout": {size: 256 << 10, n: 4, late: true},
+	"both-write":         {size: 512 << 10, n: 8},
 }
 
 // sendsMany sends requests without waiting, and then compares the answers.
 func sendsMany(ctx context.Context, c *serverCase) error {
-	e := exchanges[c.name]
-	r, err := c.echo(e.size)
+	burst := bursts[c.name]
+	r, err := c.echo(burst.size)
 	if err != nil {
 		return err
 	}
 	c.asked = r
 	before := c.server.Usage()
-	limit := c.server.LimitOf(r.Kind, e.n*e.size)
-	patient, stop := c.server.Patient(ctx, limit, gonePatience*limit)
+	limit := c.server.LimitOf(r.Kind, burst.n*burst.size)
+	patient, stop := c.server.Patient(ctx, limit, mostWaits*limit)
 	defer stop()
-	if e.late {
+	if burst.late {
 		c.server.Out.Hold()
-		reads := time.AfterFunc(c.o.Patience, c.server.Out.Resume)
-		defer reads.Stop()
+		reader := time.AfterFunc(c.target.Patience, c.server.Out.Resume)
+		defer reader.Stop()
 	}
-	for i := range e.n {
+	for i := range burst.n {
 		err := c.server.Send(patient, r.Number(int64(i)))
 		if err != nil {
 			out := target.Outcome{Verdict: target.Deaf, Why: err.Error()}
-			return c.lostAnswer(ctx, before, out)
+			return c.explainFailure(ctx, before, out)
 		}
 	}
-	for i := range e.n {
+	for i := range burst.n {
 		m, err := c.server.Next(patient)
 		if err != nil {
 			out := target.Outcome{Verdict: target.Deaf, Why: err.Error()}
-			return c.lostAnswer(ctx, before, out)
+			return c.explainFailure(ctx, before, out)
 		}
 		number := int64(i)
 		if r.Numbered() { // answers may come in any order
@@ -110,32 +113,32 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 		r.Number(number)
 		out := r.Check(m.Raw, m.Envelope)
 		if out.Verdict != target.OK {
-			return c.lostAnswer(ctx, before, out)
+			return c.explainFailure(ctx, before, out)
 		}
 	}
 	return nil
 }
 
-// lostAnswer explains an answer that did not come, or not as it should.
-func (c *serverCase) lostAnswer(
+// explainFailure finds out why an answer did not come, or not as it should, and judges that.
+func (c *serverCase) explainFailure(
 	ctx context.Context, before target.Usage, out target.Outcome,
 ) error {
 	c.server.Out.Resume()
 	c.server.Explain(ctx, before, &out)
-	c.met(out)
+	c.judgeOutcome(out)
 	return context.Cause(ctx)
 }
 
-// While nobody reads its standard error, a server gets at least fewRequests. A server that writes
-// to standard error gets requests until that pipe is full, at most mostRequests.
 const (
 	fewRequests  = 200
 	mostRequests = 20_000
 )
 
+// readsNoStderr sends requests while nobody reads standard error: fewRequests to a server that is
+// silent there, to another one until its pipe is full, but no more than mostRequests.
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
-	said := 0
+	said := 0 // bytes in that pipe
 	for i := range int64(mostRequests) {
 		if i > 0 && i%fewRequests == 0 {
 			unread, _ := c.server.StderrUnread()
@@ -153,19 +156,22 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 		}
 		c.seen.Answered = &i
 		unread := out.Evidence.UnreadStderr
-		if out.Verdict == target.Deaf && unread != nil && *unread > 0 {
+		waitsForReader := unread != nil && *unread > 0
+		if out.Verdict == target.Deaf && waitsForReader {
 			out.Verdict = target.Deadlock
 		}
-		c.met(out)
+		c.judgeOutcome(out)
 		return nil
 	}
 	return nil
 }
 
-// refusesFrame matches, within any framing, an answer to the first request or to one whose id could
-// not be read.
+// refusesFrame matches, within any framing, an answer to the request number 1, whose id is
+// 1000000001, or to one whose id could not be read.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
+// speaksAnotherFraming sends a request in a framing that the server does not speak. The server may
+// answer or end, but must not wait in silence.
 func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	msg := c.protocol.Smallest(target.Transport).Number(1)
 	framed := append(slices.Clone(msg), '\n')
@@ -174,7 +180,7 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	}
 	said := c.server.Out.Overhear()
 	c.sendRaw(ctx, framed)
-	patient, stop := c.server.Patient(ctx, c.o.Patience, 3*c.o.Patience)
+	patient, stop := c.server.Patient(ctx, c.target.Patience, 3*c.target.Patience)
 	defer stop()
 	for patient.Err() == nil && !refusesFrame.MatchString(said.String()) {
 		select {
@@ -194,8 +200,8 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 // announced is the length, in bytes, that a header claims: a careless server allocates as much.
 const announced = 2_000_000_000
 
-// liesAboutLength looks at memory in use and at reserved address space: many allocators do not
-// touch memory before the program uses it.
+// liesAboutLength announces more bytes than it sends, and looks at how much memory the server uses
+// and how many addresses it reserves: many allocators use memory only when the program does.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
 		return &notApplicableError{"messages whose length is announced"}
@@ -206,30 +212,32 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 		return errors.New("this system does not tell how much memory a process has")
 	}
 	before, _ := p.PeakAddresses()
-	addresses := before // the most that the server has reserved
+	reserved := before // bytes of addresses, at most so far
 	c.sendRaw(ctx, fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
-	for i := 0; i < 10 && !gone; i++ { // once a process has ended, its peak can no longer be read
-		gone = p.Ended(c.o.Patience / 10)
+	for i := 0; i < 10 && !gone; i++ { // after the end of a process its peak cannot be read
+		gone = p.Ended(c.target.Patience / 10)
 		now, _ := p.PeakAddresses()
-		addresses = max(addresses, now)
+		reserved = max(reserved, now)
 	}
 	after, known := p.PeakMemory()
-	if known && after-resident > announced/2 || addresses-before > announced/2 {
+	uses := known && after-resident > announced/2
+	if uses || reserved-before > announced/2 {
 		c.fails("allocates what is announced")
 	}
 	return nil
 }
 
-// looksForStrays looks for lines that are no messages in all that a server writes.
+// looksForStrays looks at all that a server writes from its start to its end for strays: lines that
+// are no messages.
 func looksForStrays(ctx context.Context, c *serverCase) error {
-	err := c.meet(ctx, c.protocol.Smallest(target.Tool))
+	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
 		return err
 	}
 	c.server.CloseInput()
-	c.server.Process.Stop(c.gone(), target.LeaveAtTerm)
-	child.Within(c.server.Closed(), c.o.Patience)
+	c.server.Process.Stop(c.leaveTime(), target.LeaveAtTerm)
+	child.Within(c.server.Closed(), c.target.Patience)
 	lines, first := c.server.Strays.Lines()
 	if lines > 0 {
 		c.fails("%d lines on standard output are no messages, the first: %q", lines, first)
@@ -240,17 +248,18 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 }
 
 const (
-	fairRequest = 1 << 20          // bytes of the largest request that clients in use send
-	limitTime   = 20 * time.Second // for the search for a lower limit, at most
+	fairRequest = 1 << 20          // bytes; clients in use send no larger requests
+	limitTime   = 20 * time.Second // for the search for the limit, if it is lower
 )
 
-// asksForMore grows a request, and looks for the largest that the server takes.
+// asksForMore sends larger and larger requests, up to fairRequest, and looks for the largest that
+// the server takes.
 func asksForMore(ctx context.Context, c *serverCase) error {
 	var failure target.Outcome
 	s := target.Search{First: 1 << 10, Factor: 2, Most: fairRequest}
 	s.Least = c.protocol.Smallest(target.Transport).Size()
 	err := s.Run(time.Now().Add(limitTime), func(size int) (bool, error) {
-		out, err := c.try(ctx, size)
+		out, err := c.trySize(ctx, size)
 		if out.Verdict != target.OK {
 			failure = out
 		}
@@ -264,7 +273,7 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	switch {
 	case s.IsLate():
 		return errors.New("requests took too long to be made larger")
-	case s.High == 0:
+	case s.High == 0: // no size failed
 		unseen := ""
 		if !c.protocol.Request(target.Transport, 0).Echoes {
 			unseen = "; its answers stayed small: see large-reply"
@@ -280,9 +289,9 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// try sends a request of a size and then a small one, because a server may answer the first and
-// end. If the server does not live on, it is started again.
-func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) {
+// trySize sends a request of a size, and then a small one, since a server may answer the first and
+// end. If the server does not live on, trySize starts it again.
+func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, error) {
 	r := c.protocol.Request(target.Transport, size)
 	out, err := c.server.Trip(ctx, r, 1)
 	if err == nil && out.Verdict == target.OK {
@@ -292,9 +301,9 @@ func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) 
 	if err != nil || out.Lives() {
 		return out, err
 	}
-	paces := c.server.Paces
+	paces := c.server.Paces // they set the deadlines of the next requests
 	c.server.Close()
-	c.server, err = target.Start(ctx, c.o, c.protocol)
+	c.server, err = target.Start(ctx, c.target, c.protocol)
 	if err == nil {
 		c.server.Paces = paces
 	}
@@ -304,8 +313,7 @@ func (c *serverCase) try(ctx context.Context, size int) (target.Outcome, error) 
 // fairReply is the size in bytes of an answer that clients in use take.
 const fairReply = 256 << 10
 
-// asksForLargeReplies asks for larger and larger answers: a tool that makes as many bytes as it is
-// asked for if there is one, else one that returns what it is sent.
+// asksForLargeReplies asks for larger and larger answers, up to fairReply.
 func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	came := "a small one"
 	for size := 4 << 10; size <= fairReply; size *= 4 {
@@ -313,7 +321,7 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		if err != nil {
 			return err
 		}
-		r.Least = c.gone() // the size of a request does not tell how long its answer takes
+		r.Least = c.leaveTime() // the size of a request does not tell how long its answer takes
 		// if a server takes no request as large as r, its answers are not to blame
 		c.asked = c.protocol.Request(target.Transport, r.Size())
 		before, _ := c.server.Strays.Lines()
@@ -321,7 +329,8 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		if err != nil {
 			return err
 		}
-		if out.Verdict != target.OK || out.Size < r.Demands {
+		tooSmall := out.Size < r.Demands
+		if out.Verdict != target.OK || tooSmall {
 			lines, first := c.server.Strays.Lines()
 			c.judgeReply(out, stat.FormatBytes(int64(size)), came, lines-before, first)
 			return nil
@@ -333,7 +342,8 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// requestForReply makes a request for an answer of about so many bytes.
+// requestForReply makes a request for an answer of about so many bytes: to a tool that makes as
+// many as it is asked for, if there is one, else to a tool that returns what it is sent.
 func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	if c.protocol.Demand != nil {
 		return c.protocol.Demand(size), nil
@@ -341,9 +351,10 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return c.echo(size)
 }
 
-// judgeReply judges what came when an answer of a size was asked for. strays counts the lines that
-// came meanwhile and are no messages. An answer that came whole is no failure, whatever it holds: a
-// tool may shorten or alter what it returns.
+// judgeReply judges the outcome of a request for an answer of a size. came names the largest answer
+// before it. strays counts the lines that came meanwhile and are no messages; first is the first of
+// all. An answer that came whole is no failure, whatever it holds: a tool may shorten or alter what
+// it returns.
 func (c *serverCase) judgeReply(
 	out target.Outcome, size, came string, strays int64, first string,
 ) {

@@ -19,7 +19,7 @@ func TestSituationsOfAProgramAreThoseOfTheCatalogue(t *testing.T) {
 		if s.line != "" && strings.Count(s.line, "CMD") != 1 {
 			t.Errorf("%s: %s", s.name, s.line)
 		}
-		if s.reaction == nil {
+		if s.judge == nil {
 			t.Errorf("%s: nothing judges it", s.name)
 		}
 	}

@@ -28,13 +28,12 @@ type streams struct {
 	wait      time.Duration // how long nobody reads at first
 	slow      bool          // the reader takes a little at a time, for at most slowTime
 	leaves    leave         // when the reader closes its end
-	midway    int64         // for leavesMidway: bytes after which it leaves
+	midway    int64         // for leavesMidway: the bytes after which the reader leaves
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long an input keeps the program waiting; it grows with how slow the program is.
-	// A slowInput pauses after its first piece, so that the program reads that piece alone. A
-	// silentInput brings nothing, so that the program gets as far as to ask for input.
+	// settle is how long the program waits for its input: after the first piece of a slowInput, so
+	// that it reads that piece alone, and in all of a silentInput, so that it asks for input.
 	settle time.Duration
 	work   time.Duration // CPU time that all of the program's work takes; 0 if not known
 }
@@ -55,23 +54,22 @@ type input int
 const (
 	wholeInput  input = iota
 	closedInput       // descriptor 0 is closed
-	emptyInput        // nothing comes
+	emptyInput        // nothing comes, and the input ends at once
 	silentInput       // nothing comes, and the input stays open for settle
-	slowInput         // comes in pieces that may end inside a line
-	cutInput          // comes without its last newline
+	slowInput         // in pieces that may end inside a line
+	cutInput          // without its last newline
 )
 
 // Times and amounts.
 const (
 	quiet     = 500 * time.Millisecond // how long nobody reads, or nothing comes, at least
 	slowTime  = time.Second            // how long a slow reader reads slowly
-	slowPause = 20 * time.Millisecond
-	slowBytes = 16 << 10 // per read of a slow reader
-	tick      = 25 * time.Millisecond
-	spun      = 300 * time.Millisecond // CPU time that a suspect has to use to count as spinning
-	slowest   = 20                     // how many times longer than planned a suspect is watched
-	holdOn    = 2 * time.Second        // time to read what is in a pipe after its writer has ended
-	spill     = 1 << 20                // bytes kept beyond the expected ones
+	slowPause = 20 * time.Millisecond  // before each read of a slow reader
+	slowBytes = 16 << 10               // per read of a slow reader
+	restTime  = 2 * time.Second        // to read what is in a pipe after its writer has ended
+	spill     = 1 << 20                // bytes of output that are kept beyond the expected ones
+
+	mostArrivals = 10_000 // that are kept
 )
 
 // An outcome is what one start of the program did.
@@ -83,21 +81,21 @@ type outcome struct {
 
 	out   []byte // the output, as far as it is kept
 	total int64  // bytes of output
-	end   string // "exit 0", "SIGPIPE"; "" if it had not ended
+	end   string // "exit 0", "SIGPIPE"; "" if it did not end by itself in time
 	code  int
 	said  string // the last part of standard error
-	logs  int64  // bytes of all of standard error
+	logs  int64  // bytes of standard error
 
 	took    time.Duration // from start to end
 	noticed time.Duration // from the reader's leaving to the end
 	moved   time.Duration // from start to when the last bytes came
-	cpu     time.Duration // in all; 0 if not known
+	cpu     time.Duration // CPU time in all; 0 if not known
 
 	peak    int64     // memory in bytes, before anything was read, or at the end; 0 if not known
 	queued  int       // bytes in the pipe when the reader began
-	grew    time.Time // when a look last found more bytes in the pipe
-	early   bool      // it still wrote when the late reader began
-	holds   int       // bytes that the pipe holds; 0 if that is not known
+	grew    time.Time // when watch last found more bytes in the pipe than before
+	early   bool      // the late reader began while the program still wrote
+	holds   int       // bytes that the pipe holds; 0 if not known
 	spins   bool      // it ran all the time while it had to wait
 	running bool      // it still had a CPU, or waited for one, when its time was up
 	overdue bool      // its time was up, so its reader left
@@ -112,7 +110,8 @@ type arrival struct {
 	bytes int64
 }
 
-// start starts the program once and watches it until it ends, or limit is over.
+// start starts the program once, and reads its output until it ends, limit is over, or more than
+// bound bytes have come.
 func (f *finding) start(
 	ctx context.Context, s streams, limit time.Duration, bound int64,
 ) (*outcome, error) {
@@ -139,8 +138,8 @@ func (f *finding) start(
 			return nil, err
 		}
 	}
-	nothing, silence := io.Pipe() // an input that gives nothing, and ends when silence is closed
-	p.Cmd.Stdin = s.stdin(f.o.Stdin, nothing)
+	silent, silence := io.Pipe() // silent is an input without bytes, until silence is closed
+	p.Cmd.Stdin = s.stdin(f.options.Stdin, silent)
 	if s.unreadErr {
 		if _, err := p.Pipe(2); err != nil {
 			return nil, err
@@ -160,11 +159,11 @@ func (f *finding) start(
 		o.delayReader(limit / 2)
 		limit += time.Since(o.begun) // the program's time begins when somebody reads
 	}
-	left := o.follow(limit, bound, silence)
+	leftAt := o.follow(limit, bound, silence)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	o.conclude(f.mark, left)
+	o.conclude(f.mark, leftAt)
 	return o, nil
 }
 
@@ -172,17 +171,17 @@ func (f *finding) start(
 // so a shell closes it.
 func (f *finding) ready(s streams) (*proc.Process, error) {
 	if s.input != closedInput {
-		return f.command(f.o.Command), nil
+		return f.command(f.options.Command), nil
 	}
 	if runtime.GOOS == "windows" {
 		return nil, errors.New("a process without a standard input cannot be started on Windows")
 	}
 	argv := []string{"sh", "-c", `exec "$@" <&-`, "sh"}
-	return f.command(append(argv, f.o.Command...)), nil
+	return f.command(append(argv, f.options.Command...)), nil
 }
 
-// stdin returns the input of a start; nil for none.
-func (s streams) stdin(whole []byte, nothing io.Reader) io.Reader {
+// stdin returns the input of a start; nil for none. whole is all of Options.Stdin.
+func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	switch s.input {
 	case slowInput:
 		pauses := []time.Duration{0, s.settle, 10 * time.Millisecond}
@@ -190,7 +189,7 @@ func (s streams) stdin(whole []byte, nothing io.Reader) io.Reader {
 	case cutInput:
 		return bytes.NewReader(bytes.TrimRight(whole, "\r\n"))
 	case silentInput:
-		return nothing
+		return silent
 	case emptyInput:
 		return bytes.NewReader(nil)
 	}
@@ -200,20 +199,21 @@ func (s streams) stdin(whole []byte, nothing io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// delayReader lets nobody read for a while. A program that goes on writing gets longer, since only
-// a full pipe shows whether it waits for its reader.
+// delayReader waits for o.wait before anybody reads. It waits longer, up to limit, for a program
+// that still writes: only a full pipe shows whether the program waits for its reader.
 func (o *outcome) delayReader(limit time.Duration) {
 	o.awaitOutput(limit)
 	for {
 		o.watch(o.reader, o.wait)
-		o.early = time.Since(o.grew) < o.wait/2 && !o.process.Ended(0)
+		writes := time.Since(o.grew) < o.wait/2 // in the later half of the wait
+		o.early = writes && !o.process.Ended(0)
 		if !o.early || time.Since(o.begun) > limit {
 			return
 		}
 	}
 }
 
-// awaitOutput waits until there is something to read: the wait of a late reader begins only then.
+// awaitOutput waits until there is something to read, which is when a late reader's wait begins.
 func (o *outcome) awaitOutput(limit time.Duration) {
 	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
 		if n, _ := o.reader.Buffered(); n > 0 {
@@ -222,10 +222,10 @@ func (o *outcome) awaitOutput(limit time.Duration) {
 	}
 }
 
-// follow reads what comes until the program has ended and everything was read, or until limit is
-// over, and returns when the reader left.
-func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (left time.Time) {
-	var hurry atomic.Bool
+// follow reads until the program has ended and everything was read, or until limit is over. It
+// returns when the reader left, or the output ended. To end a silentInput, it closes silence.
+func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
+	var hurry atomic.Bool // the program has ended, so a slow reader reads fast
 	read := make(chan time.Time, 1)
 	go func() { read <- o.read(bound, &hurry) }()
 	if o.input == silentInput {
@@ -242,17 +242,17 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	case <-o.process.Done():
 		hurry.Store(true)
 		select {
-		case left = <-read:
-			return left
-		case <-time.After(holdOn): // another process holds the other end
+		case leftAt = <-read:
+			return leftAt
+		case <-time.After(restTime): // another process holds the other end open
 		}
-	case left = <-read: // the program has closed its output, or the reader has left
+	case leftAt = <-read: // the program has closed its output, or the reader has left
 		select {
 		case <-o.process.Done():
 		case <-over:
 			o.running = o.stillRuns()
 		}
-		return left
+		return leftAt
 	case <-over:
 		o.running = o.stillRuns()
 	}
@@ -274,7 +274,8 @@ func (o *outcome) followFile(limit time.Duration, bound int64) {
 	o.running = o.stillRuns()
 }
 
-// read reads until the end of the output, or until the reader leaves, and returns when that was.
+// read reads until the output ends or the reader leaves, and returns when that was. The reader
+// leaves after more than bound bytes, or when o.leaves says so.
 func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	if o.reader == nil || o.leaves == leavesAtOnce {
 		return o.begun
@@ -301,9 +302,7 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	}
 }
 
-const mostArrivals = 10_000
-
-// arrived keeps what a read brought.
+// arrived notes what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {
 	now := time.Since(o.begun)
 	o.moved = now
@@ -327,17 +326,17 @@ func (o *outcome) readerLeaves() bool {
 	return false
 }
 
-// conclude records how the program ended, and what it left.
-func (o *outcome) conclude(mark string, left time.Time) {
+// conclude records how the program ended, and what it left behind. leftAt is when its reader left.
+func (o *outcome) conclude(mark string, leftAt time.Time) {
 	now := time.Now()
 	p := o.process
 	o.took = now.Sub(o.begun)
-	o.noticed = now.Sub(left)
+	o.noticed = now.Sub(leftAt)
 	if o.peak == 0 {
 		o.peak, _ = p.PeakMemory()
 	}
 	o.cpu, _ = p.CPU()
-	if p.Ended(0) && !o.overdue { // else it may have ended because its reader left
+	if p.Ended(0) && !o.overdue { // an overdue one may have ended because its reader left
 		o.code = p.ExitCode()
 		o.end = fmt.Sprintf("exit %d", o.code)
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {
@@ -356,7 +355,7 @@ func (o *outcome) words() string { return lastLine(o.said) }
 
 // pieces is an input that comes in pieces, with a pause before each.
 type pieces struct {
-	rest   []byte
+	rest   []byte // what has not come yet
 	size   int
 	pauses []time.Duration // before each piece; the last one is also for all later pieces
 }

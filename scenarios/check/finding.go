@@ -1,0 +1,120 @@
+package check
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A finding is the record of a situation, and what the situation needs while it is tried.
+type finding struct {
+	results.Finding // its Class selects the advice for a runtime
+	name            string
+	mild            bool   // fails sets the verdict "slow": no protocol demands more
+	evidence        any    // a struct; nil for none
+	mark            string // NAME=value in the environment of all that the situation starts
+	temp            string // its folder for temporary files
+	options         Options
+}
+
+// judge sets the verdict and what was found. If it is called more than once, the worst verdict
+// counts, and the first of several equal ones. So a situation may report all that is wrong, and
+// end with ok.
+func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
+	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
+		f.Verdict = verdict
+		f.Found = fmt.Sprintf(format, args...)
+	}
+}
+
+// rank orders verdicts: the higher, the worse.
+func rank(v results.Verdict) int {
+	switch v {
+	case results.CannotTell:
+		return 1
+	case results.Slow:
+		return 2
+	case results.Fails:
+		return 3
+	}
+	return 0
+}
+
+func (f *finding) ok(format string, args ...any) { f.judge(results.OK, format, args...) }
+
+func (f *finding) fails(format string, args ...any) {
+	if f.mild {
+		f.judge(results.Slow, format, args...)
+		return
+	}
+	f.judge(results.Fails, format, args...)
+}
+
+func (f *finding) slow(format string, args ...any) { f.judge(results.Slow, format, args...) }
+
+func (f *finding) cannotTell(format string, args ...any) {
+	f.judge(results.CannotTell, format, args...)
+}
+
+// clear sets the verdict back to "ok", and forgets what was found.
+func (f *finding) clear() {
+	f.Verdict = results.OK
+	f.Found = ""
+	f.Class = ""
+}
+
+// withdraw changes the verdict from "fails" to "cannot-tell", and adds why to what was found.
+func (f *finding) withdraw(why string) {
+	f.Verdict = results.CannotTell
+	f.Found += "; " + why
+	f.Advice = ""
+	f.Reproduce = ""
+}
+
+// command prepares a start of argv: in a session of its own, without our terminal, with the mark,
+// and with folders of its own for temporary files and state, so that it does not meet locks,
+// sockets and process numbers of an earlier situation. It shares our caches and settings: programs
+// need them.
+func (f *finding) command(argv []string) *proc.Process {
+	p := proc.Command(argv[0], argv[1:]...)
+	p.Cmd.Env = f.options.Env
+	p.Cmd.Env = append(p.Cmd.Environ(), f.mark) // Environ is our environment if Env is nil
+	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
+		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
+	// What it leaves behind lives on, to be judged, where the mark can find it.
+	p.Attached = proc.TellsOfOthers
+	p.Session = true
+	return p
+}
+
+// markName is a variable in the environment of every process that a situation starts. Its value
+// tells which situation that was, even of a process that has left its process group.
+const markName = "PIPEBENCH_CHECK"
+
+// newMark returns the variable of one situation, as NAME=value. Two marks differ only in digits, so
+// a program that prints its environment prints another number, and comparisons ignore numbers.
+func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
+
+// mostQuoted is how many bytes of a line are quoted in a sentence at most.
+const mostQuoted = 120
+
+// lastLine returns the last line of a text, shortened to what fits into a sentence.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if len(last) > mostQuoted {
+		last = strings.ToValidUTF8(last[:mostQuoted], "") + "…"
+	}
+	return last
+}
+
+// size writes a number of bytes for a sentence.
+func size(n int64) string { return results.FormatGrouped(n) + " B" }
+
+// duration writes a time for a sentence.
+func duration(d time.Duration) string { return results.FormatDuration(float64(d)) }

@@ -1,0 +1,188 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/scenarios/catalogue"
+	"github.com/pipebench/pipebench/syspipe/proc"
+)
+
+// A situation does one thing to what is checked, and records the result in the finding. The verdict
+// is "ok" unless the situation sets another. For an error the verdict is "cannot-tell"; for a
+// [notApplicableError] it is "unsupported".
+type situation func(ctx context.Context, f *finding) error
+
+// A situation returns a notApplicableError if it does not apply to what is checked.
+type notApplicableError struct{ about string }
+
+func (e *notApplicableError) Error() string { return "it is about " + e.about }
+
+// alone lists the situations that are tried one by one, after all others: the first two measure
+// times, and mcp-schema judges what the server sent in the others.
+var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
+
+// parallel is how many situations are tried at once: they mostly wait.
+const parallel = 4
+
+// A trial is one situation that is tried.
+type trial struct {
+	about   catalogue.Situation
+	do      situation
+	finding finding
+	done    chan struct{} // closed when the finding is complete
+}
+
+// try tries the situations of a side, several at once, and gives each finding to sink, in the order
+// of the catalogue. A situation without an entry in tries is left out.
+func (o Options) try(
+	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait() // for the situations that have begun, which cancel ends
+	defer cancel()
+	var trials []*trial
+	for _, s := range catalogue.For(side) {
+		do := tries[s.Name]
+		if do != nil && (len(o.Only) == 0 || slices.Contains(o.Only, s.Name)) {
+			trials = append(trials, &trial{about: s, do: do, done: make(chan struct{})})
+		}
+	}
+	running.Go(func() { o.tryAll(ctx, side, trials) })
+	for _, t := range trials {
+		<-t.done
+		if err := sink(t.finding.Finding); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// tryAll tries several situations at once, and then those that have to be alone, one by one. A
+// situation that failed beside others is tried once more alone, before it counts as a failure.
+func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	var mu sync.Mutex
+	var failed []*trial // beside others
+	for _, t := range trials {
+		if slices.Contains(alone, t.about.Name) {
+			continue
+		}
+		group.Go(func() error {
+			o.tryInTime(ctx, side, t)
+			wasAlone := len(trials) == 1
+			if t.finding.Verdict != results.Fails || wasAlone {
+				close(t.done)
+				return nil
+			}
+			mu.Lock()
+			failed = append(failed, t)
+			mu.Unlock()
+			return nil
+		})
+	}
+	_ = group.Wait() // no function of the group returns an error
+	for _, t := range trials {
+		if slices.Contains(alone, t.about.Name) {
+			o.tryInTime(ctx, side, t)
+			close(t.done)
+		}
+	}
+	for _, t := range failed {
+		again := o.tryOne(ctx, side, t.about, t.do)
+		if ctx.Err() != nil {
+			t.finding.withdraw("no time was left to try it again with nothing beside it")
+		} else if again.Verdict != results.Fails {
+			why := "tried again with nothing beside it: " + again.Found
+			if again.Verdict != results.CannotTell {
+				why += ": so it depends on what ran before or beside it"
+			}
+			t.finding.withdraw(why)
+		}
+		close(t.done)
+	}
+}
+
+// tryInTime tries the situation of the trial. If ctx ended meanwhile, the verdict is "cannot-tell",
+// whatever was seen.
+func (o Options) tryInTime(ctx context.Context, side catalogue.Side, t *trial) {
+	t.finding = o.tryOne(ctx, side, t.about, t.do)
+	if ctx.Err() == nil {
+		return
+	}
+	f := &t.finding
+	f.clear()
+	f.cannotTell("the check ended before this was judged")
+	f.Evidence = ""
+	f.Advice = ""
+	f.Reproduce = ""
+}
+
+// tryOne tries one situation, ends what it leaves, and returns its finding.
+func (o Options) tryOne(
+	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
+) finding {
+	f := finding{name: about.Name, mild: about.Mild, options: o, mark: newMark()}
+	f.Kind = results.KindFinding
+	f.Run = o.Run
+	f.ID = results.AreaCheck + "/" + string(side) + "/" + about.Name
+	f.Title = about.Title
+	f.About = o.Command
+	f.Verdict = results.OK
+	err := f.run(ctx, do)
+	if err == nil && f.evidence != nil {
+		f.Evidence, err = results.NewEvidence(f.evidence)
+	}
+	var notApplicable *notApplicableError
+	switch {
+	case errors.As(err, &notApplicable):
+		f.judge(results.Unsupported, "%s", notApplicable)
+	case err != nil:
+		f.judge(results.CannotTell, "%s", strings.TrimSpace(err.Error()))
+	}
+	if f.Verdict == results.Fails || f.Verdict == results.Slow {
+		f.Advice = cmp.Or(f.Advice, adviceFor(f.Class, o.Command), about.Advice)
+	} else {
+		f.Advice = ""
+		f.Reproduce = ""
+	}
+	f.Time = time.Now().UTC()
+	return f
+}
+
+// run tries the situation, and ends and removes what it leaves.
+func (f *finding) run(ctx context.Context, do situation) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if f.options.Observe != nil {
+		f.options.Observe(f.name)
+	}
+	folder, err := os.MkdirTemp("", "pipebench-check-")
+	if err != nil {
+		return err
+	}
+	f.temp = filepath.Join(folder, "tmp")
+	err = os.Mkdir(f.temp, 0o700)
+	if err == nil {
+		err = do(ctx, f)
+	}
+	proc.EndMarked(f.mark, 0)
+	os.RemoveAll(folder) // an error is ignored: the program may have made files unremovable
+	return err
+}
