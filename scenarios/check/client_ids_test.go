@@ -19,3 +19,14 @@ func TestIDsAreStringsOrIntegers(t *testing.T) {
 		}
 	}
 }
+
+// A client that answers its server may use the id of that answer for a request of its own.
+func TestAnAnswerUsesNoID(t *testing.T) {
+	session := []results.Message{
+		{Dir: "request", Body: `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{Dir: "request", Body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
+	}
+	if wrong := breaksMessages(session); wrong != "" {
+		t.Error(wrong)
+	}
+}

@@ -109,11 +109,14 @@ func breaksMessages(session []results.Message) string {
 			continue
 		}
 		parsed, err := jsonrpc.Parse([]byte(m.Body))
+		if err != nil {
+			return fmt.Sprintf("sends what is no message: %.60q", m.Body)
+		}
+		if parsed.Kind() != jsonrpc.Request {
+			continue
+		}
 		id := string(parsed.ID)
 		switch {
-		case err != nil:
-			return fmt.Sprintf("sends what is no message: %.60q", m.Body)
-		case parsed.Kind() != jsonrpc.Request:
 		case !isStringOrInteger(id):
 			return fmt.Sprintf("sends %s with the id %s, which is to be a string or an integer",
 				m.Method, id)
