@@ -102,7 +102,11 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 			}
 			c.alike = again.printedLines() == c.good.printedLines()
 		case len(c.good.messages) == 0:
-			f.cannotTell("sends a good server nothing within %v%s", o.Timeout, c.good.quote())
+			said := ", and says nothing"
+			if c.good.last() != "" {
+				said = ": " + c.good.last()
+			}
+			f.cannotTell("sends a good server nothing within %v%s", o.Timeout, said)
 		default:
 			works = true
 		}
@@ -112,14 +116,6 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 		return works, failed
 	}
 	return false, sink(f.Finding)
-}
-
-// quote returns what the client said last, as the end of a sentence.
-func (v *visit) quote() string {
-	if v.last() == "" {
-		return ", and says nothing"
-	}
-	return ": " + v.last()
 }
 
 // judgeRule judges a rule of MCP. broken says how the client breaks the rule; "" if it does not.

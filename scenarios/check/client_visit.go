@@ -33,7 +33,7 @@ type visit struct {
 	sessions []string
 
 	asked     int // messages with a method that do not belong to the handshake
-	again     int // those that were sent before, with the same parameters
+	again     int // how many of them were sent before, with the same parameters
 	cancelled int // requests that the client cancelled
 	leftAlive int // processes that the client left
 	leftFiles int // files that the client left in its folder for temporary files

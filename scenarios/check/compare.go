@@ -13,14 +13,18 @@ type difference struct {
 	text  string // in words
 }
 
+// mostOfEndless is how many bytes of an endless program's output are compared at most.
+const mostOfEndless = 4 << 20
+
 // compare says how an output differs from the output to a file, if it is wrong beyond doubt.
 // compared is false if nothing can be compared.
 func (p *program) compare(o *outcome) (d difference, compared bool) {
+	want := p.ref().last()
 	if p.ref().endless() {
-		return p.compareBeginning(o), true
+		n := min(p.ref().stable(), mostOfEndless, len(o.out))
+		return differ(want.out[:n], o.out[:n]), true
 	}
 	level := p.ref().likeness()
-	want := p.ref().last()
 	switch level {
 	case sameLines:
 		d = compareLines(want.out, o.out)
@@ -40,20 +44,11 @@ func (p *program) compare(o *outcome) (d difference, compared bool) {
 	return p.nameCut(d, o), true
 }
 
-// mostOfEndless is how many bytes of an endless program's output are compared at most.
-const mostOfEndless = 4 << 20
-
-// compareBeginning compares the first bytes that an endless program writes.
-func (p *program) compareBeginning(o *outcome) difference {
-	n := min(p.ref().stable(), mostOfEndless, len(o.out))
-	return differ(p.ref().last().out[:n], o.out[:n])
-}
-
 // compareLines compares outputs whose lines come in any order.
 func compareLines(want, got []byte) difference {
 	wanted := normalLines(want)
 	came := normalLines(got)
-	missing := len(wanted) - countInBoth(wanted, came)
+	missing := countMissing(wanted, came)
 	lines := fmt.Sprintf("%d of %d lines", missing, len(wanted))
 	switch {
 	case missing > 0 && len(got) < len(want):
@@ -66,21 +61,19 @@ func compareLines(want, got []byte) difference {
 	return difference{}
 }
 
-// countInBoth counts the lines that two sorted lists have in common.
-func countInBoth(a, b []string) (n int) {
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			a = a[1:]
-		case a[0] > b[0]:
-			b = b[1:]
-		default:
-			n++
-			a = a[1:]
-			b = b[1:]
+// countMissing counts the lines of want that got lacks.
+func countMissing(want, got []string) (missing int) {
+	counts := map[string]int{} // lines in got without a counterpart in want so far
+	for _, line := range got {
+		counts[line]++
+	}
+	for _, line := range want {
+		counts[line]--
+		if counts[line] < 0 {
+			missing++
 		}
 	}
-	return n
+	return missing
 }
 
 // cutClearly reports whether an output that varies was cut beyond doubt: exactly at the size that

@@ -116,5 +116,4 @@ func lastLine(text string) string {
 // size writes a number of bytes for a sentence.
 func size(n int64) string { return results.FormatGrouped(n) + " B" }
 
-// duration writes a time for a sentence.
 func duration(d time.Duration) string { return results.FormatDuration(float64(d)) }

@@ -152,7 +152,14 @@ func ignoresNotifications(s *mcpSession) error {
 
 // listsTools lists the tools, and calls a tool that does not exist.
 func listsTools(s *mcpSession) error {
-	list, err := s.open()
+	capabilities, _, err := s.openAny(mcpstdio.LastWithHandshake)
+	if err != nil {
+		return err
+	}
+	if capabilities["tools"] == nil {
+		return departure("has no tools")
+	}
+	list, err := s.ask("tools/list", nil)
 	if err != nil {
 		return err
 	}

@@ -110,12 +110,12 @@ func fitSchemas(
 			return nil
 		}
 	}
-	if size := w.smallestFramed(); size > 0 {
+	misfits, fit, framed := w.found()
+	if framed > 0 {
 		f.fails("an answer of %s comes in chunk frames, and clients read lines: "+
 			"send each message as one line (pipebench drive tells where the frames begin)",
-			stat.FormatBytes(int64(size)))
+			stat.FormatBytes(int64(framed)))
 	}
-	misfits, fit := w.found()
 	f.evidence = SchemaEvidence{McpEvidence: asked, Misfits: misfits}
 	for _, m := range misfits {
 		f.fails("%s", m)

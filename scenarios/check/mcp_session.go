@@ -13,8 +13,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An mcpRule tries one rule of MCP on a session of its own. Its error says how the server breaks
-// the rule, or is a departure.
+// An mcpRule tries one rule of MCP on a session of its own. It returns how the server breaks the
+// rule, a departure, or nil.
 type mcpRule func(*mcpSession) error
 
 // A departure says why a server need not keep the rule: it has no tools, for example.
@@ -45,7 +45,7 @@ func addRules(
 	}
 }
 
-// tryRule starts the server and judges how it keeps a rule.
+// tryRule starts the server and judges whether it keeps a rule.
 func tryRule(
 	ctx context.Context, f *finding, p *target.Protocol, rule mcpRule, o target.Options,
 ) error {
@@ -99,7 +99,7 @@ type mcpSession struct {
 
 // A heardMessage is a line from the server. Its Message is zero if the line is not JSON-RPC.
 type heardMessage struct {
-	text string
+	text string // the beginning of the line
 	jsonrpc.Message
 }
 
@@ -133,14 +133,6 @@ func (s *mcpSession) write(msg []byte) error {
 	return nil
 }
 
-// hear keeps a line and parses it. It does not judge lines that are no messages: stray-output does.
-func (s *mcpSession) hear(line []byte) heardMessage {
-	m, _ := jsonrpc.Parse(line)
-	kept := heardMessage{string(line[:min(len(line), mostKept)]), m}
-	s.heard = append(s.heard, kept)
-	return kept
-}
-
 // ask sends a request and returns its answer.
 func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	s.id++
@@ -166,7 +158,10 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 			return heardMessage{}, fmt.Errorf("ends, where it should answer %s", method)
 		}
 		s.inFrames = s.inFrames || line.InChunks
-		m := s.hear(line.Raw)
+		parsed, _ := jsonrpc.Parse(line.Raw) // stray-output judges lines that are no messages
+		kept := string(line.Raw[:min(len(line.Raw), mostKept)])
+		m := heardMessage{text: kept, Message: parsed}
+		s.heard = append(s.heard, m)
 		if m.Kind().Answers() && m.ID == id {
 			return m, nil
 		}
@@ -215,19 +210,4 @@ func (s *mcpSession) discover() (discovered, error) {
 		_ = json.Unmarshal(m.Result, &about) // a missing field stays zero
 	}
 	return about, err
-}
-
-// open opens a session and lists the server's tools. Without tools, the error is a departure.
-func (s *mcpSession) open() (tools heardMessage, err error) {
-	answer, err := s.initialize(mcpstdio.LastWithHandshake)
-	if err != nil {
-		return tools, err
-	}
-	if err := s.send("", "notifications/initialized", nil); err != nil {
-		return tools, err
-	}
-	if answer.Capabilities["tools"] == nil {
-		return tools, departure("has no tools")
-	}
-	return s.ask("tools/list", nil)
 }

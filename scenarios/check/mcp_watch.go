@@ -56,23 +56,17 @@ func (w *schemaWatch) begin() child.Watcher {
 	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
-// found returns the messages that do not fit, and how many do.
-func (w *schemaWatch) found() (misfits []Misfit, fit int) {
+// found returns the messages that do not fit, how many do, and the bytes of the smallest message
+// that came in frames; 0 if none did.
+func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.misfits, w.fit
+	return w.misfits, w.fit, w.framed
 }
 
 // inFrames is what other situations say of answers in frames: mcp-schema alone fails for them.
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
-
-// smallestFramed returns the size of the smallest message that came in frames; 0 if none did.
-func (w *schemaWatch) smallestFramed() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.framed
-}
 
 // A conversation is one that is being watched.
 type conversation struct {

@@ -154,7 +154,11 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	if err != nil {
 		return err
 	}
-	f.Reproduce = strings.Replace(s.line, "CMD", p.line(own), 1)
+	command := proc.ShellLine(p.options.Command)
+	if p.options.Stdin != nil && own.input == wholeInput {
+		command += " < INPUT"
+	}
+	f.Reproduce = strings.Replace(s.line, "CMD", command, 1)
 	if err := p.judgeStart(ctx, f, s, o); err != nil {
 		return err
 	}
@@ -198,16 +202,6 @@ func (p *program) askForTime(f *finding) {
 	f.clear()
 	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,
 		6*p.options.Timeout)
-}
-
-// line returns the command as a shell line. The line reads the program's input from a file, unless
-// the situation has an input of its own.
-func (p *program) line(s streams) string {
-	line := proc.ShellLine(p.options.Command)
-	if p.options.Stdin != nil && s.input == wholeInput {
-		line += " < INPUT"
-	}
-	return line
 }
 
 // doubtRuns is how many more runs with a file have to be alike before a start counts as different.

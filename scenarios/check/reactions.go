@@ -19,6 +19,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	failed := o.end != "" && o.code != 0
 	gaveUp := failed && !p.ref().ends(o.end) // with a file it did not end so
 	says := o.saysMoreThan(ref)
+	// a program may refuse to write to a non-blocking pipe, if it says so or fails
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -62,12 +63,9 @@ func (o *outcome) saysMoreThan(ref *outcome) string {
 
 // hoards reports whether a program that writes much kept in memory what a late reader had not read.
 func (o *outcome) hoards(ref *outcome) bool {
-	const (
-		much  = 8 << 20  // bytes of output
-		usual = 16 << 20 // bytes of memory that a runtime takes anyway
-	)
-	if o.wait == 0 || ref.peak == 0 || ref.total < much {
-		return false
+	const usual = 16 << 20 // bytes that a runtime takes anyway
+	if o.wait == 0 || ref.peak == 0 || ref.total < 8<<20 {
+		return false // there was no late reader, or too little output
 	}
 	return o.peak-max(ref.peak, usual) > ref.total/2
 }
@@ -104,9 +102,9 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a start that did not end in time may still have done the work that the
-// program does with a file: it wrote in the last second, or it used a CPU, and neither more than
-// that work takes.
+// working reports whether a start that did not end in time may just be slow. It wrote in the last
+// second, and had not written all; or it used a CPU, and not for much longer than all of its work
+// takes.
 func (o *outcome) working(ref *outcome) bool {
 	wrote := o.moved > 0 && o.took-o.moved < time.Second
 	computed := o.running || 2*o.cpu > o.took

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,6 +200,10 @@ func (p *program) judgeReference(f *finding) {
 	ref := p.ref().last()
 	alike := p.ref().likeness()
 	wrote := size(ref.total) + ", " + ref.end
+	said := ""
+	if ref.code != 0 && ref.words() != "" {
+		said = ": " + ref.words()
+	}
 	switch {
 	case len(ref.holding) > 0:
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
@@ -220,16 +225,8 @@ func (p *program) judgeReference(f *finding) {
 		f.ok("%s; leaves %s behind, which holds none of its output",
 			wrote, strings.Join(ref.left, ", "))
 	default:
-		f.ok("%s, twice the same%s", wrote, failureWords(ref))
+		f.ok("%s, twice the same%s", wrote, said)
 	}
-}
-
-// failureWords quotes what a program said last, if it ended with a code other than 0.
-func failureWords(o *outcome) string {
-	if o.code == 0 || o.words() == "" {
-		return ""
-	}
-	return ": " + o.words()
 }
 
 // unusable returns why the program cannot be judged by its runs with a file; nil if it can.
@@ -238,13 +235,9 @@ func (p *program) unusable() error {
 	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.options.ExpectExit != nil {
 		return nil
 	}
-	said := ref.words()
-	if said == "" {
-		said = "it says nothing"
-	}
 	return fmt.Errorf("%s fails before anything can be judged: %s, nothing on standard output: %s"+
 		"\nis the command right? if it is to end so, say so by --expect-exit %d",
-		p.options.Command[0], ref.end, said, ref.code)
+		p.options.Command[0], ref.end, cmp.Or(ref.words(), "it says nothing"), ref.code)
 }
 
 // unfinished reports whether the program was still at work when its time was up, and had written

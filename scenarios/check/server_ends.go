@@ -14,21 +14,14 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// An ending is how a server reacted to a reason to leave.
-type ending struct {
-	text string // for the finding
-	left bool   // it left in time
-	fine bool   // it left, and not by a signal that it was not sent
-}
-
 const noSignal = "" // the server was sent none
 
-// awaitEnd waits for a server that has a reason to leave, for at most limit. A server that is at
-// work, for example because it gets little CPU, has three times as long. The texts say after what
-// the server has to leave, and which signal it was sent.
+// awaitEnd waits for a server that has a reason to leave, for at most limit, or three times as long
+// if it is at work. after names the reason, and signal the one that the server was sent. found is a
+// sentence for the finding. It is fine if the server left, unless by a signal that it was not sent.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
-) ending {
+) (found string, left, fine bool) {
 	p := c.server.Process
 	began := time.Now()
 	before, _ := p.CPU()
@@ -45,24 +38,23 @@ func (c *serverCase) awaitEnd(
 		if known && now-before > took/5 {
 			stays = "stays, and burns a CPU"
 		}
-		text := fmt.Sprintf("%s: still there %s after %s", stays, duration(took), after)
-		return ending{text: text}
+		found = fmt.Sprintf("%s: still there %s after %s", stays, duration(took), after)
+		return found, false, false
 	}
 	exit := c.server.ExitVerdict()
 	killed := exit.Signal()
 	if killed != "" && killed != signal {
-		return ending{text: fmt.Sprintf("ended by %s after %s", killed, after), left: true}
+		return fmt.Sprintf("ended by %s after %s", killed, after), true, false
 	}
-	text := fmt.Sprintf("left %s after %s: %s", duration(took), after, exit)
-	return ending{text: text, left: true, fine: true}
+	return fmt.Sprintf("left %s after %s: %s", duration(took), after, exit), true, true
 }
 
-// settle judges a server by how it reacted.
-func (c *serverCase) settle(good bool, text string) {
-	if good {
-		c.ok("%s", text)
+// okIf judges a server by whether it did well.
+func (c *serverCase) okIf(well bool, found string) {
+	if well {
+		c.ok("%s", found)
 	} else {
-		c.fails("%s", text)
+		c.fails("%s", found)
 	}
 }
 
@@ -82,10 +74,10 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 			child.Within(asking.Done(), c.target.Patience/2) // a pause
 		}
 	})
-	end := c.awaitEnd(ctx, limit, "its output was closed", noSignal)
+	found, left, _ := c.awaitEnd(ctx, limit, "its output was closed", noSignal)
 	stop()
 	sender.Wait()
-	c.settle(end.left, end.text)
+	c.okIf(left, found)
 	return nil
 }
 
@@ -95,8 +87,8 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	c.sendRaw(ctx, msg[:len(msg)/2])
 	c.server.CloseInput()
 	limit := max(target.LeaveAtEnd, c.leaveTime())
-	end := c.awaitEnd(ctx, limit, "the end of its input in a request", noSignal)
-	c.settle(end.left, end.text)
+	found, left, _ := c.awaitEnd(ctx, limit, "the end of its input in a request", noSignal)
+	c.okIf(left, found)
 	return nil
 }
 
@@ -108,8 +100,8 @@ func endsIdle(ctx context.Context, c *serverCase) error {
 	}
 	child.Within(ctx.Done(), c.target.Patience/2) // a pause
 	c.server.CloseInput()
-	end := c.awaitEnd(ctx, c.leaveTime(), "the end of its input", noSignal)
-	c.settle(end.fine, end.text)
+	found, _, fine := c.awaitEnd(ctx, c.leaveTime(), "the end of its input", noSignal)
+	c.okIf(fine, found)
 	return nil
 }
 
@@ -121,8 +113,8 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 	}
 	c.server.CloseInput()
 	after := "the end of its input, before anything was said"
-	end := c.awaitEnd(ctx, c.leaveTime()+c.beside, after, noSignal)
-	c.settle(end.fine, end.text)
+	found, _, fine := c.awaitEnd(ctx, c.leaveTime()+c.beside, after, noSignal)
+	c.okIf(fine, found)
 	return nil
 }
 
@@ -136,10 +128,10 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	}
 	c.server.CloseInput()
 	after := fmt.Sprintf("the end of its input, with %d requests in flight", InFlight)
-	end := c.awaitEnd(ctx, c.leaveTime(), after, noSignal)
+	found, _, fine := c.awaitEnd(ctx, c.leaveTime(), after, noSignal)
 	answered := c.countAnswers(ctx)
 	c.seen.Answered = &answered
-	c.settle(end.fine, fmt.Sprintf("%s; %d of %d were answered", end.text, answered, InFlight))
+	c.okIf(fine, fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight))
 	return nil
 }
 
@@ -171,14 +163,14 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be sent: %w", name, err)
 	}
-	end := c.awaitEnd(ctx, c.leaveTime(), name, name)
-	if end.fine {
+	found, _, fine := c.awaitEnd(ctx, c.leaveTime(), name, name)
+	if fine {
 		left, _ := proc.EndMarked(c.mark, c.leaveTime())
 		if len(left) > 0 {
 			c.fails("it left, and what it started stays: %s", strings.Join(left, ", "))
 		}
 	}
-	c.settle(end.fine, end.text)
+	c.okIf(fine, found)
 	return nil
 }
 

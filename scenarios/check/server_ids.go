@@ -165,13 +165,10 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	defer s.Close()
 	other := *c
 	other.server = s
-	answer, _ := other.ask(ctx, "8", withParams("8", `{"pad":`+charactersID+`}`))
+	params := []byte(`{"pad":` + charactersID + `}`)
+	request := jsonrpc.AppendRequest(nil, "8", "pipebench/unknown", params)
+	answer, _ := other.ask(ctx, "8", request)
 	return answer == nil
-}
-
-// withParams makes a request for a method that does not exist, with these parameters.
-func withParams(id jsonrpc.ID, params string) []byte {
-	return jsonrpc.AppendRequest(nil, id, "pipebench/unknown", []byte(params))
 }
 
 // sameJSON reports whether two JSON texts are the same string, however it is escaped, or the same

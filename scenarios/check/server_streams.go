@@ -22,26 +22,21 @@ func sendsDirt(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 }
 
-// echo makes a request to a server whose answers repeat what was sent.
+// echo makes a request whose answer repeats what was sent. If there is none, the error says which
+// flag helps.
 func (c *serverCase) echo(size int) (*target.Request, error) {
 	r := c.protocol.Request(target.Tool, size)
-	if !r.Echoes {
-		return nil, errors.New(c.noEcho())
-	}
-	return r, nil
-}
-
-// noEcho says why answers cannot be compared, and which flag helps.
-func (c *serverCase) noEcho() string {
 	switch {
+	case r.Echoes:
+		return r, nil
 	case c.options.Tool != "":
-		return "tool " + c.options.Tool + " does not return the text that it is given: " +
-			"name one that does (--tool, --arg)"
+		return nil, fmt.Errorf("tool %s does not return the text that it is given: "+
+			"name one that does (--tool, --arg)", c.options.Tool)
 	case c.protocol.HasTools():
-		return "no tool echo, so answers could not be compared: name a tool that returns the " +
-			"text that it is given (--tool, --arg)"
+		return nil, errors.New("no tool echo, so answers could not be compared: name a tool " +
+			"that returns the text that it is given (--tool, --arg)")
 	}
-	return "the answers of the server do not hold what was sent"
+	return nil, errors.New("the answers of the server do not hold what was sent")
 }
 
 // splitsCharacters sends a text of long characters, which the pipe of its treatment cuts into

@@ -82,11 +82,11 @@ type outcome struct {
 	out   []byte // the output, as far as it is kept
 	total int64  // bytes of output
 	end   string // "exit 0", "SIGPIPE"; "" if it did not end by itself in time
-	code  int
+	code  int    // its exit code
 	said  string // the last part of standard error
 	logs  int64  // bytes of standard error
 
-	took    time.Duration // from start to end
+	took    time.Duration // from start to end, or to when it was given up
 	noticed time.Duration // from the reader's leaving to the end
 	moved   time.Duration // from start to when the last bytes came
 	cpu     time.Duration // CPU time in all; 0 if not known
@@ -141,7 +141,7 @@ func (f *finding) start(
 	silent, silence := io.Pipe() // silent is an input without bytes, until silence is closed
 	p.Cmd.Stdin = s.stdin(f.options.Stdin, silent)
 	if s.unreadErr {
-		if _, err := p.Pipe(2); err != nil {
+		if _, err := p.Pipe(2); err != nil { // nobody reads from this pipe
 			return nil, err
 		}
 	}
@@ -202,21 +202,17 @@ func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 // delayReader waits for o.wait before anybody reads. It waits longer, up to limit, for a program
 // that still writes: only a full pipe shows whether the program waits for its reader.
 func (o *outcome) delayReader(limit time.Duration) {
-	o.awaitOutput(limit)
+	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
+		n, _ := o.reader.Buffered()
+		if n > 0 { // now the wait begins
+			break
+		}
+	}
 	for {
 		o.watch(o.reader, o.wait)
 		writes := time.Since(o.grew) < o.wait/2 // in the later half of the wait
 		o.early = writes && !o.process.Ended(0)
 		if !o.early || time.Since(o.begun) > limit {
-			return
-		}
-	}
-}
-
-// awaitOutput waits until there is something to read, which is when a late reader's wait begins.
-func (o *outcome) awaitOutput(limit time.Duration) {
-	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
-		if n, _ := o.reader.Buffered(); n > 0 {
 			return
 		}
 	}

@@ -84,7 +84,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 			continue
 		}
 		group.Go(func() error {
-			o.tryInTime(ctx, side, t)
+			t.finding = o.tryOne(ctx, side, t.about, t.do)
 			wasAlone := len(trials) == 1
 			if t.finding.Verdict != results.Fails || wasAlone {
 				close(t.done)
@@ -99,7 +99,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	_ = group.Wait() // no function of the group returns an error
 	for _, t := range trials {
 		if slices.Contains(alone, t.about.Name) {
-			o.tryInTime(ctx, side, t)
+			t.finding = o.tryOne(ctx, side, t.about, t.do)
 			close(t.done)
 		}
 	}
@@ -118,22 +118,8 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	}
 }
 
-// tryInTime tries the situation of the trial. If ctx ended meanwhile, the verdict is "cannot-tell",
-// whatever was seen.
-func (o Options) tryInTime(ctx context.Context, side catalogue.Side, t *trial) {
-	t.finding = o.tryOne(ctx, side, t.about, t.do)
-	if ctx.Err() == nil {
-		return
-	}
-	f := &t.finding
-	f.clear()
-	f.cannotTell("the check ended before this was judged")
-	f.Evidence = ""
-	f.Advice = ""
-	f.Reproduce = ""
-}
-
-// tryOne tries one situation, ends what it leaves, and returns its finding.
+// tryOne tries one situation, ends what it leaves, and returns its finding. If ctx ended meanwhile,
+// the verdict is "cannot-tell", whatever was seen.
 func (o Options) tryOne(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
@@ -145,6 +131,10 @@ func (o Options) tryOne(
 	f.About = o.Command
 	f.Verdict = results.OK
 	err := f.run(ctx, do)
+	if ctx.Err() != nil {
+		f.clear()
+		err = errors.New("the check ended before this was judged")
+	}
 	if err == nil && f.evidence != nil {
 		f.Evidence, err = results.NewEvidence(f.evidence)
 	}
