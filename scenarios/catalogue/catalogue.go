@@ -20,7 +20,6 @@ import (
 // A Side is who is tested.
 type Side string
 
-// Sides.
 const (
 	Program Side = "program" // any program, at its own standard streams
 	Server  Side = "server"  // a server that speaks over its standard input and output
@@ -32,26 +31,24 @@ type Situation struct {
 	Name   string
 	Title  string // what is done, in a line for a list
 	Advice string // what a good program does
-	Mild   bool   // to ignore the advice is no failure: no protocol demands it
+	Mild   bool   // no protocol demands what the advice says, so to do otherwise is no failure
 
-	// A fault of a server may take a number of bytes. Sign is '@' before a threshold, '=' before a
-	// quantity, and 0 if the fault takes no number. Default is used if no number is given.
+	// For a fault of a server. It may take a number of bytes: Sign is '@' before a threshold, '='
+	// before a quantity, and 0 for no number. Without a number, Default is used.
 	Sign    byte
 	Default int64
-
-	Due   Duty   // of a client, if its server has the fault
-	Asked string // the form in which check --client asks for the fault; "" is its name
+	Due     Duty   // what a client has to do about the fault
+	Asked   string // the form in which check --client asks for the fault; "" is its name
 }
 
 // A Duty is what a client has to do about a fault of its server.
 type Duty int
 
-// Duties.
 const (
-	Unjudged Duty = iota // no fault, or one that check --client judges in a way of its own
+	Unjudged Duty = iota // no fault, or one for which check --client has its own rule
 	GiveUp               // end in time, with a code other than 0, and say why
 	CarryOn              // do as with a good server
-	PassOn               // pass on the altered text, in which a client cannot see the fault
+	PassOn               // pass on the altered text: a client cannot see that it was altered
 	Decide               // carry on, or give up
 )
 
@@ -67,12 +64,12 @@ func For(side Side) []Situation {
 	return slices.Concat(faults, habits, shapes)
 }
 
-// Faults returns what a server does to its client: serve --fault does it, and check --client looks
-// at what the client makes of it.
+// Faults returns what a faulty server does to its client: serve --fault does it, and check --client
+// judges how the client reacts.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error only lists the known names: the caller adds
-// what was asked for.
+// Find returns the situation of that name. Its error lists the known names, but not the one that
+// was asked for: the caller adds that.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
 	for _, s := range all {
@@ -87,8 +84,8 @@ func Find(all []Situation, name string) (Situation, error) {
 // Usage returns the form in which a fault is asked for, such as "deaf@1MiB".
 func (s Situation) Usage() string { return s.Spec(s.Default) }
 
-// Spec returns the form in which a fault is asked for with that number of bytes. It leaves out 0 if
-// the number is a quantity, or if the default is 0, too.
+// Spec returns the form in which a fault is asked for with that number of bytes. It leaves out the
+// number 0 if that is a quantity, or the default.
 func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
@@ -96,8 +93,8 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
 }
 
-// Cut splits the form in which a fault is asked for: its name, a sign, and the number of bytes
-// after the sign. The sign is 0 if there is no number.
+// Cut splits the form in which a fault is asked for into its name, the sign, and the number of
+// bytes after that. The sign is 0 if there is no number.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]

@@ -1,6 +1,6 @@
 package catalogue
 
-// surroundings are situations in what happens at the other ends of a program's streams.
+// surroundings are the situations of a program: what is at the other ends of its streams.
 var surroundings = []Situation{
 	{Name: "reference",
 		Title: "standard output is a file, twice",
@@ -107,7 +107,7 @@ var clients = []Situation{
 		Advice: "allocate what arrives, not what is announced"},
 }
 
-// lives are situations in the life of a server: its start, its use and its end.
+// lives are the other situations of a server: its start, its use and its end.
 var lives = []Situation{
 	{Name: "end-idle",
 		Title: "the input ends while nothing is asked",
@@ -256,7 +256,7 @@ var faults = []Situation{
 		Advice: "remember how far the buffer was searched, and grow it by doubling"},
 }
 
-// habits are situations that judge a client in general, whatever its server does.
+// habits are situations that judge what a client always does, whatever its server does.
 var habits = []Situation{
 	{Name: "good-server",
 		Title:  "the server has no fault",
@@ -277,7 +277,7 @@ var habits = []Situation{
 		Advice: "close the server's input and wait, then SIGTERM, then SIGKILL"},
 }
 
-// shapes are what a server of lines writes to a client that reads lines, of MCP or not.
+// shapes are what a server writes to a client that reads lines of JSON, of MCP or not.
 var shapes = []Situation{
 	{Name: "line-64KiB",
 		Title: "of ten lines one has a little more than 64 KiB",

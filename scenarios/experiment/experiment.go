@@ -32,9 +32,9 @@ type Experiment struct {
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. The first error ends the experiment: Check and the methods
-// that can fail keep it, and do nothing from then on. Loops have to look at Err. What a trial opens
-// is closed by the end of its process.
+// A Trial is one run of an experiment. Check and the methods that can fail keep the first error;
+// after it, the methods do nothing. Loops have to look at Err. What a trial opens is closed by the
+// end of its process.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
@@ -49,7 +49,7 @@ func NewTrial(ctx context.Context, report func(results.Finding) error) *Trial {
 // Err returns the first error that the trial met.
 func (t *Trial) Err() error { return t.err }
 
-// Check keeps the first error, and reports whether all went well so far.
+// Check keeps err if it is the first error, and reports whether there was none so far.
 func (t *Trial) Check(err error) bool {
 	if t.err == nil {
 		t.err = err
@@ -60,10 +60,10 @@ func (t *Trial) Check(err error) bool {
 // Open makes a pipe of that kind whose ends block. After an error it returns ends on which every
 // call fails.
 func (t *Trial) Open(kind syspipe.Kind) (w, r *syspipe.End) {
-	if t.err != nil {
-		return &syspipe.End{}, &syspipe.End{}
+	var err error
+	if t.err == nil {
+		w, r, err = syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	}
-	w, r, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	if !t.Check(err) {
 		return &syspipe.End{}, &syspipe.End{}
 	}
@@ -78,7 +78,7 @@ func (t *Trial) Found(f results.Finding) {
 }
 
 // Start starts this program again to do the work of that name. The ends stay open here, too. The
-// worker ends with this process, which has a deadline. After an error Start returns nil.
+// new process ends with this one, which has a deadline. After an error Start returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -93,9 +93,8 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Jobs returns the jobs of the processes that are started for these experiments, and those in
-// others, for the helper processes that experiments start. Their pipe ends may block: a blocked
-// call then holds a place of the scheduler, and would keep the garbage collector waiting.
+// Jobs returns the jobs of the processes that are started for these experiments. others are the
+// jobs of the helper processes that experiments start. All are prepared for pipe ends that block.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {
@@ -108,7 +107,7 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 		}
 		for _, e := range all() {
 			if e.ID == id {
-				return e.make(w)
+				return e.runIn(w)
 			}
 		}
 		return fmt.Errorf("no experiment is called %s", id)
@@ -116,16 +115,18 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 	return jobs
 }
 
+// withEndsThatBlock returns a job in which calls may block for ever. Such a call can keep one of
+// GOMAXPROCS from other goroutines, and the garbage collector would wait for it.
 func withEndsThatBlock(job proc.Job) proc.Job {
 	return func(w *proc.Work) error {
 		runtime.GOMAXPROCS(8)
-		debug.SetGCPercent(-1)
+		debug.SetGCPercent(-1) // no garbage collection
 		return job(w)
 	}
 }
 
-// make runs the experiment, in the process that was started for it.
-func (e Experiment) make(w *proc.Work) error {
+// runIn runs the experiment, in the process that was started for it.
+func (e Experiment) runIn(w *proc.Work) error {
 	t := NewTrial(context.Background(), func(f results.Finding) error { return w.Report(f) })
 	e.Do(t)
 	return t.Err()

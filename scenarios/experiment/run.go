@@ -16,28 +16,24 @@ import (
 // DefaultLimit is some ten times as long as the slowest experiment takes on an idle machine.
 const DefaultLimit = 5 * time.Second
 
-// limitPerStart is how many times as long an experiment may take as its process took to start.
-const limitPerStart = 200
-
-// longestLimit bounds that limit: it is some six times as long as the slowest experiment took in
-// any emulator.
+// longestLimit is some six times as long as the slowest experiment took in any emulator.
 const longestLimit = 2 * time.Minute
 
-// limitAfter returns how long an experiment may take if its process took start to begin. In an
-// emulator, where everything is slow, that is more than DefaultLimit.
+// limitAfter returns how long an experiment may take if its process took start to begin: more than
+// DefaultLimit in an emulator, where processes start slowly, and everything else is slow, too.
 func limitAfter(start time.Duration) time.Duration {
-	return min(max(DefaultLimit, limitPerStart*start), longestLimit)
+	return min(max(DefaultLimit, 200*start), longestLimit)
 }
 
-// Run runs an experiment in a process of its own, by the job that work names (see [Jobs]). It
-// calls found for each finding as it comes, and returns found's error. If the experiment fails or
-// hangs, that is a finding, too.
+// Run runs an experiment in a process of its own. work is the name of the job that does so (see
+// [Jobs]). Run calls found for each finding as it comes, and returns found's error. If the
+// experiment fails or hangs, that is a finding, too.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := e.Limit
 	if limit == 0 {
-		limit = longestLimit // until the process has started: then limitAfter decides
+		limit = longestLimit // until the process has started, and limitAfter shortens it
 	}
 	timer := time.AfterFunc(limit, cancel)
 	defer timer.Stop()
@@ -48,13 +44,14 @@ func Run(ctx context.Context, work string, e Experiment, found func(results.Find
 	}
 	defer p.Close()
 	began := time.Now()
-	failed := p.Start(limited)
+	failed := p.Start(limited) // how the experiment failed, if it did
 	if failed == nil {
 		if e.Limit == 0 && p.Begun() == nil {
 			limit = limitAfter(time.Since(began))
 			timer.Reset(limit)
 		}
-		if err := forward(p, found); err != nil && limited.Err() == nil {
+		err := forward(p, found)
+		if err != nil && limited.Err() == nil { // else a process that was killed caused it
 			return err
 		}
 		failed = p.Wait()
@@ -81,7 +78,8 @@ func forward(p *proc.Process, found func(results.Finding) error) error {
 	for {
 		var f results.Finding
 		err := p.Report(&f)
-		if errors.Is(err, io.EOF) && !errors.Is(err, proc.ErrNotBegun) {
+		ended := errors.Is(err, io.EOF) && !errors.Is(err, proc.ErrNotBegun)
+		if ended {
 			return nil
 		}
 		if err != nil {
