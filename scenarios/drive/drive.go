@@ -1,5 +1,5 @@
 // Package drive starts a real stdio server and puts load on it. It says how fast the server is, how
-// its time grows with the size of a message, at which byte it breaks, and how.
+// its time grows with the size of a message, at how many bytes it breaks, and how.
 //
 //	d, err := drive.Open(ctx, drive.Options{Command: []string{"my-server", "--stdio"}})
 //	if err != nil {
@@ -15,9 +15,9 @@
 // bare JSON-RPC, or lines) is given or detected. So are the requests: they exercise the transport
 // alone, a tool of an MCP server, or the documents of a language server (see [Requests]). Every
 // request has one deadline for being accepted and one for being answered; both are put off while
-// the server is at work. After a failure the driver checks whether the server still lives, notes
-// its exit status, CPU time, memory, unread bytes and last lines on standard error, and starts it
-// again.
+// the server is at work. After a failure the driver checks whether the server still lives, and
+// starts it again. It notes the exit status, CPU time, memory, unread bytes and the last lines on
+// standard error.
 //
 // A size is the bytes of a message, without the framing's terminator or header.
 //
@@ -50,20 +50,20 @@ import (
 // Its methods return an error if the driver itself fails, or if the server cannot be started any
 // more. If the server does something wrong, that is an outcome, not an error.
 type Driver struct {
-	o        Options
-	server   target.Options
+	options  Options
+	target   target.Options // how the server is started
 	protocol *target.Protocol
 
-	s        *target.Server // nil between a failure and the next start
+	server   *target.Server // nil between a failure and the next start
 	starts   int
 	inChunks bool // an earlier process of the server answered lines in chunks
-	loud     bool // a record warns that the server wrote much to standard error
-	unopened bool // it speaks LSP and gets no document, and no record says so yet
+	isLoud   bool // a record warns that the server wrote much to standard error
+	unopened bool // the server speaks LSP and gets no document, and no record says so yet
 
 	least        map[int]int64 // the fewest round trips that a sweep must make, by size
 	failedStarts int           // after a failure of the server; no record tells of them yet
-	failure      string        // how the sweep failed; a search that finds no limit warns of it
-	unswept      int           // bytes above which the sweep had no time to measure; 0 if it had
+	failure      string        // how the sweep failed; "" if it did not
+	unswept      int           // bytes above which the sweep had no time to measure; 0 for none
 }
 
 // A StartError is returned when the command could not be started at all.
@@ -83,21 +83,21 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{o: o, server: o.target()}
-	s, err := target.Open(ctx, d.server)
+	d := &Driver{options: o, target: o.target()}
+	s, err := target.Open(ctx, d.target)
 	if err != nil {
 		return nil, err
 	}
 	d.protocol = s.Protocol()
 	d.unopened = d.protocol.Speaks() == "lsp" && o.Request != RequestDocument
-	d.take(s)
+	d.setServer(s)
 	return d, nil
 }
 
-// take makes s the server that is driven.
-func (d *Driver) take(s *target.Server) {
+// setServer makes s the server that is driven.
+func (d *Driver) setServer(s *target.Server) {
 	s.Ignore() // answers that come when nobody waits for them
-	d.s = s
+	d.server = s
 	d.starts++
 }
 
@@ -107,7 +107,7 @@ func (d *Driver) Protocol() string { return d.protocol.Name }
 
 // Framing returns the spec of the server's framing.
 func (d *Driver) Framing() string {
-	if d.inChunks || d.s != nil && d.s.InChunks() {
+	if d.inChunks || d.server != nil && d.server.InChunks() {
 		return "adaptive"
 	}
 	return d.protocol.Framing.String()
@@ -118,43 +118,38 @@ func (d *Driver) Request() string { return d.protocol.Sends() }
 
 // Close ends the server. It may be called again.
 func (d *Driver) Close() error {
-	d.end(true)
+	d.end(true /* politely */)
 	d.protocol.Close()
 	return nil
 }
 
 // end ends the server if it runs. If politely is set, the server may leave by itself first.
 func (d *Driver) end(politely bool) {
-	if d.s != nil {
-		d.inChunks = d.inChunks || d.s.InChunks()
+	if d.server != nil {
+		d.inChunks = d.inChunks || d.server.InChunks()
 		if politely {
-			d.s.Shutdown()
+			d.server.Shutdown()
 		} else {
-			d.s.Close()
+			d.server.Close()
 		}
 	}
-	d.s = nil
+	d.server = nil
 }
 
 const (
-	// mostTries is how often a failed server is started again before it is given up. A start that
-	// fails once may work the next time, and a sweep is not thrown away for that.
-	mostTries = 3
-	// pause is the wait before a second start, if the first failed; before a third it is twice as
-	// long. The first start comes at once: a server that was ready and then failed at a size is not
-	// in a crash loop.
-	pause = 50 * time.Millisecond
+	mostTries = 3                     // to start a failed server again: one failure may be chance
+	pause     = 50 * time.Millisecond // after the first try that fails; then twice as long
 )
 
 // live returns the running server, and starts it again if it is not running.
 func (d *Driver) live(ctx context.Context) (*target.Server, error) {
-	if d.s != nil {
-		return d.s, nil
+	if d.server != nil {
+		return d.server, nil
 	}
 	for tries := 1; ; tries++ {
-		s, err := target.Start(ctx, d.server, d.protocol)
+		s, err := target.Start(ctx, d.target, d.protocol)
 		if err == nil {
-			d.take(s)
+			d.setServer(s)
 			return s, nil
 		}
 		if tries == mostTries || ctx.Err() != nil {
@@ -168,25 +163,25 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	}
 }
 
-// discard ends a server that failed. The next request starts a new one, whose deadlines go on from
+// discard ends a server that failed. The next request starts a new one, whose deadlines follow from
 // the pace of this one.
 func (d *Driver) discard() {
-	d.protocol.Paces = d.s.Paces
-	d.end(false)
+	d.protocol.Paces = d.server.Paces
+	d.end(false /* politely */)
 }
 
 // observe reports the current step with the number of the server's process, so that a user can
 // inspect the process meanwhile.
 func (d *Driver) observe(step string) {
-	if d.s != nil {
-		step = fmt.Sprintf("process %d: %s", d.s.Process.Cmd.Process.Pid, step)
+	if d.server != nil {
+		step = fmt.Sprintf("process %d: %s", d.server.Process.Cmd.Process.Pid, step)
 	}
-	d.o.Observe(step)
+	d.options.Observe(step)
 }
 
 // trip sends the request's i-th copy and waits for its answer. It returns an error if the driver
-// itself fails, or if the server cannot be started any more. The outcome holds what the server does
-// wrong. Unless the outcome Lives, the server has been ended.
+// itself fails, or if the server cannot be started any more. The outcome says what the server did
+// wrong. A server that does not live on has been ended.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {
@@ -202,7 +197,7 @@ func (d *Driver) trip(
 	return out, err
 }
 
-// judgeFrames finds fault with an answer in frames that clients do not read.
+// judgeFrames makes an answer in frames a failure: clients do not read them.
 func judgeFrames(out *target.Outcome) {
 	if out.Verdict == target.OK && out.InFrames {
 		out.Verdict = target.InFrames
@@ -222,16 +217,17 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	return nil
 }
 
+// record begins a record. It warns of what no record has told yet.
 func (d *Driver) record() results.Target {
 	t := results.Target{
-		Kind: results.KindTarget, Run: d.o.Run, Time: time.Now().UTC(),
-		Command: d.o.Command, Protocol: d.protocol.Speaks(), Verdict: string(target.OK),
+		Kind: results.KindTarget, Run: d.options.Run, Time: time.Now().UTC(),
+		Command: d.options.Command, Protocol: d.protocol.Speaks(), Verdict: string(target.OK),
 		Evidence: results.TargetEvidence{
 			Server: &results.ServerEvidence{
-				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.o.Pipe),
+				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.options.Pipe),
 				Request: d.Request(),
 			},
-			Capacity: d.o.Capacity,
+			Capacity: d.options.Capacity,
 		},
 	}
 	if d.failedStarts > 0 {
@@ -240,7 +236,7 @@ func (d *Driver) record() results.Target {
 	}
 	d.failedStarts = 0
 	if d.unopened {
-		o := d.o
+		o := d.options
 		o.Request = RequestDocument
 		o.Language = "LANGUAGE"
 		warn(&t, "no document was opened: %s does; for files of yours, record their session with "+
@@ -250,13 +246,13 @@ func (d *Driver) record() results.Target {
 	return t
 }
 
-// loud is how many bytes a server may write to standard error without a warning. A pipe holds no
-// more: if nobody read it, the server would block.
+// A server that writes more bytes than loud to standard error is warned of. A pipe holds no more:
+// if nobody read it, the server would block.
 const loud = 64 << 10
 
 // warnOfSideEffects warns of what the server did on the side that may trouble a client.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
-	s := d.s
+	s := d.server
 	if s == nil {
 		return
 	}
@@ -269,8 +265,8 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 		warn(t, "%d answers came that nobody waited for: to no request, or the second to one", late)
 	}
 	logged := s.Stderr().Total()
-	if logged > loud && !d.loud {
-		d.loud = true
+	if logged > loud && !d.isLoud {
+		d.isLoud = true
 		warn(t, "it wrote %s to standard error so far, more than a pipe holds, and drive read "+
 			"them: a client that does not read them will hang "+
 			"(pipebench check --server --only unread-stderr)", stat.FormatBytes(logged))
@@ -282,11 +278,11 @@ func warn(t *results.Target, format string, args ...any) {
 }
 
 // setFailure makes t the record of a request that was not served. The command in its advice sends
-// requests of this size, or of several sizes if it is 0.
+// requests of this size, or of several sizes if size is 0. It waits long for an answer, so that a
+// user can look at the server meanwhile.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
-	// the command waits long for an answer, so that a user can look at the server meanwhile
-	t.Evidence.Advice = out.Advice(d.o.commandLine(size, "--patience", "1m"))
+	t.Evidence.Advice = out.Advice(d.options.commandLine(size, "--patience", "1m"))
 	if out.Verdict == target.InFrames {
 		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()
 	}

@@ -32,7 +32,8 @@ func Undecided(set *results.Set) error {
 //   - a replay stopped before the end of its recording, or got answers that differ from it.
 func Failed(set *results.Set) error {
 	var failed *results.Target
-	works, limited := false, false
+	works := false   // at one size at least
+	limited := false // a search met a limit
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
 			return err
@@ -40,36 +41,36 @@ func Failed(set *results.Set) error {
 		if t.Verdict == results.VerdictNotTried {
 			continue
 		}
-		// A search ends at a limit, or has tried all sizes up to SearchedTo.
-		endsAtLimit := t.SearchedTo == nil && t.Evidence.Limit != nil
-		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit) // served; nil: no search
-		works = works || t.Size > 0 && t.Served() || largest != nil && *largest > 0
-		if t.Size > 0 && !t.Served() || failed == nil && endsAtLimit {
+		isSize := t.Size > 0 // t is about messages of one size, not about a search
+		metLimit := t.Evidence.Limit != nil && t.SearchedTo == nil
+		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit) // that worked; nil: no search
+		works = works || isSize && t.Served() || largest != nil && *largest > 0
+		if isSize && !t.Served() || failed == nil && metLimit {
 			failed = &t
 		}
-		limited = limited || endsAtLimit
+		limited = limited || metLimit
 	}
 	switch {
 	case failed == nil:
 		return nil
 	case !works:
 		return errors.New("the server fails at every size")
-	case !limited && clears(set, failed.Size):
+	case !limited && searchedUpTo(set, failed.Size):
 		return fmt.Errorf("the server fails, and not over a size: %s", afterRequests(*failed))
 	}
 	return nil
 }
 
-// clears reports whether searches found that a size is not too large: one came as far, and none had
-// to stop before, as it might for want of time in the other direction.
-func clears(set *results.Set, size int64) bool {
+// searchedUpTo reports whether searches found that a size is not too large: one of them came as far
+// without a failure, and none was cut short before.
+func searchedUpTo(set *results.Set, size int64) bool {
 	found := false
 	for _, t := range set.Targets {
 		if t.SearchedTo == nil {
 			continue
 		}
-		cut := t.Evidence.Limit != nil && t.Evidence.Limit.CutShort
-		if cut && *t.SearchedTo < size {
+		cutShort := t.Evidence.Limit != nil && t.Evidence.Limit.CutShort
+		if cutShort && *t.SearchedTo < size {
 			return false
 		}
 		found = found || *t.SearchedTo > 0 && *t.SearchedTo >= size
@@ -77,8 +78,8 @@ func clears(set *results.Set, size int64) bool {
 	return found
 }
 
-// failureOfNoSize returns how a server failed if the size of a message was not the cause: under
-// load, after a number of requests, or in a replay.
+// failureOfNoSize returns how a server failed if no message was too large for it: under load, after
+// a number of requests, or in a replay.
 func failureOfNoSize(t results.Target) error {
 	failure := t.Evidence.Failure
 	r := t.Evidence.Replay

@@ -19,17 +19,17 @@ const (
 	replySide   = "reply"
 )
 
-// FindLimits searches for the largest request and the largest reply that work, up to most bytes
-// each, or 64 MiB if that is 0: in coarse steps first, then to the byte. The limit of requests is
-// searched with a method that the server refuses, the shortest way through a server. It is searched
-// with the tool instead if another request or a tool was asked for, or if the tool does not echo
-// and has failed before. The limit of replies is searched with an echo up to the largest request
-// that works. Beyond that it is searched with a tool that makes as many bytes as it is asked for,
-// if there is one.
+// FindLimits searches for the largest request and the largest reply that work, in coarse steps
+// first, and then to the byte. It tries up to most bytes, or 64 MiB if most is 0.
 //
-// Each limit is a record. It has the largest message that works, in RequestLimit or ReplyLimit, and
-// the verdict on one byte more. If no size failed, it has the largest size that was tried, in
-// SearchedTo.
+// To search the limit of requests, it asks for a method that the server refuses, the shortest way
+// through a server. It calls the tool instead if another request or a tool was asked for, or if the
+// tool does not echo and has failed before. To search the limit of replies, it makes the server
+// echo, up to the largest request that works. For larger replies it calls a tool that makes as many
+// bytes as it is asked for, if there is one.
+//
+// Each limit is a record. RequestLimit or ReplyLimit is the largest message that works, and the
+// verdict is that on one byte more. If no size failed, SearchedTo is the largest that was tried.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
@@ -47,16 +47,16 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	p := d.protocol
 	kind := target.Transport
 	failed := p.ToolFails || d.failure != "" && !p.Echoes
-	if d.o.Request != RequestAuto || d.o.Tool != "" || failed {
+	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
 		kind = target.Tool
 	}
 	found, err := d.search(ctx, nil, requestSide, d.sized(kind), most)
 	if err != nil || !p.HasTools() {
 		return found, err
 	}
-	bySize := p.Demand != nil
-	if p.Echoes && d.o.ReplyTool == "" {
-		fits := most
+	makesBytes := p.Demand != nil // a tool does
+	if p.Echoes && d.options.ReplyTool == "" {
+		fits := most // into a request
 		if n := found[0].RequestLimit; n != nil {
 			fits = int(*n)
 		}
@@ -66,12 +66,13 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		}
 		last := &found[len(found)-1]
 		last.Evidence.Limit.ByRequests = fits < most && last.SearchedTo != nil
-		bySize = bySize && fits < most && last.ReplyLimit == nil
-		if bySize { // the search below goes further, so its record takes the place of this one
-			found = found[:len(found)-1]
+		isDone := fits >= most || last.ReplyLimit != nil
+		if isDone || !makesBytes {
+			return found, nil
 		}
+		found = found[:len(found)-1] // the search below goes further
 	}
-	if bySize {
+	if makesBytes {
 		return d.search(ctx, found, replySide, p.Demand, most)
 	}
 	return found, nil
@@ -82,8 +83,7 @@ func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
-// warnOfFailure warns that size did not cause the failure in the sweep, if every size works when it
-// is tried again.
+// warnOfFailure warns of the failure in the sweep if it was not one of size: now every size works.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	if d.failure == "" {
 		return
@@ -102,27 +102,30 @@ func (d *Driver) warnOfFailure(found []results.Target, most int) {
 // A search holds the sizes that were tried so far, and the outcome of each.
 type search struct {
 	target.Search
-	d     *Driver
-	make  func(size int) *target.Request // a request that tries a size
-	side  string
-	tried map[int]target.Outcome // by size
-	flaky bool                   // the largest size that works failed, too, when it was tried again
+	driver *Driver
+	make   func(size int) *target.Request // a request that tries a size
+	side   string
+	tried  map[int]target.Outcome // by size
+	flaky  bool                   // the largest size that works failed when it was tried again
 }
 
 // search searches one side up to most bytes, and appends its record to found. If ctx ends first, it
-// appends what is known by then, if anything, and returns the error, too.
+// appends what is known by then, if anything, and returns the error, too. The function tries makes
+// a request of a size.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
 ) ([]results.Target, error) {
-	s := &search{d: d, make: tries, side: side, tried: map[int]target.Outcome{}}
+	s := &search{driver: d, make: tries, side: side, tried: map[int]target.Outcome{}}
 	s.First = 1 << 10
 	s.Factor = 2
 	s.Most = most
 	s.Least = d.protocol.Smallest(target.Transport).Size()
 	smallest := tries(0)
-	for smallest.Demands == 0 && s.First < smallest.Size() {
-		s.First *= 2
+	if smallest.Demands == 0 { // else the size is that of the reply
+		for s.First < smallest.Size() {
+			s.First *= 2
+		}
 	}
 	err := s.Run(time.Time{}, func(size int) (bool, error) { return s.try(ctx, size) })
 	if err == nil && s.High > 0 {
@@ -134,15 +137,15 @@ func (d *Driver) search(
 	return append(found, s.record()), err
 }
 
-// try tries a size, whether it was tried before or not. A size that fails is tried once more, and
-// only the second outcome counts: a busy machine may have caused the first failure.
+// try tries a size, even if it was tried before. A size that fails is tried once more, and then the
+// second outcome counts: a busy machine may have caused the first failure.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
-	s.d.observe(
+	s.driver.observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
 	)
-	out, err := s.once(ctx, size)
+	out, err := s.tryOnce(ctx, size)
 	if err == nil && out.Verdict != target.OK {
-		out, err = s.once(ctx, size)
+		out, err = s.tryOnce(ctx, size)
 	}
 	if err != nil {
 		return false, err
@@ -151,12 +154,12 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	return out.Verdict == target.OK, nil
 }
 
-// once sends a request of a size. The Size of the outcome is that of the request in a search for
-// the limit of requests, else that of the reply.
-func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
-	out, err := s.d.trip(ctx, s.make(size), int64(len(s.tried)+1))
+// tryOnce tries a size once. The Size of the outcome is that of the request in a search for the
+// limit of requests, else that of the reply.
+func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) {
+	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
-		err = s.d.checkAlive(ctx, &out)
+		err = s.driver.checkAlive(ctx, &out)
 	}
 	if s.side == requestSide {
 		out.Size = size
@@ -164,22 +167,22 @@ func (s *search) once(ctx context.Context, size int) (target.Outcome, error) {
 	return out, err
 }
 
-// beyond is how many sizes above a limit are tried, none above most: if they work, the limit is
-// only a gap in the sizes that work.
+// beyond is how many powers of two above twice the limit must have been tried.
 const beyond = 2
 
-// verify tries the limit again, and sizes beyond it.
+// verify tries the largest size that works again, and sizes beyond the limit: if those work, the
+// limit is just a gap in the sizes that work.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int
 	if s.Low > 0 {
 		sizes = append(sizes, s.Low, 2*s.Low)
 	}
-	looked := 0
+	counted := 0
 	for _, size := range Doubling(1<<10, s.Most) {
-		if size <= 2*s.Low || looked == beyond {
+		if size <= 2*s.Low || counted == beyond {
 			continue
 		}
-		looked++
+		counted++
 		if s.tried[size].Verdict == "" {
 			sizes = append(sizes, size)
 		}
@@ -197,21 +200,24 @@ func (s *search) verify(ctx context.Context) error {
 // losesRead reports whether a server may have failed because it takes each read for a message: the
 // limit is near what one read takes from a full pipe, and the server ignored the message, or ended.
 func losesRead(t results.Target) bool {
-	const oneRead, framing = 64 << 10, 64
+	const (
+		oneRead = 64 << 10
+		framing = 64 // bytes of a message's framing, at most
+	)
 	v := target.Verdict(t.Verdict)
-	away := *t.RequestLimit - oneRead
-	return (v == target.Unanswered || v.Ended()) && -framing <= away && away <= framing
+	isNear := oneRead-framing <= *t.RequestLimit && *t.RequestLimit <= oneRead+framing
+	return isNear && (v == target.Unanswered || v.Ended())
 }
 
 // record sums the search up.
 func (s *search) record() results.Target {
-	t := s.d.record()
+	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
 	t.Evidence.Limit = e
 	largest := int64(s.tried[s.Low].Size)
-	if s.side == requestSide && s.d.unswept > 0 {
+	if s.side == requestSide && s.driver.unswept > 0 {
 		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
-			stat.FormatBytes(int64(s.d.unswept)))
+			stat.FormatBytes(int64(s.driver.unswept)))
 	}
 	if s.High == 0 {
 		t.SearchedTo = &largest
@@ -226,14 +232,14 @@ func (s *search) record() results.Target {
 	} else {
 		t.ReplyLimit = &largest
 	}
-	s.d.setFailure(&t, s.tried[s.High], s.High)
+	s.driver.setFailure(&t, s.tried[s.High], s.High)
 	good := s.make(s.Low)
 	t.Evidence.Size = &results.SizeEvidence{
 		PayloadBytes: cmp.Or(good.Demands, len(good.Payload())),
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	for size, out := range s.tried {
-		if size > s.High && out.Verdict == target.OK {
+		if size > s.High && out.Verdict == target.OK { // beyond the limit
 			e.Uneven = append(e.Uneven, out.Size)
 		}
 	}
@@ -242,7 +248,7 @@ func (s *search) record() results.Target {
 		e.CutShort = true
 		warn(&t, "the search was cut short: the limit is known to %s; to find the exact byte, "+
 			"run %s", stat.FormatBytes(int64(s.High-s.Low)),
-			s.d.o.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
+			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.side == requestSide && losesRead(t) {
 		warn(&t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+

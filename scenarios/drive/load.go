@@ -14,20 +14,19 @@ import (
 
 // A Load is requests that do not wait for each other's answers.
 type Load struct {
-	Size     int // bytes of a request; 0 is 1 KiB
-	Inflight int // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
-	// requests per second, however slow the server is; 0 is as many as Inflight allows
-	Rate     float64
+	Size     int           // bytes of a request; 0 is 1 KiB
+	Inflight int           // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
+	Rate     float64       // requests per second, even to a slow server; 0 is no fixed rate
 	Duration time.Duration // 0 is 3 s
 }
 
 const (
 	defaultInflight = 1024
 	mostInflight    = target.MostInflight
-	leastRate       = 1e-9 // one is due in 30 years; times of far fewer overflow a Duration
-	mostRate        = 1e9  // one is due in every ns
+	leastRate       = 1e-9 // one request in 30 years; far fewer overflow a Duration
+	mostRate        = 1e9  // one request per ns
 	defaultLoad     = 3 * time.Second
-	loadRounds      = stat.LeastSamples // parts of the duration, each a sample
+	loadRounds      = stat.LeastSamples // equal parts of the duration; each makes a sample
 )
 
 // Validate says what is wrong with the load, without a server.
@@ -41,7 +40,8 @@ func (l Load) withDefaults() (Load, error) {
 	if l.Rate > 0 {
 		inflight = defaultInflight
 	}
-	l.Size, l.Inflight = cmp.Or(l.Size, defaultFrom), cmp.Or(l.Inflight, inflight)
+	l.Size = cmp.Or(l.Size, defaultFrom)
+	l.Inflight = cmp.Or(l.Inflight, inflight)
 	l.Duration = cmp.Or(max(l.Duration, 0), defaultLoad)
 	if l.Inflight < 0 || l.Inflight > mostInflight {
 		return l, fmt.Errorf(
@@ -55,16 +55,16 @@ func (l Load) withDefaults() (Load, error) {
 	return l, nil
 }
 
-// Load sends requests without waiting for each answer, matches the answers by id in whatever order
-// they come, compares them, and keeps one record. With a Rate, latency counts from when a request
-// was due.
+// Load sends requests without waiting for each answer. It finds the request of an answer by its id,
+// in whatever order they come, checks the answer, and gives sink one record. With a Rate, latency
+// counts from when a request was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	l, err := l.withDefaults()
 	if err != nil {
 		return err
 	}
 	request := d.protocol.Request(target.Tool, l.Size)
-	if request.Query != nil {
+	if request.Query != nil { // the request is a document
 		return errors.New("drive: documents are sent one at a time: load it by request unknown")
 	}
 	t := d.record()
@@ -90,8 +90,7 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	return sink(t)
 }
 
-// mostUnsent is the largest share of due requests that may go unsent if a rate is to count as
-// reached.
+// A rate counts as reached if at most this share of the requests that were due was never sent.
 const mostUnsent = 0.05
 
 // judgeRate warns if many requests were sent late, and says whether the rate was reached.

@@ -21,43 +21,42 @@ import (
 // Options say what to start and how to speak to it. Only Command is needed.
 type Options struct {
 	Command []string // program and arguments; no shell is involved
-	Env     []string // of the server; nil is ours
-	Dir     string   // where it runs; "" is where we run
+	Env     []string // environment of the server; nil is our own
+	Dir     string   // where the server runs; "" is where we run
 
 	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
 	Framing  string // a framers spec; "" is the protocol's own
-	Lenient  bool   // malformed lines of a header are skipped
+	Lenient  bool   // skip malformed lines of a header
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	// MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows. Arg
-	// is its argument that takes the payload; "" is the first that is a string. Args are its other
-	// arguments, a JSON object.
-	Tool, Arg, Args string
-	// MCP: the tool with which the limit of replies is searched; "" is the echo and, beyond the
-	// limit of requests, a tool that makes bytes. ReplyArg is its argument that says how many
-	// bytes; "" is the first that is a number.
-	ReplyTool, ReplyArg string
+	// MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows.
+	Tool string
+	Arg  string // the tool's argument for the payload; "" is the first that is a string
+	Args string // the tool's other arguments, a JSON object
+	// MCP: the tool with which the limit of replies is searched; "" is "echo" and, above the limit
+	// of requests, a tool that makes as many bytes as it is asked for.
+	ReplyTool string
+	ReplyArg  string // that tool's argument for the number of bytes; "" is the first number
 
 	Language string // LSP: language of the documents, such as one of Languages
 
 	Pipe     syspipe.Kind // of standard input and output; "" is anonymous
 	Capacity int          // bytes of each pipe; 0 leaves it to the system
 
-	// how long the server may take until it has answered the handshake; 0 is 10 s
-	Start    time.Duration
-	Patience time.Duration // the least deadline for an answer; 0 is 1 s
-	Longest  time.Duration // the greatest; 0 is 2 min
+	Start    time.Duration // the deadline for the answer to the handshake; 0 is 10 s
+	Patience time.Duration // the shortest deadline for any other answer; 0 is 1 s
+	Longest  time.Duration // the longest deadline for an answer; 0 is 2 min
 	Budget   time.Duration // how long a sweep measures one size; 0 is 300 ms
 
-	// the most bytes of one message from the server; a longer one counts as endless; 0 is 256 MiB
-	MaxReply int
+	MaxReply int // bytes; a longer message from the server counts as endless; 0 is 256 MiB
 
-	Observe func(step string) // if set, is told what is tried, by the goroutine that measures
+	// Observe, if set, is told what is tried, by the goroutine that measures.
+	Observe func(step string)
 
 	Run string // the run that records belong to
 }
 
-// Requests exercise one of these.
+// What requests exercise.
 const (
 	// RequestAuto calls MCP's tool echo, if there is one; else it is RequestUnknown.
 	RequestAuto = target.RequestAuto
@@ -119,7 +118,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkRequest reports a request that is unknown, or that other options contradict.
+// checkRequest returns an error if the request is unknown, or if other options contradict it.
 func (o Options) checkRequest() error {
 	switch {
 	case !slices.Contains(Requests(), o.Request):
@@ -139,7 +138,8 @@ func (o Options) checkRequest() error {
 	return nil
 }
 
-// members returns the members of a JSON object, each followed by a comma, on one line.
+// members returns the members of a JSON object on one line, with a comma after each, so that others
+// can follow.
 func members(object string) (string, error) {
 	if object == "" {
 		return "", nil
@@ -159,8 +159,8 @@ func members(object string) (string, error) {
 	return list, nil
 }
 
-// commandLine returns a pipebench command with flags that sends the server requests of one size, or
-// of the usual sizes if size is 0.
+// commandLine returns a pipebench command, with these flags, that sends the server requests of one
+// size, or of the usual sizes if size is 0.
 func (o Options) commandLine(size int, flags ...string) string {
 	line := append([]string{"pipebench", "drive"}, flags...)
 	add := func(flag, value string) {

@@ -12,20 +12,20 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan is what to find out about a server. The zero Plan is what most people ask: how fast, how
-// it grows, where it breaks, and how.
+// A Plan is what to find out about a server. The zero Plan asks what most people want to know: how
+// fast the server is, how its time grows with the size of a message, where it breaks, and how.
 type Plan struct {
 	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
 	Limits bool  // search for the limits to the byte, even if the sweep met none
-	// capacity in bytes of the pipes in which growth is measured a second time; 0 is 4 KiB,
-	// negative is no second time
+	// SmallPipe is the capacity in bytes of the pipes in which growth is measured once more. 0 is
+	// 4 KiB; if it is negative, growth is measured only in the sweep.
 	SmallPipe int
 
 	least map[int]int64 // the fewest round trips, by size; see Demand
 }
 
-// Demand asks that a size be measured until it has at least this many round trips. An assertion on
-// a percentile may need more of them than the time budget allows; they get up to half a minute.
+// Demand asks that a size be measured until it has at least this many round trips, for half a
+// minute at most. An assertion on a percentile may need more of them than the time budget allows.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return
@@ -43,15 +43,13 @@ const (
 	defaultFrom      = 1 << 10
 	defaultTo        = 64 << 20
 	defaultSmallPipe = 4 << 10
-	// the largest message of the second measurement: where growth is quadratic, 64 MiB would take
-	// minutes
-	growthTo = 8 << 20
+	growthTo         = 8 << 20 // in small pipes: if growth is quadratic, 64 MiB would take minutes
 )
 
 // Drive does what the plan asks for. First it sweeps up to the first size that fails. Then it
 // searches for the limits, if a size failed, the sweep had no time to finish, or Limits is set.
 // Last it measures how time grows in small pipes: the smaller the pipe, the more pieces a server
-// reads a message in. Every record is kept as soon as it is known, so that an interrupted run has
+// reads a message in. Sink gets every record as soon as it is known, so that an interrupted run has
 // what it finished.
 //
 // If ctx has a deadline the sweep gets half of the time. The rest is for the search for limits, so
@@ -64,12 +62,13 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	d.least = p.least
 	r := &reach{}
 	err := d.firstSweep(ctx, sizes, r, sink)
-	searches := p.Limits || r.cutShort || d.failure != ""
-	if err == nil && searches && !r.anySize {
+	needsLimits := p.Limits || r.cutShort || d.failure != ""
+	if err == nil && needsLimits && !r.anySize {
 		var limits []results.Target
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		r.add(limits)
 	}
+	// after the deadline, the records still say which sizes were not tried
 	if err == nil || ctx.Err() == context.DeadlineExceeded {
 		err = errors.Join(err, d.keepNotTried(p.Sizes, r, sink))
 	}
@@ -80,7 +79,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	return d.growthIn(ctx, smallPipe, r.served, sink)
 }
 
-// A reach is how far a server was driven.
+// A reach is up to which size a server was driven.
 type reach struct {
 	served   int  // bytes of the largest message that is known to work both ways
 	decided  int  // bytes up to which it is known whether messages work
@@ -88,20 +87,20 @@ type reach struct {
 	anySize  bool // the server fails whatever the size
 }
 
-// add takes in the records of a sweep, or of a search for limits.
+// add learns from the records of a sweep, or of a search for limits.
 func (r *reach) add(targets []results.Target) {
 	for _, t := range targets {
 		limit := cmp.Or(t.RequestLimit, t.ReplyLimit)
 		switch {
-		case limit != nil:
+		case limit != nil: // a search found it
 			r.served = min(r.served, int(*limit))
 			r.decided = math.MaxInt
-		case t.SearchedTo != nil && t.Evidence.Limit.Side == requestSide:
+		case t.SearchedTo != nil && t.Evidence.Limit.Side == requestSide: // it found none
 			r.decided = max(r.decided, int(*t.SearchedTo))
 		case t.Size > 0 && t.Served():
 			r.served = int(t.Size)
 			r.decided = max(r.decided, r.served)
-		case t.Size > 0:
+		case t.Size > 0: // larger sizes fail, too
 			r.decided = math.MaxInt
 			f := t.Evidence.Failure
 			r.anySize = f != nil && f.AnySize
@@ -109,7 +108,7 @@ func (r *reach) add(targets []results.Target) {
 	}
 }
 
-// keepNotTried keeps a record of each size that was asked for and never tried.
+// keepNotTried gives sink a record of each size that was asked for and never tried.
 func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 	for _, size := range sizes {
 		if size <= r.decided {
@@ -129,8 +128,8 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 // errHalfTime ends a sweep that has used its half of the time.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep sweeps up to the first size that fails, or for half of the time, and notes how far it
-// came.
+// firstSweep sweeps up to the first size that fails, or for half of the time. It notes in r how far
+// it came, and in d.failure how the sweep failed.
 func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()
@@ -158,17 +157,19 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	return nil
 }
 
-// growthIn measures how time grows if the server can read only few bytes at a time. It starts
-// another server, in pipes of that capacity.
+// growthIn measures, up to the size to, how time grows if the server can read only few bytes at a
+// time. It starts another process of the server, with pipes of that capacity.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
-	if to < 4*stat.LinearFrom || d.o.Capacity > 0 && d.o.Capacity <= capacity {
-		return nil // too few sizes for a slope, or the sweep had pipes as small
+	fewSizes := to < 4*stat.LinearFrom // too few for a slope
+	wasSmall := d.options.Capacity > 0 && d.options.Capacity <= capacity
+	if fewSizes || wasSmall {
+		return nil
 	}
-	small := &Driver{o: d.o, server: d.server, protocol: d.protocol}
-	small.o.Capacity = capacity
-	small.server.Pipes.Capacity = capacity
-	defer small.end(true)
+	small := &Driver{options: d.options, target: d.target, protocol: d.protocol}
+	small.options.Capacity = capacity
+	small.target.Pipes.Capacity = capacity
+	defer small.end(true /* politely */)
 	largest := 1 << int(math.Log2(float64(to))) // a power of two, as all sizes are
 	sizes := Doubling(stat.LinearFrom, largest)
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
@@ -183,8 +184,8 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// Doubling lists the sizes from one to another, each twice the one before, the last included
-// whatever it is.
+// Doubling lists sizes from one size to another, each twice the one before. The list ends with to,
+// whatever that is.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {

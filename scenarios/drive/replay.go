@@ -28,10 +28,10 @@ type recorded struct {
 	number int           // in the recording, from 1
 	took   time.Duration // until its answer in the recording; 0 if that is unknown
 	name   string        // its method and id
-	silent bool          // nobody answers it; known when it is sent
+	silent bool          // nobody answers it; set when it is sent
 }
 
-// String names the message as its recording does.
+// String names the message by its number, method, id and size.
 func (m *recorded) String() string { return fmt.Sprintf("message %d, %s", m.number, m.what()) }
 
 // what names the message by its method, id and size.
@@ -43,20 +43,23 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// takeApart splits a recording. requests are the client's messages without its answers and without
-// the handshake, which the driver makes itself. replies are the server's answers by id, in the
-// order in which they came.
-func takeApart(
+// split splits a recording. requests are the client's messages, but not its answers, and not the
+// handshake, which the driver makes itself. replies are the server's answers by id, in the order in
+// which they came.
+func split(
 	recording []payload.Message,
 ) (requests []recorded, replies map[string][]payload.Message) {
 	replies = map[string][]payload.Message{}
-	open := map[string]int{} // places in requests, by id
+	open := map[string]int{} // indexes in requests of those without an answer so far, by id
 	for i, m := range recording {
-		method, id := m.Method, string(m.ID)
+		method := m.Method
+		id := string(m.ID)
 		answers := method == "" && id != ""
 		if m.Body != nil {
 			e := jsonrpc.Scan(m.Body)
-			method, id, answers = string(e.Method), string(e.ID), e.Kind().Answers()
+			method = string(e.Method)
+			id = string(e.ID)
+			answers = e.Kind().Answers()
 			if answers && m.Dir != "request" {
 				replies[id] = append(replies[id], m)
 			}
@@ -78,22 +81,21 @@ func takeApart(
 	return requests, replies
 }
 
-// patienceFactor is how many times as long as the recorded server a replay waits at least for an
-// answer.
+// An answer may take at least patienceFactor times as long as in the recording.
 const patienceFactor = 3
 
 // Replay sends the client's messages of a recording again, in order, each request after the answer
-// to the one before, and keeps one record. A message that nobody answers is sent in one write with
-// the next request. An answer may take three times as long as in the recording, at least.
+// to the one before, and gives sink one record. It sends a message that nobody answers in one write
+// with the next request. An answer may take at least three times as long as in the recording.
 //
 // If the recording has only the size of a message, Replay makes one of exactly that size. It
-// compares each answer with the recorded one: their members, types, lengths and errors, but not
-// ids, the words of texts, numbers, and members whose name is in ignore. An answer counts as
-// undecided if the recorded one is redacted, or if it differs after a redacted request.
+// compares each answer with the recorded one: their members, types, lengths and error codes, but
+// not ids, the words of texts, other numbers, and members whose name is in ignore. An answer counts
+// as undecided if the recorded one is redacted, or if it differs after a redacted request.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
-	requests, replies := takeApart(recording)
+	requests, replies := split(recording)
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
@@ -101,7 +103,7 @@ func (d *Driver) Replay(
 	if err != nil {
 		return err
 	}
-	d.unopened = false // whatever the client of the recording opened
+	d.unopened = false // the recording opens its own documents, if any
 	r := &replay{
 		Driver: d, replies: replies, ignore: ignore, t: d.record(),
 		evidence: &results.ReplayEvidence{Replayed: len(requests)},
@@ -112,12 +114,14 @@ func (d *Driver) Replay(
 	began := time.Now()
 	served := true
 	for i := 0; served && i < len(requests); i++ {
-		served, err = r.send(ctx, &requests[i], i == len(requests)-1)
+		isLast := i == len(requests)-1
+		served, err = r.send(ctx, &requests[i], isLast)
 		if err != nil {
 			return err
 		}
 		if !served {
-			r.explain(ctx, requests[:i+1], time.Since(began) < mostSmallTime)
+			hasTime := time.Since(began) < mostSmallTime // to send them again
+			r.explain(ctx, requests[:i+1], hasTime)
 		}
 	}
 	r.judge()
@@ -139,29 +143,29 @@ type replay struct {
 	replies map[string][]payload.Message // that are not compared yet, by id
 	ignore  []string                     // members of answers that are not compared
 
-	t        results.Target
-	evidence *results.ReplayEvidence
-	times    []int64 // of the requests that were answered, in ns
-	bytes    int64
-	altered  bool          // a request that was sent is redacted, so not the original
-	madeUp   int           // messages that were sent with text of ours, for want of a body
-	slowest  recorded      // the one that took longest in the recording
-	now      time.Duration // how long slowest took
-	lead     [][]byte      // messages that nobody answers, to be sent with the next request
+	t        results.Target          // the record
+	evidence *results.ReplayEvidence // of that record
+	times    []int64                 // that answers took, in ns
+	bytes    int64                   // of all messages that were sent
+	altered  bool                    // a redacted request was sent, which is not the original
+	madeUp   int                     // messages with text of ours, since the recording has no body
+	slowest  recorded                // the message whose answer took longest in the recording
+	now      time.Duration           // how long slowest took in this replay
+	lead     [][]byte                // messages without an answer, to be sent with the next request
 }
 
 // judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
 func (r *replay) judge() {
 	e := r.evidence
-	if r.t.Verdict != string(target.OK) || e.Undecided == 0 {
-		return
+	if r.t.Verdict == string(target.OK) && e.Undecided > 0 {
+		setVerdict(&r.t, target.CannotTell)
+		r.t.Evidence.Why = fmt.Sprintf("%d of %d answers cannot be compared: "+
+			"the recording is redacted", e.Undecided, e.Compared)
 	}
-	setVerdict(&r.t, target.CannotTell)
-	r.t.Evidence.Why = fmt.Sprintf("%d of %d answers cannot be compared: the recording is redacted",
-		e.Undecided, e.Compared)
 }
 
-// warnOfDifferences warns of what may keep a replay from failing as the recorded session did.
+// warnOfDifferences warns of differences that may keep a replay from failing as the recorded
+// session did.
 func (r *replay) warnOfDifferences() {
 	if r.slowest.took >= max(time.Second, 3*r.now) {
 		then := results.FormatDuration(float64(r.slowest.took))
@@ -176,25 +180,25 @@ func (r *replay) warnOfDifferences() {
 }
 
 // explain names the last of requests, which failed. If a larger message that nobody answers was
-// sent right before it, explain says so and, if there is time, whether the request is answered
-// without it.
-func (r *replay) explain(ctx context.Context, requests []recorded, again bool) {
+// sent right before the request, explain says so. If there is time, it then finds out whether the
+// request is answered without that message.
+func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
 	why := &r.t.Evidence.Why
 	*why = failed.what() + ": " + *why
-	before := last
+	largest := last
 	for i := last - 1; i >= 0 && requests[i].silent; i-- {
-		if requests[i].Size > requests[before].Size {
-			before = i
+		if requests[i].Size > requests[largest].Size {
+			largest = i
 		}
 	}
-	if before == last || failed.silent {
+	if largest == last || failed.silent {
 		return
 	}
-	large := requests[before]
+	large := requests[largest]
 	*why += fmt.Sprintf("; right after %s, which expects no answer", large.String())
-	if !again || !r.answeredWithout(ctx, requests, before) {
+	if !hasTime || !r.answeredWithout(ctx, requests, largest) {
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
@@ -211,7 +215,7 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 		if i == without {
 			continue
 		}
-		served, err := again.send(ctx, &requests[i], false)
+		served, err := again.send(ctx, &requests[i], false /* last */)
 		if err != nil || !served {
 			return false
 		}
@@ -219,33 +223,17 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 	return true
 }
 
-// send sends a message again, compares the answer, and reports whether it was served.
-func (r *replay) send(ctx context.Context, m *recorded, last bool) (bool, error) {
-	request, was := r.recorded(m.Message)
+// send sends a message again, compares the answer, and reports whether the message was served. A
+// message that nobody answers counts as served, unless it is the last and the server then fails.
+func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
+	request, was := r.requestAgain(m.Message)
 	request.Least = patienceFactor * m.took
 	m.silent = request.Silent
 	differs := ""
 	if was != nil {
 		request.Heard = func(answer []byte) { differs = r.difference(was, answer) }
 	}
-	out := target.Outcome{Verdict: target.OK}
-	s, err := r.live(ctx)
-	switch {
-	case err != nil:
-	case !request.Silent:
-		request.Lead = r.lead
-		r.lead = nil
-		out, err = r.trip(ctx, request, int64(m.number))
-	case last:
-		// if the server does not take it, the next request fails
-		r.lead = append(r.lead, request.Number(0))
-		_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), r.lead...)
-	default:
-		r.lead = append(r.lead, request.Number(0))
-	}
-	if err == nil && out.Verdict == target.OK && last {
-		err = r.checkAlive(ctx, &out)
-	}
+	out, err := r.deliver(ctx, request, m.number, last)
 	if err != nil {
 		return false, err
 	}
@@ -284,9 +272,34 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (bool, error)
 	return true, nil
 }
 
-// recorded makes the request that sends a recorded message again. It also returns the recorded
-// answer, nil if there is none, and removes it from replies.
-func (r *replay) recorded(m payload.Message) (*target.Request, *payload.Message) {
+// deliver sends a request. It keeps one that nobody answers to send it with the next, if any.
+func (r *replay) deliver(
+	ctx context.Context, request *target.Request, number int, last bool,
+) (target.Outcome, error) {
+	out := target.Outcome{Verdict: target.OK}
+	s, err := r.live(ctx)
+	if err != nil {
+		return out, err
+	}
+	if request.Silent {
+		r.lead = append(r.lead, request.Number(0))
+		if last { // an error is ignored: checkAlive fails then, too
+			_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), r.lead...)
+		}
+	} else {
+		request.Lead = r.lead
+		r.lead = nil
+		out, err = r.trip(ctx, request, int64(number))
+	}
+	if err == nil && out.Verdict == target.OK && last {
+		err = r.checkAlive(ctx, &out)
+	}
+	return out, err
+}
+
+// requestAgain makes the request that sends a recorded message again. It also returns the recorded
+// answer, nil if there is none, and removes that from replies.
+func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
 	}
@@ -318,7 +331,7 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	delete(was, "id")
 	delete(is, "id")
 	o := outline{ignore: r.ignore, redacted: recorded.Redacted}
-	then := map[string]string{}
+	then := map[string]string{} // descriptions of values, by path
 	now := map[string]string{}
 	o.add(then, "answer", was)
 	o.add(now, "answer", is)
@@ -337,14 +350,14 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline lists what is compared of an answer: the types and lengths of its values, by their
+// An outline says what is compared of an answer: the types and lengths of its values, by their
 // paths. The only value that is compared itself is the code of an error.
 type outline struct {
 	ignore   []string // members that are not compared
-	redacted bool     // values were overwritten: types and members are left to compare
+	redacted bool     // values were overwritten, so only types and members are compared
 }
 
-// add adds a decoded value and what is in it.
+// add adds to a map the descriptions of a decoded value and of the values in it.
 func (o outline) add(to map[string]string, path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -18,31 +18,33 @@ import (
 )
 
 // A loadRound is one part of a load, and makes one sample. The server is idle before and after it.
+// One goroutine sends requests, another one takes the answers.
 type loadRound struct {
-	s      *target.Server
+	server *target.Server
 	load   Load
 	length time.Duration
 	limit  time.Duration   // how long the server may do nothing
 	send   *target.Request // of the sending goroutine
 	expect *target.Request // of the reading one
 
-	// A slot holds when a request in flight was due: the ns since the round began, plus 1. It is 0
-	// while no request of the slot waits for its answer.
+	// A request has a slot while it waits for its answer. The slot holds when the request was due,
+	// in ns since the round began, plus 1. A free slot is 0.
 	slots []atomic.Int64
 	began time.Time
-	wake  chan struct{} // there is room in the window, or an answer was wrong
+	wake  chan struct{} // an answer has come
 
 	sent     atomic.Int64
 	answered atomic.Int64
-	wrong    atomic.Pointer[target.Outcome]
+	wrong    atomic.Pointer[target.Outcome] // of the first wrong answer; nil for none
 
-	// of the reading goroutine, until the round is over
+	// of the reading goroutine, until the round is over:
 	latency    *hdrhistogram.Histogram
-	highest    int64
+	highest    int64 // the number of a request that was answered
 	outOfOrder int64
 	over       int64 // latencies beyond what the histogram counts
 
-	lateness *hdrhistogram.Histogram // of the sending goroutine
+	// of the sending goroutine, until the round is over:
+	lateness *hdrhistogram.Histogram
 	late     int64
 
 	failed *target.Outcome // how the server failed, if it did
@@ -52,21 +54,11 @@ type loadRound struct {
 // slot returns the slot of the i-th request. The number of slots is a power of two.
 func (r *loadRound) slot(i int64) *atomic.Int64 { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// While one request waits for its answer, at least overtaking times Inflight later ones can be
-// sent.
-const overtaking = 8
+// slotFactor is how many times Inflight there are slots, at least: so many requests can be sent and
+// answered while one earlier request still waits for its answer.
+const slotFactor = 8
 
-func newLoadRound(s *target.Server, l Load, request *target.Request) *loadRound {
-	return &loadRound{
-		s: s, load: l, length: l.Duration / loadRounds,
-		limit: s.LimitOf(request.Kind, request.Size()*l.Inflight),
-		send:  request, expect: request.Clone(),
-		slots: make([]atomic.Int64, overtaking<<bits.Len(uint(l.Inflight))),
-		wake:  make(chan struct{}, 1), highest: -1,
-		latency: results.NewHistogram(), lateness: results.NewHistogram(),
-	}
-}
-
+// loadRound makes one round of a load.
 func (d *Driver) loadRound(
 	ctx context.Context, l Load, request *target.Request,
 ) (*loadRound, error) {
@@ -74,7 +66,14 @@ func (d *Driver) loadRound(
 	if err != nil {
 		return nil, err
 	}
-	r := newLoadRound(s, l, request)
+	r := &loadRound{
+		server: s, load: l, length: l.Duration / loadRounds,
+		limit: s.LimitOf(request.Kind, request.Size()*l.Inflight),
+		send:  request, expect: request.Clone(),
+		slots: make([]atomic.Int64, slotFactor<<bits.Len(uint(l.Inflight))),
+		wake:  make(chan struct{}, 1), highest: -1,
+		latency: results.NewHistogram(), lateness: results.NewHistogram(),
+	}
 	before := s.Account()
 	r.began = time.Now()
 	s.Receive(r.receive)
@@ -86,7 +85,7 @@ func (d *Driver) loadRound(
 		return nil, context.Cause(ctx)
 	}
 	if failure == nil {
-		return r, r.sum(before, elapsed)
+		return r, r.makeSample(before, elapsed)
 	}
 	out := target.Outcome{Verdict: target.Deaf, Why: failure.Error()}
 	if errors.Is(failure, child.ErrEndless) {
@@ -101,8 +100,8 @@ func (d *Driver) loadRound(
 	return r, nil
 }
 
-// generate sends until the time is over, and waits for the last answer. It returns how the server
-// failed, if it did.
+// generate sends requests until the time is over, and waits for the last answer. It returns how the
+// server failed, if it did.
 func (r *loadRound) generate(ctx context.Context) error {
 	fits := int64(max(1, batchBytes/r.send.Size()))
 	for time.Since(r.began) < r.length {
@@ -117,7 +116,7 @@ func (r *loadRound) generate(ctx context.Context) error {
 			return err
 		}
 	}
-	// what fell due while we had no CPU is sent late
+	// requests that fell due while we had no CPU are sent late
 	n := r.room(r.length)
 	if n > 0 && r.load.Rate > 0 {
 		if err := r.batch(ctx, n); err != nil {
@@ -132,22 +131,21 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// due returns how many requests are due at a time of the round.
-func (r *loadRound) due(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
+// countDue returns how many requests have been due by a time of the round.
+func (r *loadRound) countDue(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
 // dueAt returns when in the round the i-th request is due.
 func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests the window, the rate and the slots allow to be sent at a time of
-// the round. The slot of a request whose answer is overtaken by later ones stays taken until that
-// answer comes.
+// room returns how many requests may be sent at a time of the round. Inflight and the rate limit
+// it, and so do the slots: a request that gets no answer, while later ones do, keeps its slot.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
 	if r.load.Rate > 0 {
-		n = min(n, r.due(at)-sent)
+		n = min(n, r.countDue(at)-sent)
 	}
 	for i := range n {
 		if r.slot(sent+i).Load() != 0 {
@@ -159,8 +157,8 @@ func (r *loadRound) room(at time.Duration) int64 {
 
 const never = time.Duration(math.MaxInt64)
 
-// nextDue returns when there is something to do even if no answer comes: the next request is due,
-// or the time is over.
+// nextDue returns when there is something to do even if no answer comes: when the next request is
+// due, or the time is over.
 func (r *loadRound) nextDue() time.Duration {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).Load() != 0
@@ -170,7 +168,7 @@ func (r *loadRound) nextDue() time.Duration {
 	return min(r.dueAt(sent), r.length)
 }
 
-// batchBytes is how much is written before the window is looked at again.
+// batchBytes is how much is written before room is asked again.
 const batchBytes = 32 << 10
 
 // A server that is at work gets up to mostWaits times its limit before it must answer.
@@ -178,12 +176,12 @@ const mostWaits = 10
 
 // batch sends n requests in as few calls as possible.
 func (r *loadRound) batch(ctx context.Context, n int64) error {
-	patient, stop := r.s.Patient(ctx, r.limit, mostWaits*r.limit)
+	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
-	before := r.s.In.Bytes()
-	err := r.s.Batch(patient, func(w framers.Writer) error { return r.write(w, n) })
+	before := r.server.In.Bytes()
+	err := r.server.Batch(patient, func(w framers.Writer) error { return r.write(w, n) })
 	if err != nil {
-		return errors.New(target.WhyNotTaken(err, r.s.In.Bytes()-before))
+		return errors.New(target.WhyNotTaken(err, r.server.In.Bytes()-before))
 	}
 	return nil
 }
@@ -192,20 +190,20 @@ func (r *loadRound) batch(ctx context.Context, n int64) error {
 // operating system.
 const slack = 2 * time.Millisecond
 
-// write makes requests.
+// write writes n requests.
 func (r *loadRound) write(w framers.Writer, n int64) error {
 	now := time.Since(r.began)
 	for range n {
 		i := r.sent.Load()
-		at := now
+		due := now
 		if r.load.Rate > 0 {
-			at = r.dueAt(i)
-			results.Observe(r.lateness, int64(now-at))
-			if now-at > slack {
+			due = r.dueAt(i)
+			results.Observe(r.lateness, int64(now-due))
+			if now-due > slack {
 				r.late++
 			}
 		}
-		r.slot(i).Store(int64(at) + 1)
+		r.slot(i).Store(int64(due) + 1)
 		r.sent.Add(1)
 		if err := w.WriteMessage(r.send.Number(i)); err != nil {
 			return err
@@ -217,7 +215,7 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 // wait waits for an answer, or until a time of the round. A server that owes an answer and does
 // nothing for as long as the limit has failed.
 func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
-	patient, stop := r.s.Patient(ctx, r.limit, mostWaits*r.limit)
+	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
 	due := time.NewTimer(until - time.Since(r.began))
 	defer due.Stop()
@@ -225,9 +223,9 @@ func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	select {
 	case <-r.wake:
 	case <-due.C:
-	case <-r.s.Closed(): // it may have answered everything before it left
+	case <-r.server.Closed(): // it may have answered everything before it left
 		if r.answered.Load() < r.sent.Load() || time.Since(r.began) < r.length {
-			return r.s.Err()
+			return r.server.Err()
 		}
 	case <-patient.Done():
 		owed := r.sent.Load() - before
@@ -257,20 +255,20 @@ func (r *loadRound) receive(m child.Message) {
 		var ok bool
 		i, ok = target.NumberOf(m.Envelope.ID)
 		if !ok {
-			r.s.Strays.Unasked.Add(1)
+			r.server.Strays.Unasked.Add(1)
 			return
 		}
 	}
-	due := r.take(i)
+	due := r.freeSlot(i)
 	if due < 0 {
-		r.s.Strays.Unasked.Add(1)
+		r.server.Strays.Unasked.Add(1)
 		return
 	}
 	r.expect.Number(i)
-	out := r.s.Check(r.expect, m)
+	out := r.server.Check(r.expect, m)
 	judgeFrames(&out)
 	if out.Verdict != target.OK {
-		failed := out // so that out itself need not be allocated
+		failed := out // escapes to the heap, which out need not for every answer
 		r.wrong.CompareAndSwap(nil, &failed)
 	}
 	if i < r.highest {
@@ -287,9 +285,9 @@ func (r *loadRound) receive(m child.Message) {
 	}
 }
 
-// take frees the slot of the i-th request and returns when that was due; less than 0 if the request
-// has been answered before, or was never made.
-func (r *loadRound) take(i int64) int64 {
+// freeSlot frees the slot of the i-th request, and returns when the request was due; less than 0 if
+// it has been answered before, or was never sent.
+func (r *loadRound) freeSlot(i int64) int64 {
 	sent := r.sent.Load()
 	if i >= sent || i < sent-int64(len(r.slots)) {
 		return -1
@@ -297,14 +295,14 @@ func (r *loadRound) take(i int64) int64 {
 	return r.slot(i).Swap(0) - 1
 }
 
-// sum makes the sample. Everything has been answered by now.
-func (r *loadRound) sum(before target.Usage, elapsed time.Duration) error {
+// makeSample makes the sample. Everything has been answered by now.
+func (r *loadRound) makeSample(before target.Usage, elapsed time.Duration) error {
 	latency, err := results.SummariseHistogram(r.latency)
 	if err != nil {
 		return err
 	}
 	latency.Over = r.over
-	r.sample = r.s.Sample(before)
+	r.sample = r.server.Sample(before)
 	n := r.answered.Load()
 	r.sample.ElapsedNS = int64(elapsed)
 	r.sample.Messages = n
@@ -318,7 +316,7 @@ func (r *loadRound) sum(before target.Usage, elapsed time.Duration) error {
 		return err
 	}
 	r.sample.Latency = map[string]results.Latency{"due": latency, "lateness": late}
-	due := r.due(r.length)
+	due := r.countDue(r.length)
 	r.sample.Load = &results.Load{
 		Due: due, Sent: r.sent.Load(), Late: r.late,
 		Unsent:   max(due-r.sent.Load(), 0),

@@ -17,10 +17,11 @@ type Sweep struct {
 	Growth  *stat.TargetGrowth // nil if fewer than three sizes were answered
 }
 
-// Sweep makes round trips of each size, in bytes, and keeps a record of each, up to the first that
-// is not served. A size below the smallest request is raised to it. It ends early if the server
-// cannot be started any more, or ctx is done; then it returns both the error and what it found so
-// far. If a request gets no answer in time, its size is measured again with another process.
+// Sweep makes round trips of each size, in bytes, up to the first size that is not served, and
+// gives sink a record of each. A size below that of the smallest request is raised to it. If a
+// request gets no answer in time, its size is measured again with another process. Sweep ends early
+// if the server cannot be started any more, or ctx is done; then it returns both the error and what
+// it found so far.
 //
 // Before the first size the server is warmed up, for as long as one size is measured: if the
 // server's language is compiled while it runs, the first requests take several times as long, and
@@ -29,21 +30,22 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts: ctx ends the measuring, whole also ends the look into a
-// failure.
+// sweep is Sweep with two contexts: the end of ctx ends the measuring, the end of whole also ends
+// finding out why a size failed.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
 	sweep := &Sweep{}
-	held := false // the last record is not with sink yet
+	held := false // the last size was slow, may be measured again, and is not with sink yet
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
 		if n := len(sweep.Targets); n > 0 && int64(r.Size()) <= sweep.Targets[n-1].Size {
 			continue // both were raised to the smallest
 		}
+		warm := i == 0
 		var t *results.Target
-		t, err = d.measure(ctx, r, i == 0)
+		t, err = d.measure(ctx, r, warm)
 		if err != nil {
 			break
 		}
@@ -85,21 +87,18 @@ func (d *Driver) sweep(
 
 // gotNothing reports whether a request got no answer in time although the server lives.
 func gotNothing(t *results.Target) bool {
-	switch target.Verdict(t.Verdict) {
-	case target.Unanswered, target.Late, target.Deaf:
-		return true
-	}
-	return false
+	v := target.Verdict(t.Verdict)
+	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
 // measureAgain measures a size with another process, since one request got no answer in time: a
-// busy machine may be to blame, or chance. It returns the first record if that happens again, or if
-// it cannot measure again.
+// busy machine may be to blame, or chance. It returns the new record, or the first one if that
+// happens again or it cannot measure.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
 	d.observe("trying again, since one request got no answer in time")
-	second, err := d.measure(ctx, r, true)
+	second, err := d.measure(ctx, r, true /* warm */)
 	if err != nil || gotNothing(second) {
 		return first
 	}
@@ -108,9 +107,9 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain measures the last of the targets again, which is slow, if the next larger size t
-// was not slow and took less time: a busy machine, or a server that was still warming up, may be to
-// blame. If the size is not slow this time, the new record replaces the old one.
+// measureSlowAgain measures the last of the targets, which is slow, again if t, the next larger
+// size, was not slow and took less time: a busy machine, or a server that was still warming up, may
+// be to blame. If the size is not slow this time, the new record replaces the old one.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {
@@ -122,7 +121,8 @@ func (d *Driver) measureSlowAgain(
 		return
 	}
 	d.observe("measuring a slow size again, since a larger one was faster")
-	again, err := d.measure(ctx, d.protocol.Request(target.Tool, int(slow.Size)), false)
+	r := d.protocol.Request(target.Tool, int(slow.Size))
+	again, err := d.measure(ctx, r, false /* warm */)
 	if err != nil {
 		return
 	}
@@ -132,9 +132,9 @@ func (d *Driver) measureSlowAgain(
 	}
 }
 
-// Bounds of the small requests that show whether a failure depends on the size.
+// Bounds of trying again without the size that failed.
 const (
-	mostSmall     = 1000
+	mostSmall     = 1000 // requests
 	mostSmallTime = 10 * time.Second
 )
 
@@ -145,7 +145,7 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
 	if answered || d.protocol.ToolFails || failure.ServedBefore > mostSmall {
-		return
+		return // the cause is known, or it would take too long
 	}
 	d.observe("trying whether the size is to blame")
 	r := d.protocol.Smallest(target.Tool)
@@ -165,24 +165,10 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	}
 }
 
-// warmUp makes round trips that are not measured, until a budget is spent, and reports whether one
-// failed before.
-func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
-	for began := time.Now(); time.Since(began) < s.o.Budget; s.warmups++ {
-		s.out, err = s.trip(ctx, s.r, s.warmups)
-		if err != nil || s.out.Verdict != target.OK {
-			return err == nil, err
-		}
-	}
-	return false, nil
-}
-
 const (
-	// how long the round trips of a sample take, unless a single one takes longer
-	sampleTime = 20 * time.Millisecond
-	mostTrips  = 2000 // in one sample
-	// how many budgets a size may take to get stat.LeastSamples samples
-	patientRuns = 10
+	sampleTime  = 20 * time.Millisecond // of a sample, unless a single round trip takes longer
+	mostTrips   = 2000                  // in one sample
+	mostBudgets = 10                    // that a size may spend to get stat.LeastSamples samples
 
 	latencyRoundtrip = "roundtrip" // what is timed, in a sample
 )
@@ -190,22 +176,23 @@ const (
 // A series is the round trips of one size that a record is made of.
 type series struct {
 	*Driver
-	r       *target.Request
+	request *target.Request
 	trips   int64          // of the next sample
 	out     target.Outcome // of the last round trip
-	warmups int64
-	served  int64
+	warmups int64          // round trips that were served before measuring
+	served  int64          // round trips that were served since then
 	samples []results.Sample
 }
 
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
-// samples, or a request is not served. Then it makes the record. The first round trip is a warm-up
-// and in no sample, unless it took so long that it has to serve as one.
+// samples, or a request is not served. Then it makes the record. If warm is set, the server is
+// warmed up before. The first round trip is in no sample, unless it took so long that it has to
+// serve as one.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
 	d.observe("measuring messages of " + results.FormatSize(int64(r.Size())))
-	s := &series{Driver: d, r: r, trips: 1}
+	s := &series{Driver: d, request: r, trips: 1}
 	if warm {
 		failed, err := s.warmUp(ctx)
 		if err != nil {
@@ -218,8 +205,9 @@ func (d *Driver) measure(
 	if err := s.take(ctx); err != nil {
 		return nil, err
 	}
-	s.trips = min(max(int64(sampleTime/max(s.out.Took, 1)), 1), mostTrips)
-	if s.out.Took <= patientRuns*d.o.Budget {
+	fits := int64(sampleTime / max(s.out.Took, 1))
+	s.trips = min(max(fits, 1), mostTrips)
+	if s.out.Took <= mostBudgets*d.options.Budget {
 		s.samples = nil
 	}
 	for began := time.Now(); s.out.Verdict == target.OK && s.wantsMore(time.Since(began)); {
@@ -235,6 +223,18 @@ func (d *Driver) measure(
 	return s.record(), nil
 }
 
+// warmUp makes round trips that are not measured until a budget is spent, and reports whether one
+// of them failed.
+func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
+	for began := time.Now(); time.Since(began) < s.options.Budget; s.warmups++ {
+		s.out, err = s.trip(ctx, s.request, s.warmups)
+		if err != nil || s.out.Verdict != target.OK {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // take takes the next sample, if all of its round trips are served.
 func (s *series) take(ctx context.Context) error {
 	server, err := s.live(ctx)
@@ -244,20 +244,20 @@ func (s *series) take(ctx context.Context) error {
 	before := server.Account()
 	times := make([]int64, 0, s.trips)
 	for range s.trips {
-		s.out, err = s.trip(ctx, s.r, s.served+1)
+		s.out, err = s.trip(ctx, s.request, s.served+1)
 		if err != nil || s.out.Verdict != target.OK {
 			return err
 		}
 		s.served++
 		times = append(times, int64(s.out.Took))
 	}
-	payload := s.trips * int64(len(s.r.Payload()))
+	payload := s.trips * int64(len(s.request.Payload()))
 	sample, err := timed(server.Sample(before), times, payload)
 	s.samples = append(s.samples, sample)
 	return err
 }
 
-// timed completes a sample: times are its round trips, in ns, and payload is how many bytes they
+// timed completes a sample. times are its round trips, in ns; payload is how many bytes they
 // carried together.
 func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
 	s.Messages = int64(len(times))
@@ -270,31 +270,32 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 	return s, err
 }
 
-// After a single round trip a second one follows only if the first took less than tooLong. A single
-// one says nothing of how slow its size is, nor of growth.
+// A second sample is taken, whatever the budget, if a round trip takes less than tooLong: a single
+// one says nothing about how slow its size is, nor about growth.
 const tooLong = 10 * time.Second
 
 // wantsMore reports whether to go on measuring a size on which so much time was spent.
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
+	demanded := s.least[s.request.Size()]
 	switch {
-	case s.served <= s.least[s.r.Size()]: // the first is in no sample
+	case s.served <= demanded: // one more than demanded, since the first is in no sample
 		return spent < demandTime
 	case n >= stat.LeastSamples:
-		return spent < s.o.Budget
+		return spent < s.options.Budget
 	}
-	return n == 0 || n == 1 && s.out.Took < tooLong || spent < patientRuns*s.o.Budget
+	return n == 0 || n == 1 && s.out.Took < tooLong || spent < mostBudgets*s.options.Budget
 }
 
 func (s *series) record() *results.Target {
 	t := s.Driver.record()
-	t.Size = int64(s.r.Size())
+	t.Size = int64(s.request.Size())
 	t.Samples = s.samples
 	size := &results.SizeEvidence{
-		PayloadBytes: len(s.r.Payload()), WarmupMessages: s.warmups,
+		PayloadBytes: len(s.request.Payload()), WarmupMessages: s.warmups,
 	}
 	if s.out.Verdict != target.OK {
-		s.setFailure(&t, s.out, s.r.Size())
+		s.setFailure(&t, s.out, s.request.Size())
 		if s.warmups > 0 {
 			t.Evidence.Size = size
 		}
@@ -305,28 +306,28 @@ func (s *series) record() *results.Target {
 	}
 	t.Evidence.Size = size
 	size.ReplyBytes = s.out.Size
-	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.r.Size())
+	size.NSPerByte = stat.MedianTime(s.samples) / float64(s.request.Size())
 	s.warnOfSideEffects(&t)
 	return &t
 }
 
-// judgeSlow gives the verdict Slow to a size that took over ten times as long as expected: the time
-// of the size before it, times the ratio of sizes. Both the median and the fastest round trip must
-// be that slow: a busy machine delays some round trips, a cause in the server delays all. The
-// smallest size is never slow, since there is none before it.
+// judgeSlow gives the verdict Slow to a size that took more than target.Margin times as long as
+// expected: the time of the size before it, times the ratio of sizes. Both the median and the
+// fastest round trip must be that slow: a busy machine delays some round trips, a cause in the
+// server delays all. The smallest size is never slow, since there is none before it.
 func judgeSlow(before, t *results.Target) {
-	if t.Verdict != string(target.OK) ||
-		len(t.Samples) == 1 && t.Samples[0].Messages == 1 {
+	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
+	if t.Verdict != string(target.OK) || single {
 		return
 	}
-	growth := float64(t.Size) / float64(before.Size)
-	expected := growth * stat.MedianTime(before.Samples)
-	if fastest(t.Samples) <= target.Margin*growth*fastest(before.Samples) ||
-		stat.MedianTime(t.Samples) <= target.Margin*expected {
-		return
+	ratio := float64(t.Size) / float64(before.Size)
+	expected := ratio * stat.MedianTime(before.Samples)
+	expectedFastest := ratio * fastest(before.Samples)
+	if stat.MedianTime(t.Samples) > target.Margin*expected &&
+		fastest(t.Samples) > target.Margin*expectedFastest {
+		setVerdict(t, target.Slow)
+		t.Evidence.Size.ExpectedNS = expected
 	}
-	setVerdict(t, target.Slow)
-	t.Evidence.Size.ExpectedNS = expected
 }
 
 // fastest returns the shortest round trip of samples, in ns.

@@ -1,4 +1,4 @@
-// Package drivetest holds a server to what its author wants, in a test of the author's own.
+// Package drivetest tests, in a Go test of a server's author, that the server does what is wanted.
 //
 //	func TestServer(t *testing.T) {
 //		cmd := exec.Command("./my-server")
@@ -24,8 +24,7 @@ import (
 // A Want is what [Check] demands of a server, an assertion such as "p99<50ms@64KiB".
 type Want string
 
-// Limit demands that messages of this size work, in both directions as far as they can be told
-// apart.
+// Limit demands that messages of this size work: requests and, if they can be told apart, replies.
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
 // Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2
@@ -60,13 +59,14 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 		}
 	}
 	for _, r := range set.Targets {
-		if len(wants) == 0 && r.Verdict != results.VerdictSuperlinear && !r.Served() {
+		fails := !r.Served() && r.Verdict != results.VerdictSuperlinear
+		if len(wants) == 0 && fails {
 			t.Errorf("%s: %s: %s", cmd, view.TargetLine(r), r.Evidence.Advice)
 		}
 	}
 }
 
-// plan says what to find out to judge the wants.
+// plan returns what to find out about the server, and the wants as conditions to judge then.
 func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 	p := drive.Plan{SmallPipe: -1} // no growth over small pipes: no want asks for it
 	var asserts []assert.Condition
@@ -85,7 +85,7 @@ func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
 		case a.Size > 0:
 			p.Sizes = append(p.Sizes, int(a.Size))
 		}
-		p.Demand(int(a.Size), a.Observations())
+		p.Demand(int(a.Size), a.Observations()) // a percentile needs many round trips
 	}
 	if len(p.Sizes) == 0 {
 		p.Sizes = drive.Doubling(1<<10, 1<<20)
@@ -100,8 +100,8 @@ func run(ctx context.Context, cmd *exec.Cmd, p drive.Plan) (*results.Set, error)
 	late := fmt.Errorf("not done after %s", checkTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, late)
 	defer cancel()
-	// exec has looked up Args[0] already.
-	command := append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)
+	command := []string{cmd.Path} // of Args[0], which exec has looked up
+	command = append(command, cmd.Args[min(1, len(cmd.Args)):]...)
 	o := drive.Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"}
 	d, err := drive.Open(ctx, o)
 	if err != nil {
