@@ -27,7 +27,11 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
 	until := time.Now().Add(searchTimeouts * f.options.Timeout)
 	err := s.Run(until, func(n int) (bool, error) {
-		v, err := f.visitLarge(ctx, int64(n))
+		flag := "large-answer=" + strconv.Itoa(n) // bytes
+		v, err := f.visit(ctx, "--fault", flag)
+		if err == nil && !v.worked() {
+			v, err = f.visit(ctx, "--fault", flag)
+		}
 		if err != nil {
 			return false, err
 		}
@@ -50,16 +54,6 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		judgeLimit(f, failed, c.good.took, took, int64(s.Low), int64(s.High))
 	}
 	return nil
-}
-
-// visitLarge visits a server whose answers have n bytes. If the client fails, it visits once more.
-func (f *finding) visitLarge(ctx context.Context, n int64) (*visit, error) {
-	flag := "large-answer=" + strconv.FormatInt(n, 10)
-	v, err := f.visit(ctx, "--fault", flag)
-	if err != nil || v.worked() {
-		return v, err
-	}
-	return f.visit(ctx, "--fault", flag)
 }
 
 // judgeLimit judges a client that takes answers of low bytes but none of high bytes. It takes the

@@ -68,8 +68,6 @@ const (
 	slowBytes = 16 << 10               // per read of a slow reader
 	restTime  = 2 * time.Second        // to read what is in a pipe after its writer has ended
 	spill     = 1 << 20                // bytes of output that are kept beyond the expected ones
-
-	mostArrivals = 10_000 // that are kept
 )
 
 // An outcome is what one start of the program did.
@@ -297,6 +295,8 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 		}
 	}
 }
+
+const mostArrivals = 10_000 // that are kept
 
 // arrived notes what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {

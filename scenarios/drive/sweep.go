@@ -43,9 +43,8 @@ func (d *Driver) sweep(
 		if n := len(sweep.Targets); n > 0 && int64(r.Size()) <= sweep.Targets[n-1].Size {
 			continue // both were raised to the smallest
 		}
-		warm := i == 0
 		var t *results.Target
-		t, err = d.measure(ctx, r, warm)
+		t, err = d.measure(ctx, r, i == 0 /* warm */)
 		if err != nil {
 			break
 		}

@@ -78,9 +78,8 @@ func forward(p *proc.Process, found func(results.Finding) error) error {
 	for {
 		var f results.Finding
 		err := p.Report(&f)
-		ended := errors.Is(err, io.EOF) && !errors.Is(err, proc.ErrNotBegun)
-		if ended {
-			return nil
+		if errors.Is(err, io.EOF) && !errors.Is(err, proc.ErrNotBegun) {
+			return nil // the process has reported all
 		}
 		if err != nil {
 			return err
