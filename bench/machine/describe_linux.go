@@ -21,7 +21,8 @@ func describe(env *results.Environment) {
 	}
 	env.CPU = cpuModel()
 	env.Virtualisation = virtualised()
-	// qemu-user answers /proc/self/exe itself, but not this name of the program.
+	// Under qemu-user this link names the emulator. It answers /proc/self/exe with the emulated
+	// program.
 	program, err := os.Readlink("/proc/thread-self/exe")
 	if err != nil {
 		program = ""
@@ -35,19 +36,19 @@ func describe(env *results.Environment) {
 	env.PipeMaxSize = int(number(read("proc/sys/fs/pipe-max-size")))
 }
 
-// cpuModel returns the first name that /proc/cpuinfo has for a CPU; ARM kernels give numbers
-// instead.
+// cpuModel returns the name of the first CPU in /proc/cpuinfo.
 func cpuModel() string {
 	info := read("proc/cpuinfo")
 	if model := field(info, "model name"); model != "" {
 		return model
 	}
-	if part := field(info, "CPU part"); part != "" {
+	if part := field(info, "CPU part"); part != "" { // ARM has numbers instead
 		return "implementer " + field(info, "CPU implementer") + " part " + part
 	}
 	return field(info, "cpu") // POWER
 }
 
+// virtualised names the virtual machine and the container that this system runs in; "" if none.
 func virtualised() string {
 	var signs []string
 	switch {
@@ -66,8 +67,8 @@ func virtualised() string {
 	return strings.Join(signs, ", ")
 }
 
-// imitated returns what imitates Linux or the processor, "" if nothing does. Each gives itself away
-// by its name in /proc.
+// imitated says what imitates Linux or the processor, "" if nothing does. program is the file that
+// this process runs, as the kernel knows it.
 func imitated(program string) string {
 	version := read("proc/version")
 	switch {
@@ -81,6 +82,7 @@ func imitated(program string) string {
 	return ""
 }
 
+// emulated reports whether QEMU emulates the processor: each way of it leaves its name somewhere.
 func emulated(program string) bool {
 	info := read("proc/cpuinfo")
 	switch {
@@ -89,17 +91,17 @@ func emulated(program string) bool {
 	case strings.Contains(info, "QEMU TCG"): // x86
 		return true
 	case field(info, "CPU implementer") == "0x00" && field(info, "CPU part") == "0x051":
-		return true // arm64: implementer 0 is nobody, and 0x51 is Q
+		return true // arm64: no maker has the number 0, and 0x51 is the letter Q
 	case strings.Contains(read("proc/sysinfo"), "QEMU"): // s390x
 		return true
 	}
-	// On POWER, guests of KVM say "emulated by qemu", too.
+	// POWER: guests of KVM, which run on the real processor, say "emulated by qemu", too.
 	hypervisor := read("proc/device-tree/hypervisor/compatible")
 	return strings.Contains(field(info, "machine"), "emulated by qemu") &&
 		!strings.Contains(hypervisor, "kvm")
 }
 
-// field returns the value of the first "name : value" line.
+// field returns the value of the first line "name : value" in info, or "".
 func field(info, name string) string {
 	for line := range strings.Lines(info) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {

@@ -28,10 +28,10 @@ func (f Fault) Finding() results.Finding {
 	}
 }
 
-// Faults returns what about the machine itself disturbs measurements. There are none if the machine
-// is fine, or does not tell. For others who use the machine see [Usage.Faults].
+// Faults returns what disturbs measurements in the machine itself, as far as the machine tells. For
+// other programs that use the machine see [Usage.Faults].
 func Faults(env results.Environment) []Fault {
-	list := []Fault{
+	list := []Fault{ // those that the machine does not have, too: their Found is empty
 		{
 			ID:     "virtual",
 			Found:  env.Virtualisation,
@@ -93,6 +93,7 @@ func fewCPUs(system string) string {
 	return ""
 }
 
+// governor says what is wrong with a CPU frequency governor, "" if nothing is.
 func governor(name string) string {
 	if name == "" || name == "performance" {
 		return ""
@@ -100,15 +101,16 @@ func governor(name string) string {
 	return name + ": the CPU's frequency follows its load"
 }
 
-// Thresholds above which the clock is at fault, in nanoseconds. A clock without a system call takes
-// some 25 ns, one in an old timer chip more than a microsecond.
+// Thresholds above which the clock is at fault, in nanoseconds. A reading without a system call
+// takes some 25 ns, a reading of an old timer chip more than a microsecond.
 const (
-	mostReading = 1000
-	mostStep    = 1000
+	maxReading = 1000
+	maxStep    = 1000
 )
 
+// slowClock says how slow and coarse the clock is, "" if it is good enough.
 func slowClock(env results.Environment) string {
-	if env.ClockNS <= mostReading && env.ClockStepNS <= mostStep {
+	if env.ClockNS <= maxReading && env.ClockStepNS <= maxStep {
 		return ""
 	}
 	return fmt.Sprintf("a reading takes %s, the smallest step is %s",
@@ -118,6 +120,7 @@ func slowClock(env results.Environment) string {
 // usualPipeMax is the default of fs.pipe-max-size on Linux: see pipe(7).
 const usualPipeMax = 1 << 20
 
+// smallPipeMax says so if pipes cannot be grown to the usual maximum, "" if they can.
 func smallPipeMax(largest int) string {
 	if largest <= 0 || largest >= usualPipeMax {
 		return ""

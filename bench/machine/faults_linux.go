@@ -10,8 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults returns the faults that are looked for on Linux only. Found is empty for faults that
-// this machine does not have.
+// systemFaults returns the faults that are looked for only on Linux. A fault that this machine does
+// not have has an empty Found, and [Faults] removes it.
 func systemFaults() []Fault {
 	return []Fault{
 		{
@@ -40,16 +40,18 @@ func systemFaults() []Fault {
 	}
 }
 
-// turbo says so if the CPUs may run faster than their usual clock. It reads the switch of Intel's
-// driver, and the one that all other drivers have.
+// turbo returns a text if the CPUs may run faster than their usual clock, "" if not. Intel's driver
+// has one switch for that, all other drivers have another.
 func turbo() string {
-	ofIntel := read(cpuDir + "intel_pstate/no_turbo")
-	if ofIntel == "0" || ofIntel == "" && read(cpuDir+"cpufreq/boost") == "1" {
+	noTurbo := read(cpuDir + "intel_pstate/no_turbo")
+	boost := read(cpuDir + "cpufreq/boost")
+	if noTurbo == "0" || noTurbo == "" && boost == "1" {
 		return "on: the frequency depends on heat, and on what other cores do"
 	}
 	return ""
 }
 
+// hardwareThreads returns a text if cores run two threads at a time, "" if not.
 func hardwareThreads() string {
 	if read(cpuDir+"smt/active") != "1" {
 		return ""
@@ -57,8 +59,9 @@ func hardwareThreads() string {
 	return "on: a core's other hardware thread slows an end when it runs something"
 }
 
-// quota finds a limit on CPU time, which stops a process in the middle of a sample. cgroup 2 has it
-// in one file, cgroup 1 in two.
+// quota describes the limit on this container's CPU time, "" if there is none. At the limit the
+// kernel stops a process in the middle of a sample. cgroup 2 has the limit in one file, cgroup 1 in
+// two.
 func quota() string {
 	runtime, period, _ := strings.Cut(read("sys/fs/cgroup/cpu.max"), " ")
 	if runtime == "" {
@@ -75,8 +78,8 @@ func quota() string {
 // usualPipe is the capacity of a new pipe: sixteen pages, see pipe(7).
 const usualPipe = 64 << 10
 
-// smallPipes opens a pipe, to see whether its capacity is the usual one. If it cannot open one it
-// reports no fault: whatever opens the next pipe will report the error.
+// smallPipes opens a pipe, and returns a text if its capacity is below the usual one. If it cannot
+// open a pipe, it reports no fault: whatever opens the next pipe will report the error.
 func smallPipes() string {
 	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{})
 	if err != nil {

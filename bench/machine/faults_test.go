@@ -37,7 +37,7 @@ func TestUsageTellsWhoElseWasThere(t *testing.T) {
 		},
 		{
 			"a quota",
-			Usage{Known: true, Busy: 9, Own: 9, Throttled: 0.25, Elapsed: 9, quotas: true},
+			Usage{Known: true, Busy: 9, Own: 9, Throttled: 0.25, Elapsed: 9},
 			"a CPU quota stopped what was measured for about 0.2 s",
 		},
 	} {

@@ -1,7 +1,8 @@
-// Package machine describes the machine on which a run takes place, because its figures mean
-// nothing without that.
+// Package machine describes the machine on which a run takes place, and finds what disturbs
+// measurements there.
 //
-//	env := machine.Describe("20261121-1", 1)
+//	env := machine.Describe("20261121-1", 1) // run, seed
+//	faults := machine.Faults(env)
 //
 // Fields that a system does not tell are left empty. Describe may be called concurrently, but takes
 // some milliseconds of a CPU to measure the clock.
@@ -57,27 +58,25 @@ func Version() string {
 	return info.Main.Version
 }
 
-// identify hashes what decides a pipe's figures and does not change between two runs.
+// identify returns a short hash by which two runs are known to be of one machine. It hashes what
+// decides a pipe's figures and does not change between runs.
 func identify(e results.Environment) string {
-	h := sha256.Sum256([]byte(strings.Join([]string{
+	hash := sha256.Sum256([]byte(strings.Join([]string{
 		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize),
-		e.Virtualisation + e.Imitation,
+		e.Virtualisation + e.Imitation, // one part: earlier versions had them in one field
 	}, "\x00")))
-	return hex.EncodeToString(h[:6])
+	return hex.EncodeToString(hash[:6])
 }
 
-// The clock is read in batches, and the fastest batch counts: during slower ones something else had
-// the CPU.
-const (
-	batches  = 50
-	readings = 400 // in a batch
-)
-
-// clock measures what reading the monotonic clock costs, and its smallest step, in nanoseconds: it
-// goes on until it has seen a step.
+// clock measures what a reading of the monotonic clock costs, and the clock's smallest step, in
+// nanoseconds. The cost is that of the fastest batch of readings: during slower ones something else
+// had the CPU.
 func clock() (cost float64, step int64) {
-	fastest, smallest := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
-	for batch := 0; batch < batches || smallest == math.MaxInt64; batch++ {
+	const batches = 50
+	const readings = 400 // in a batch
+	const unknown = time.Duration(math.MaxInt64)
+	fastest, smallest := unknown, unknown
+	for batch := 0; batch < batches || smallest == unknown; batch++ { // until a step was seen
 		began := syspipe.Now()
 		last := began
 		for range readings {

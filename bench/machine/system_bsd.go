@@ -11,46 +11,47 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults returns nothing: these systems tell of no further fault.
+// systemFaults returns none: [Faults] looks for everything that these systems tell.
 func systemFaults() []Fault { return nil }
 
-// systemUsage reads FreeBSD's user, nice, system, interrupt and idle ticks; macOS has no such
-// sysctl, and the usage stays unknown.
+// systemUsage reads five counters of ticks from FreeBSD: user, nice, system, interrupt and idle.
+// macOS has no such sysctl, so there the usage is unknown.
 func systemUsage() Usage {
 	raw, err := unix.SysctlRaw("kern.cp_time")
 	if err != nil || len(raw) < 5*8 {
 		return Usage{}
 	}
-	hertz, err := unix.SysctlClockinfo("kern.clockrate")
+	rates, err := unix.SysctlClockinfo("kern.clockrate")
 	cpus, cpuErr := unix.SysctlUint32("hw.ncpu")
-	if err != nil || cpuErr != nil || hertz.Stathz <= 0 {
+	if err != nil || cpuErr != nil || rates.Stathz <= 0 {
 		return Usage{}
 	}
 	u := Usage{Known: true, CPUs: int(cpus)}
-	for i := range 4 {
-		u.Busy += float64(binary.LittleEndian.Uint64(raw[8*i:])) / float64(hertz.Stathz)
+	for i := range 4 { // all but idle
+		u.Busy += float64(binary.LittleEndian.Uint64(raw[8*i:])) / float64(rates.Stathz)
 	}
 	return u
 }
 
-// describe fills in what these systems tell. They do not tell of a governor, and have no largest
-// pipe to ask for: a pipe grows by itself, to 64 KiB.
+// describe fills in what these systems tell. The governor stays empty, because they do not tell it.
+// So does PipeMaxSize, because a program cannot ask for a capacity: a pipe grows by itself, to
+// 64 KiB.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")
 	model, _ := unix.Sysctl("hw.model")
-	env.CPU = cmp.Or(brand, model) // macOS, FreeBSD
+	env.CPU = cmp.Or(brand, model) // brand on macOS, model on FreeBSD
 
 	if guest, err := unix.Sysctl("kern.vm_guest"); err == nil && guest != "none" { // FreeBSD
 		env.Virtualisation = "virtual machine " + guest
 	} else if n, err := unix.SysctlUint32("kern.hv_vmm_present"); err == nil && n != 0 { // macOS
 		env.Virtualisation = "virtual machine"
 	}
-	// macOS: the build is for another processor.
+	// macOS tells whether this program was built for another processor.
 	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 {
 		env.Imitation = "translated by Rosetta"
 	}
-	// struct loadavg: three fixed-point numbers, padding to eight bytes, and their scale as a long
+	// struct loadavg has three fixed-point numbers of 4 bytes, 4 of padding, and their scale.
 	if raw, err := unix.SysctlRaw("vm.loadavg"); err == nil && len(raw) >= 24 {
 		if scale := binary.LittleEndian.Uint64(raw[16:]); scale != 0 {
 			env.Load1 = new(float64(binary.LittleEndian.Uint32(raw)) / float64(scale))

@@ -9,66 +9,72 @@ import (
 	"strings"
 )
 
-// root is where the kernel tells of itself. Only tests change it.
+// root is the folder below which the files of the kernel are read. Only tests change it.
 var root fs.FS = os.DirFS("/")
 
-// hertz is how many units of /proc/stat make a second. Linux shows it to programs as 100, whatever
-// the kernel's own is (USER_HZ).
+// hertz is the number of units of /proc/stat in a second (USER_HZ). It is 100 for every program,
+// whatever the kernel counts in itself.
 const hertz = 100
 
-// systemUsage reads the line of all CPUs in /proc/stat: user, nice, system, idle, iowait, irq,
-// softirq, steal. The time of guests is in user already.
+// systemUsage reads /proc/stat. The line "cpu" has the sums of all CPUs, "cpu0" those of the first.
+// Their columns are user, nice, system, idle, iowait, irq, softirq and steal; further ones, the
+// times of guests, are in user already.
 func systemUsage() Usage {
-	u := Usage{stolenOf: map[int]float64{}}
+	u := Usage{stolenByCPU: map[int]float64{}}
 	for line := range strings.Lines(read("proc/stat")) {
 		f := strings.Fields(line)
-		switch {
-		case len(f) >= 9 && f[0] == "cpu":
+		if len(f) < 9 || !strings.HasPrefix(f[0], "cpu") {
+			continue
+		}
+		stolen := number(f[8]) / hertz
+		if f[0] == "cpu" {
 			u.Known = true
-			for _, i := range []int{1, 2, 3, 6, 7} {
+			u.Stolen = stolen
+			for _, i := range []int{1, 2, 3, 6, 7} { // user, nice, system, irq, softirq
 				u.Busy += number(f[i]) / hertz
 			}
-			u.Stolen = number(f[8]) / hertz
-		case len(f) >= 9 && strings.HasPrefix(f[0], "cpu"):
-			u.CPUs++
-			id, err := strconv.Atoi(f[0][len("cpu"):])
-			if err == nil {
-				u.stolenOf[id] = number(f[8]) / hertz
-			}
+			continue
+		}
+		u.CPUs++
+		id, err := strconv.Atoi(f[0][len("cpu"):])
+		if err == nil {
+			u.stolenByCPU[id] = stolen
 		}
 	}
-	u.Throttled, u.quotas = throttled()
+	u.Throttled = throttled()
 	return u
 }
 
-// throttled returns how long quotas of this process's group, and of the groups above it, kept
-// processes from running. Version 2 of cgroups counts microseconds, version 1 nanoseconds.
-func throttled() (seconds float64, ok bool) {
-	var unified, ofCPU string
+// throttled returns for how many seconds CPU quotas kept processes from running: the quotas of this
+// process's cgroup and of the groups above it. Version 2 of cgroups counts microseconds, version 1
+// nanoseconds.
+func throttled() float64 {
+	var groupV2, groupV1 string
 	for line := range strings.Lines(read("proc/self/cgroup")) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, group
 		switch {
 		case len(f) < 3:
-		case f[1] == "":
-			unified = f[2]
+		case f[1] == "": // version 2 names no controllers
+			groupV2 = f[2]
 		case slices.Contains(strings.Split(f[1], ","), "cpu"):
-			ofCPU = f[2]
+			groupV1 = f[2]
 		}
 	}
-	seconds, ok = throttledIn("sys/fs/cgroup", unified, "throttled_usec", 1e6)
+	seconds, ok := throttledIn("sys/fs/cgroup", groupV2, "throttled_usec", 1e6)
 	if !ok {
-		seconds, ok = throttledIn("sys/fs/cgroup/cpu", ofCPU, "throttled_time", 1e9)
+		seconds, _ = throttledIn("sys/fs/cgroup/cpu", groupV1, "throttled_time", 1e9)
 	}
-	return seconds, ok
+	return seconds
 }
 
-// throttledIn adds up what a group and each group above it, up to the folder top, have as the value
-// of key in their file cpu.stat. perSecond is how many units of that value make a second. In a
-// container the group's own folder is often not to be seen, but top describes the same group.
+// throttledIn adds up the values of key in the files cpu.stat of a group and of each group above
+// it, up to the folder top; ok is false if no file has one. perSecond units of the value make a
+// second. In a container the group's own folder is often missing, and top describes that group.
 func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok bool) {
 	for folder := path.Join("/", group); ; folder = path.Dir(folder) {
 		for line := range strings.Lines(read(path.Join(top, folder, "cpu.stat"))) {
-			if f := strings.Fields(line); len(f) == 2 && f[0] == key {
+			f := strings.Fields(line)
+			if len(f) == 2 && f[0] == key {
 				seconds += number(f[1]) / perSecond
 				ok = true
 			}
@@ -79,7 +85,8 @@ func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok
 	}
 }
 
-// read returns a file's text, "" if there is no such file, as on an old kernel or in a container.
+// read returns the text of a file, or "" if the file cannot be read, as on an old kernel or in a
+// container.
 func read(name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults returns nothing: Windows tells of no further fault.
+// systemFaults returns none: [Faults] looks for everything that Windows tells.
 func systemFaults() []Fault { return nil }
 
-// systemUsage returns nothing: x/sys has no call that tells it.
+// systemUsage returns an unknown usage, because golang.org/x/sys has no call for it.
 func systemUsage() Usage { return Usage{} }
 
-// describe fills in what Windows tells. For virtualisation, governor and load x/sys has no call,
-// and a pipe is as large as was asked for. Wine is recognised by a function that only its ntdll
-// has.
+// describe fills in what Windows tells. Virtualisation, governor and load stay empty, because
+// golang.org/x/sys has no call for them. So does PipeMaxSize, because pipes have no largest size.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
-	if windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil {
+	wineOnly := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version")
+	if wineOnly.Find() == nil {
 		env.Imitation = "imitated by Wine"
 	}
 	const processor = `HARDWARE\DESCRIPTION\System\CentralProcessor\0`

@@ -6,7 +6,8 @@
 //	err = src.Compare(7, received) // every byte
 //
 // Two sources made from the same arguments give the same messages, so that a writer and a reader in
-// two processes agree without talking. A Source keeps one buffer and belongs to one goroutine.
+// two processes agree without talking. A Source writes numbers into its messages, and so belongs to
+// one goroutine.
 package payload
 
 import (
@@ -25,9 +26,9 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
-	copies [][]byte // of the only body, at several places in memory, used in turn; nil: one place
+	copies [][]byte // if not nil: copies of the only body, which are sent in its place, in turn
 
-	head, tail int // where a generated message carries its number; -1: not there
+	head, tail int // where a generated message carries its number; -1: nowhere
 }
 
 // Message returns message i. It is valid until the next call, and may be written to the pipe, but
@@ -44,8 +45,8 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body returns message i without putting its number into it, for a stream whose reader does not
-// tell messages apart.
+// Body returns message i, but does not write its number into it. It is for a stream whose reader
+// does not tell messages apart.
 func (s *Source) Body(i int64) []byte {
 	if s.copies != nil {
 		return s.copies[i%int64(len(s.copies))]
@@ -65,15 +66,16 @@ func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
 // Bytes returns the total length of n messages, the first of which is number from.
 func (s *Source) Bytes(from, n int64) int64 {
-	var round, rest int64
+	var total int64
 	for _, b := range s.bodies {
-		round += int64(len(b))
+		total += int64(len(b))
 	}
-	rounds := n / int64(len(s.bodies))
+	rounds := n / int64(len(s.bodies)) // of all bodies
+	total *= rounds
 	for i := from + rounds*int64(len(s.bodies)); i < from+n; i++ {
-		rest += int64(s.Size(i))
+		total += int64(s.Size(i))
 	}
-	return rounds*round + rest
+	return total
 }
 
 // Distinct returns how many messages differ in more than their number.
@@ -88,15 +90,16 @@ func (s *Source) Largest() int {
 	return n
 }
 
-// Check tells whether msg can be message i: it looks at the length, and at eight bytes at the head
-// and at the tail.
+// Check returns an error if msg cannot be message i. It looks only at the length, and at eight
+// bytes at each end: those with the message's number, if it has two.
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
 		why := fmt.Sprintf("has %d bytes, not %d", len(msg), len(want))
 		return mismatch(i, min(len(msg), len(want)), why)
 	}
-	if s.head < 0 || s.tail < 0 { // it carries its number at most once, or was recorded
+	hasTwoNumbers := s.head >= 0 && s.tail >= 0
+	if !hasTwoNumbers { // too short, or recorded
 		want = s.Message(i)
 		n := min(stampLen, len(want))
 		if bytes.Equal(msg[:n], want[:n]) && bytes.Equal(msg[len(msg)-n:], want[len(want)-n:]) {
@@ -105,16 +108,16 @@ func (s *Source) Check(i int64, msg []byte) error {
 		const why = "does not begin and end as it was sent"
 		return mismatch(i, firstDifference(want, msg), why)
 	}
-	at := s.head
 	number := digits(i)
-	if binary.BigEndian.Uint64(msg[at:]) == number {
-		at = s.tail
-		if binary.BigEndian.Uint64(msg[at:]) == number {
+	wrong := s.head
+	if binary.BigEndian.Uint64(msg[s.head:]) == number {
+		if binary.BigEndian.Uint64(msg[s.tail:]) == number {
 			return nil
 		}
+		wrong = s.tail
 	}
-	why := fmt.Sprintf("carries number %q, not %08x", msg[at:at+stampLen], uint32(i))
-	return mismatch(i, at, why)
+	why := fmt.Sprintf("carries number %q, not %08x", msg[wrong:wrong+stampLen], uint32(i))
+	return mismatch(i, wrong, why)
 }
 
 // Number returns the number that a message of the source carries at its head.
@@ -130,7 +133,7 @@ func (s *Source) Number(msg []byte) (int64, error) {
 	return int64(n), nil
 }
 
-// Compare tells whether msg is message i, byte for byte.
+// Compare returns an error if msg is not message i, byte for byte.
 func (s *Source) Compare(i int64, msg []byte) error {
 	want := s.Message(i)
 	if bytes.Equal(want, msg) {
@@ -142,8 +145,8 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	return mismatch(i, at, why)
 }
 
-// mismatch is the error of a message that did not arrive as it was sent: offset is that of the
-// first byte known to be wrong.
+// mismatch returns the error for a message that did not arrive as it was sent. offset is the first
+// byte that is known to be wrong.
 func mismatch(message int64, offset int, why string) error {
 	return fmt.Errorf("message %d, byte %d: the message %s", message, offset, why)
 }
@@ -162,12 +165,13 @@ func firstDifference(a, b []byte) int {
 // It works on all eight at once: a number is written twice per message inside the timed part, and
 // there a loop over the digits showed in the figures.
 func digits(i int64) uint64 {
+	// Spread the eight digits: each halving doubles the number of parts, up to a digit per byte.
 	x := uint64(uint32(i))
 	x = (x<<16 | x) & 0x0000ffff0000ffff
 	x = (x<<8 | x) & 0x00ff00ff00ff00ff
 	x = (x<<4 | x) & 0x0f0f0f0f0f0f0f0f
-	// 1 in each byte whose digit is one of a to f
-	aToF := (x + 0x0606060606060606) >> 4 & 0x0101010101010101
+	// Adding 6 carries a digit from 10 to 15 into the upper half of its byte.
+	aToF := (x + 0x0606060606060606) >> 4 & 0x0101010101010101 // 1 in each such byte
 	return x + 0x3030303030303030 + aToF*('a'-'0'-10)
 }
 
@@ -176,6 +180,7 @@ type Kind struct {
 	Name string
 	What string // a line for a list
 
+	// fill fills b, and returns where the number of a message goes.
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 
@@ -191,9 +196,8 @@ func Kinds() []Kind {
 	}
 }
 
-// Generate makes a source of messages of one kind and of exactly size bytes. A message of fewer
-// than 16 bytes has no room for its number twice; its length and its bytes at both ends are then
-// what [Source.Check] looks at.
+// Generate makes a source of messages of one kind and of exactly size bytes. Short messages have no
+// room for their number twice: those of less than 16 bytes, and JSON of less than 68.
 func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
@@ -218,7 +222,7 @@ const (
 	textMark   = "…"
 )
 
-// shapes of a JSON message, the richest first; the first that fits is used.
+// shapes are those of a JSON message, the richest first. fillJSON takes the first that fits.
 var shapes = []string{
 	`{"jsonrpc":"2.0","id":"########","method":"tools/call",` +
 		`"params":{"name":"echo","arguments":{"message":"…"},` +
@@ -233,16 +237,18 @@ const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 
 func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	for _, shape := range shapes {
-		if room := len(b) - (len(shape) - len(textMark)); room >= 0 {
-			before, after, _ := strings.Cut(shape, textMark)
-			copy(b, before)
-			letter := func() byte { return alphabet[r.IntN(len(alphabet))] }
-			fill(b[len(before):len(before)+room], letter)
-			copy(b[len(before)+room:], after)
-			break
+		before, after, _ := strings.Cut(shape, textMark)
+		room := len(b) - len(before) - len(after)
+		if room < 0 {
+			continue
 		}
+		copy(b, before)
+		letter := func() byte { return alphabet[r.IntN(len(alphabet))] }
+		fillRepeating(b[len(before):len(before)+room], letter)
+		copy(b[len(before)+room:], after)
+		break
 	}
-	if len(b) == 1 {
+	if len(b) == 1 { // a digit is the only JSON of one byte
 		b[0] = '0' + byte(r.IntN(10))
 	}
 	head = bytes.Index(b, []byte(numberMark))
@@ -257,7 +263,7 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
-	head, tail, body := ends(b)
+	head, tail, body := reserveEnds(b)
 	var block []byte
 	for len(block) < min(len(body), period) {
 		block = utf8.AppendRune(block, characters[r.IntN(len(characters))])
@@ -265,8 +271,9 @@ func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
 	for n := 0; n < len(body); {
 		n += copy(body[n:], block)
 	}
-	end := len(body) - len(body)%max(1, len(block))
-	for i := end; i < len(body); { // the last repetition may have been cut inside a character
+	// The last block may have been cut inside a character: replace the bytes of that.
+	lastBlock := len(body) - len(body)%max(1, len(block))
+	for i := lastBlock; i < len(body); {
 		_, n := utf8.DecodeRune(body[i:])
 		if n == 1 && body[i] >= utf8.RuneSelf {
 			body[i] = 'e'
@@ -277,18 +284,18 @@ func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
 }
 
 func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
-	head, tail, body := ends(b)
-	fill(body, func() byte { return byte(r.Uint32()) })
+	head, tail, body := reserveEnds(b)
+	fillRepeating(body, func() byte { return byte(r.Uint32()) })
 	return head, tail
 }
 
-// period is after how many bytes the filling of a message repeats: few enough to be made cheaply.
-// It is a prime number, so that neighbouring chunks differ and a chunk taken for its neighbour
-// shows.
+// period is the number of bytes after which the filling of a message repeats: so few that it is
+// cheap to make. It is a prime number, so that neighbouring chunks differ, and a chunk taken for
+// its neighbour is noticed.
 const period = 65521
 
-// fill writes random bytes to b, which repeat after a period.
-func fill(b []byte, random func() byte) {
+// fillRepeating fills b with random bytes that repeat after a period.
+func fillRepeating(b []byte, random func() byte) {
 	block := b[:min(len(b), period)]
 	for i := range block {
 		block[i] = random()
@@ -298,8 +305,9 @@ func fill(b []byte, random func() byte) {
 	}
 }
 
-// ends reserves room for the number at both ends of b, if there is any.
-func ends(b []byte) (head, tail int, body []byte) {
+// reserveEnds reserves room for the number at both ends of b, if b is long enough, and returns the
+// body between them.
+func reserveEnds(b []byte) (head, tail int, body []byte) {
 	if len(b) < 2*stampLen {
 		return -1, -1, b
 	}

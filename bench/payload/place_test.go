@@ -40,7 +40,7 @@ func TestFreshMessagesDoNotShareMemory(t *testing.T) {
 	if &s.Body(0)[0] == &s.Body(1)[0] {
 		t.Error("two messages in a row lie in one place")
 	}
-	if n := int64(len(s.copies)); &s.Body(0)[0] != &s.Body(n)[0] || n*65_000 < freshMemory*9/10 {
+	if n := int64(len(s.copies)); &s.Body(0)[0] != &s.Body(n)[0] || n*65_000 < spreadMemory*9/10 {
 		t.Errorf("%d copies, not in turn", n)
 	}
 }

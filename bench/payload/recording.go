@@ -26,19 +26,19 @@ type Message struct {
 
 	Redacted bool // values in the body were overwritten
 
-	At time.Duration // when it had passed, since the recording began; 0 if unknown
+	At time.Duration // from the begin of the recording until it had passed; 0 if unknown
 }
 
-// maxRecording bounds the messages of a recording: 1 GiB together.
+// maxRecording is the most bytes that the messages of a recording may have together.
 const maxRecording = 1 << 30
 
-// maxLine bounds a line of the file, in bytes: tap keeps messages of up to 16 MiB, and a control
-// character takes six bytes in JSON.
+// maxLine is the most bytes that a line of the file may have: tap keeps messages of up to 16 MiB,
+// and a control character takes six bytes in JSON.
 const maxLine = 128 << 20
 
-// ReadMessages reads what tap recorded, with bodies or without, or a file of messages, one a line.
-// Blank lines are skipped; the last line needs no newline. In a recording every line that is not a
-// message is skipped, a torn last line too.
+// ReadMessages reads a recording of tap, with bodies or without, or a file with a message per line.
+// It skips blank lines. In a recording it skips every line that is no message, also a last line
+// that was not written to its end.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,74 +53,74 @@ func ReadMessages(path string) ([]Message, error) {
 }
 
 func readMessages(f io.Reader) ([]Message, error) {
-	var l lines
-	// The limit is for devices, whose lines may have no end.
+	var c collector
+	// A device may be named, and its line may have no end: hence the limit.
 	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine))
 	for {
 		line, err := r.ReadMessage()
 		switch {
 		case errors.As(err, new(*framers.TooLargeError)):
 			return nil, fmt.Errorf("holds a line of more than %d bytes", maxLine)
-		case err == io.EOF && len(l.messages) == 0:
+		case err == io.EOF && len(c.messages) == 0:
 			return nil, errors.New("holds no message; one a line is expected, or what tap recorded")
 		case err == io.EOF:
-			return l.messages, nil
+			return c.messages, nil
 		case err != nil:
 			return nil, err
 		}
-		l.take(line)
-		if l.total > maxRecording {
+		c.addLine(line)
+		if c.total > maxRecording {
 			return nil, fmt.Errorf("holds more than %d bytes; send a part of it", maxRecording)
 		}
 	}
 }
 
-// lines collects the messages of a file.
-type lines struct {
-	messages []Message
-	total    int64
-	recorded bool // the file is a recording: what is no record in it is no message either
+// A collector collects the messages of a file from its lines.
+type collector struct {
+	messages    []Message
+	total       int64 // bytes of the messages
+	isRecording bool  // of tap: only its records are messages
 }
 
-func (l *lines) take(line []byte) {
-	m, isRecord := recordIn(line)
-	switch {
-	case isRecord:
-		l.recorded = true
-		if m.Kind != results.KindMessage || m.Size <= 0 {
-			return
+func (c *collector) addLine(line []byte) {
+	record, isRecord := parseRecord(line)
+	if isRecord {
+		c.isRecording = true
+		if record.Kind == results.KindMessage && record.Size > 0 {
+			c.add(recordedMessage(record))
 		}
-		size := int(min(m.Size, maxRecording+1))
-		body := []byte(m.Body)
-		if len(body) == 0 {
-			body = nil
-		} else {
-			size = len(body)
-		}
-		l.messages = append(l.messages, Message{
-			Dir: m.Dir, Method: m.Method, ID: m.ID, Size: size, Body: body,
-			Redacted: m.Redacted, At: time.Duration(m.T),
-		})
-	case !l.recorded:
-		l.messages = append(l.messages, Message{Size: len(line), Body: bytes.Clone(line)})
-	default:
-		return
+	} else if !c.isRecording {
+		c.add(Message{Size: len(line), Body: bytes.Clone(line)})
 	}
-	l.total += int64(l.messages[len(l.messages)-1].Size)
 }
 
-// recordIn reads a line of a results file, and reports whether it is one: a line that is a message
-// of a protocol has no kind, or no run.
-func recordIn(line []byte) (results.Message, bool) {
-	var m results.Message
+func (c *collector) add(m Message) {
+	c.messages = append(c.messages, m)
+	c.total += int64(m.Size)
+}
+
+func recordedMessage(r results.Message) Message {
+	m := Message{
+		Dir: r.Dir, Method: r.Method, ID: r.ID, Redacted: r.Redacted, At: time.Duration(r.T),
+		Size: int(min(r.Size, maxRecording+1)), // any larger size is too large, too
+	}
+	if len(r.Body) > 0 {
+		m.Body = []byte(r.Body)
+		m.Size = len(m.Body)
+	}
+	return m
+}
+
+// parseRecord parses a line of a results file. isRecord is false for a message of a protocol, which
+// has no kind or no run.
+func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
 		return m, false
 	}
 	return m, m.Kind != "" && m.Run != ""
 }
 
-// Bytes returns the message. If its body was not kept, it makes JSON of the same size, which seed
-// decides.
+// Bytes returns the message. If its body was not kept, Bytes makes JSON of the same size from seed.
 func (m Message) Bytes(seed int64) []byte {
 	if m.Body != nil {
 		return m.Body
@@ -161,5 +161,5 @@ func NewRecording(messages [][]byte) *Recording {
 	return &Recording{Messages: messages, Hash: hex.EncodeToString(h.Sum(nil)[:8])}
 }
 
-// Source replays the recording, over and over.
+// Source returns a source that replays the recording, over and over. Its messages carry no numbers.
 func (r *Recording) Source() *Source { return &Source{bodies: r.Messages, head: -1, tail: -1} }

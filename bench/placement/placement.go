@@ -1,4 +1,4 @@
-// Package placement decides on which CPUs the two ends of a pipe run, and takes them there.
+// Package placement chooses the CPUs for the two ends of a pipe, and binds threads to them.
 //
 //	topology, err := placement.Read()
 //	cpus, err := topology.Choose("apart") // cpus.Writer, cpus.Reader
@@ -24,25 +24,38 @@ type Place struct {
 	Name string
 	What string // a line for a list
 
-	related func(a, b CPU) bool // whether two CPUs are so related; nil if any two will do
-	lacking string              // why a machine may have no such two
+	related func(a, b CPU) bool // whether a and b have the relation; nil if any two will do
+	lacking string              // the error if no two CPUs have it
 }
 
 // Places returns the relations that [Topology.Choose] knows.
 func Places() []Place {
 	return []Place{
-		{"same", "one CPU: the bytes stay in its cache",
-			func(a, b CPU) bool { return a.ID == b.ID }, "no CPU is allowed"},
-		{"sibling", "two threads of a core",
-			func(a, b CPU) bool { return a.ID != b.ID && a.Core == b.Core },
-			"no core has two hardware threads that this process may use"},
-		{"apart", "two CPUs: cores under one last-level cache",
-			func(a, b CPU) bool { return a.Core != b.Core && a.Cache == b.Cache },
-			"no two cores that this process may use share a last-level cache"},
-		{"far", "two CPUs, no shared cache",
-			func(a, b CPU) bool { return a.Cache != b.Cache },
-			"all CPUs that this process may use share their last-level cache"},
-		{"free", "unpinned: the scheduler chooses, and may move them meanwhile", nil, ""},
+		{
+			Name:    "same",
+			What:    "one CPU: the bytes stay in its cache",
+			related: func(a, b CPU) bool { return a.ID == b.ID },
+			lacking: "no CPU is allowed",
+		},
+		{
+			Name:    "sibling",
+			What:    "two threads of a core",
+			related: func(a, b CPU) bool { return a.ID != b.ID && a.Core == b.Core },
+			lacking: "no core has two hardware threads that this process may use",
+		},
+		{
+			Name:    "apart",
+			What:    "two CPUs: cores under one last-level cache",
+			related: func(a, b CPU) bool { return a.Core != b.Core && a.Cache == b.Cache },
+			lacking: "no two cores that this process may use share a last-level cache",
+		},
+		{
+			Name:    "far",
+			What:    "two CPUs, no shared cache",
+			related: func(a, b CPU) bool { return a.Cache != b.Cache },
+			lacking: "all CPUs that this process may use share their last-level cache",
+		},
+		{Name: "free", What: "unpinned: the scheduler chooses, and may move them meanwhile"},
 	}
 }
 
@@ -64,10 +77,10 @@ type CPU struct {
 
 // String sums a topology up: "2 CPUs, 2 cores, 1 last-level cache".
 func (t Topology) String() string {
-	count := func(part func(CPU) string, one, many string) string {
+	count := func(name func(CPU) string, one, many string) string {
 		seen := map[string]bool{}
 		for _, c := range t.CPUs {
-			seen[part(c)] = true
+			seen[name(c)] = true
 		}
 		if len(seen) == 1 {
 			return "1 " + one
@@ -81,8 +94,8 @@ func (t Topology) String() string {
 	}, ", ")
 }
 
-// Best returns the placements that show most of this machine: same, and the first that it has of
-// apart, sibling and far. If a program cannot choose its CPUs, the only one is free.
+// Best returns the placements that show most of this machine: same, and the first of apart, sibling
+// and far that the machine has. It returns only free if a program cannot choose its CPUs.
 func (t Topology) Best() []string {
 	can := func(place string) bool {
 		_, err := t.Choose(place)
@@ -99,7 +112,7 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
-// BestAndFree returns the best placements, and then free, which is what programs get.
+// BestAndFree returns the best placements, and then free, which is what most programs get.
 func (t Topology) BestAndFree() []string {
 	best := t.Best()
 	if slices.Contains(best, "free") {
@@ -108,36 +121,37 @@ func (t Topology) BestAndFree() []string {
 	return append(best, "free")
 }
 
-// Choose picks the CPUs for a place. The highest-numbered are taken first, since the lowest serve
-// most interrupts. The error is [errors.ErrUnsupported] if no CPUs of this machine that this
-// process may use are so related.
-func (t Topology) Choose(place string) (CPUs, error) {
+// Choose picks the CPUs for the place with a name. It prefers CPUs with high numbers, since those
+// with the lowest serve most interrupts. The error is [errors.ErrUnsupported] if this process may
+// use no CPUs with that relation.
+func (t Topology) Choose(name string) (CPUs, error) {
 	var known []string
-	var p Place
-	for _, each := range Places() {
-		what, _, _ := strings.Cut(each.What, ":")
-		known = append(known, each.Name+" ("+what+")")
-		if each.Name == place {
-			p = each
+	var place Place
+	for _, p := range Places() {
+		what, _, _ := strings.Cut(p.What, ":")
+		known = append(known, p.Name+" ("+what+")")
+		if p.Name == name {
+			place = p
 		}
 	}
 	switch {
-	case p.Name == "":
+	case place.Name == "":
 		return CPUs{}, fmt.Errorf("placement %q is unknown; known are %s",
-			place, strings.Join(known, ", "))
-	case p.related == nil:
-		return CPUs{Any, Any}, nil
+			name, strings.Join(known, ", "))
+	case place.related == nil:
+		return CPUs{Writer: Any, Reader: Any}, nil
 	case len(t.CPUs) == 0:
-		p.lacking = "pipebench chooses no CPUs on " + runtime.GOOS + "; use free"
+		return CPUs{}, syspipe.Unsupported("placement " + name +
+			": pipebench chooses no CPUs on " + runtime.GOOS + "; use free")
 	}
-	byID := slices.Clone(t.CPUs)
-	slices.SortFunc(byID, func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
-	for _, reader := range byID {
-		for _, writer := range byID {
-			if p.related(writer, reader) {
+	highestFirst := slices.Clone(t.CPUs)
+	slices.SortFunc(highestFirst, func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
+	for _, reader := range highestFirst {
+		for _, writer := range highestFirst {
+			if place.related(writer, reader) {
 				return CPUs{Writer: writer.ID, Reader: reader.ID}, nil
 			}
 		}
 	}
-	return CPUs{}, syspipe.Unsupported("placement " + place + ": " + p.lacking)
+	return CPUs{}, syspipe.Unsupported("placement " + name + ": " + place.lacking)
 }

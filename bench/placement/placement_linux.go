@@ -16,16 +16,16 @@ import (
 
 // PinThread binds the calling thread to a CPU. The caller must have locked its goroutine to the
 // thread.
-func PinThread(cpu int) error { return pin(0, cpu) }
+func PinThread(cpu int) error { return pin(callingThread, cpu) }
 
-// PinProcess binds every thread of this process to a CPU, and with them those that they start
-// later.
+// PinProcess binds every thread of this process to a CPU. Threads that are started later inherit
+// that.
 func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
 	}
 	bound := map[string]bool{}
-	for {
+	for { // until a list has no new thread: one that was not bound yet may have started others
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
 			return fmt.Errorf("list this process's threads: %w", err)
@@ -57,6 +57,8 @@ func Current() (cpu int, ok bool) {
 	return int(id), true
 }
 
+const callingThread = 0 // the ID by which sched_setaffinity(2) takes it
+
 func pin(thread, cpu int) error {
 	if cpu == Any {
 		return nil
@@ -69,10 +71,10 @@ func pin(thread, cpu int) error {
 	return nil
 }
 
-// Read finds the CPUs that this process may use, and from sysfs which of them share a core or a
-// cache. If sysfs does not tell (in some containers), each CPU counts as a core of its own, and all
-// of them share one cache. Read looks only once in the life of a process. Its first call has to
-// come before any thread is bound to a CPU.
+// Read returns the CPUs that this process may use, and which of them share a core or a cache. If
+// sysfs does not tell, as in some containers, each CPU counts as a core of its own, and all of them
+// share one cache. The first call must come before any thread is bound to a CPU; all later calls
+// return the same.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
@@ -80,7 +82,7 @@ func readTopology() (t Topology, err error) {
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return t, fmt.Errorf("read the allowed CPUs: %w", err)
 	}
-	for id := range len(allowed) * 64 {
+	for id := range len(allowed) * 64 { // no word of the set has more bits
 		if allowed.IsSet(id) {
 			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", id)
 			core := cmp.Or(line(dir, "topology/thread_siblings_list"), strconv.Itoa(id))
@@ -90,21 +92,23 @@ func readTopology() (t Topology, err error) {
 	return t, nil
 }
 
-// lastCache names the last-level cache of a CPU by the CPUs that share it.
+// lastCache names the last-level cache of the CPU whose folder in sysfs is dir: by the CPUs that
+// share the cache. The name is "" if sysfs does not tell.
 func lastCache(dir string) string {
-	shared := ""
-	top := 0
-	// An error would mean a wrong pattern. Without a match no cache is known.
-	indexes, _ := filepath.Glob(filepath.Join(dir, "cache/index*"))
-	for _, index := range indexes {
-		level, err := strconv.Atoi(line(index, "level"))
-		if err == nil && level > top {
-			shared, top = line(index, "shared_cpu_list"), level
+	name := ""
+	highest := 0
+	caches, _ := filepath.Glob(filepath.Join(dir, "cache/index*")) // the pattern has no error
+	for _, cache := range caches {
+		level, err := strconv.Atoi(line(cache, "level"))
+		if err == nil && level > highest {
+			highest = level
+			name = line(cache, "shared_cpu_list")
 		}
 	}
-	return shared
+	return name
 }
 
+// line returns the text of a file with one line, "" if the file cannot be read.
 func line(dir, name string) string {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"runtime"
 )
 
-// PinThread binds the calling thread to a CPU.
+// PinThread returns an error for every CPU but [Any]: here no thread can be bound.
 func PinThread(cpu int) error { return pin(cpu) }
 
-// PinProcess binds every thread of this process to a CPU.
+// PinProcess returns an error for every CPU but [Any]: here no process can be bound.
 func PinProcess(cpu int) error { return pin(cpu) }
 
-// Current returns the CPU that the calling thread runs on.
+// Current cannot tell here which CPU the calling thread runs on.
 func Current() (cpu int, ok bool) { return Any, false }
 
 func pin(cpu int) error {
