@@ -64,11 +64,11 @@ func (f *callFlags) register(cmd *cobra.Command) {
 			"; the last has subscriptions")
 	addTimeout(cmd, &o.RequestTimeout, "timeout", client.DefaultRequestTimeout,
 		"for one request; 0 for none")
-	addCount(cmd, &f.inflight, "inflight", 1, 1, mostInflight,
+	addCount(cmd, &f.inflight, "inflight", countFlag{usual: 1, least: 1, most: mostInflight},
 		"requests sent before the first is answered")
-	addCount(cmd, &f.connections, "connections", 1, 1, mostConnections,
-		"servers that share the requests")
-	addCount(cmd, &o.Restarts, "restarts", 0, 0, mostCounted,
+	connections := countFlag{usual: 1, least: 1, most: mostConnections}
+	addCount(cmd, &f.connections, "connections", connections, "servers that share the requests")
+	addCount(cmd, &o.Restarts, "restarts", countFlag{},
 		"how often in a row a server that fails is started again")
 	flags.StringVar(&f.model, "model", "",
 		"a command that stands for a language model: each line of input is a question for it")
@@ -92,13 +92,13 @@ func parseRevision(text string) (string, error) {
 }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) error {
-	err := f.complete(cmd)
+	err := f.completeOptions(cmd)
 	if err != nil {
 		return err
 	}
 	s := &callSession{
 		inflight: f.inflight, patience: f.options.RequestTimeout,
-		out: cmd.OutOrStdout(), listens: make(chan struct{}, 1),
+		out: cmd.OutOrStdout(), acknowledged: make(chan struct{}, 1),
 	}
 	f.options.OnNotification = s.notified
 	command := client.NewCommand(args[0], args[1:]...)
@@ -106,16 +106,16 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
 		conns[i], err = client.Open(command, f.options)
-		if err != nil { // all have the same options: only the first can fail
-			return usage(err)
+		if err != nil { // about the options, which all share: only the first can fail
+			return usageError(err)
 		}
 	}
 	s.pool, err = client.NewPool(conns...)
 	if err != nil {
 		return err
 	}
-	// Close always returns nil.
-	stop := context.AfterFunc(cmd.Context(), func() { _ = s.pool.Close() })
+	closePool := func() { _ = s.pool.Close() } // which always returns nil
+	stop := context.AfterFunc(cmd.Context(), closePool)
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; "+
 		"the end of input (Ctrl-D) ends the server")
@@ -124,11 +124,11 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	} else {
 		err = s.run(cmd.Context(), cmd.InOrStdin())
 	}
-	_ = s.pool.Close()
+	closePool()
 	f.bar.stop()
 	for _, c := range conns {
-		code, forced := c.Exit()
-		if code > 0 && !forced {
+		code, isForced := c.Exit()
+		if code > 0 && !isForced {
 			exited := fmt.Errorf("the server exited with code %d", code)
 			return &statusError{code, errors.Join(err, exited)}
 		}
@@ -136,16 +136,16 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// complete translates the flags into options of the client.
-func (f *callFlags) complete(cmd *cobra.Command) error {
+// completeOptions translates the flags that are not options of the client themselves.
+func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	o := &f.options
-	if cmd.Flags().Changed("timeout") { // initialize is a request, too
-		o.InitTimeout = o.RequestTimeout
+	if cmd.Flags().Changed("timeout") {
+		o.InitTimeout = o.RequestTimeout // of initialize, which is a request, too
 	}
 	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
 	if o.Restarts == 0 {
-		o.Restarts = -1 // the client takes 0 as no limit
+		o.Restarts = -1 // never: the client takes 0 as no limit
 	}
 	if !f.quiet {
 		stderr := cmd.ErrOrStderr()
@@ -157,7 +157,7 @@ func (f *callFlags) complete(cmd *cobra.Command) error {
 	o.Policy = oversizePolicies[f.oversize]
 	if o.MaxMessage < 0 {
 		if cmd.Flags().Changed("oversize") && o.Policy != client.Unlimited {
-			return usage(fmt.Errorf("--oversize %s needs a limit, and --max-message is unlimited",
+			return usageError(fmt.Errorf("--oversize %s needs a limit, and --max-message is unlimited",
 				f.oversize))
 		}
 		o.Policy = client.Unlimited
@@ -173,8 +173,8 @@ func (f *callFlags) complete(cmd *cobra.Command) error {
 type answerBar struct {
 	stderr io.Writer
 	mu     sync.Mutex
-	id     string // of the message
-	shown  *progress
+	id     string    // of the answer
+	shown  *progress // nil if no answer has a bar
 }
 
 // largeAnswer is the number of frames from which an answer gets a bar. An answer of 1 MiB has 18
@@ -185,16 +185,18 @@ const largeAnswer = 16
 func (b *answerBar) chunk(c framers.Chunk) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	id := string(c.ID)
 	if b.shown == nil && c.Received == 1 && c.Total >= largeAnswer {
-		b.id, b.shown = string(c.ID), new(sharedFlags).progress(b.stderr)
+		b.id = id
+		b.shown = new(sharedFlags).newProgress(b.stderr)
 		b.shown.step("frames of an answer")
 	}
 	switch {
-	case b.shown == nil || b.id != string(c.ID):
+	case b.shown == nil || b.id != id:
 	case c.Received < c.Total:
 		b.shown.units(c.Received, c.Total)
 	default:
-		b.shown.stop() // the bar is short of its total, so stop removes it
+		b.shown.stop() // removes the bar: it was never told of the last chunk
 		b.shown = nil
 	}
 }

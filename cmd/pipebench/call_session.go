@@ -14,21 +14,32 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// A callSession sends the requests on stdin and prints the answers.
+// A callSession sends the requests on stdin to a server, and prints the answers in the order of the
+// requests.
 type callSession struct {
 	pool     *client.Pool
 	inflight int
-	patience time.Duration // to wait for an acknowledgement; 0 or less: for ever
-	asked    int
-	listens  chan struct{} // a subscription was acknowledged
+	patience time.Duration // how long to wait for acknowledged; 0 or less: for ever
+	asked    int           // requests so far
+
+	acknowledged chan struct{} // gets a value if the server acknowledges a subscription
 
 	mu     sync.Mutex
 	out    io.Writer
-	failed int
-	err    error // why no more is written
+	failed int   // requests so far
+	err    error // why no more is printed
 }
 
-// print writes an answer, or what a subscription brings.
+// A reply is a line of output.
+type reply struct {
+	line   []byte
+	failed bool
+}
+
+// errOver stops the output when the session ends, so that open subscriptions print nothing more.
+var errOver = errors.New("the input has ended")
+
+// print prints an answer, or what a server tells its subscribers.
 func (s *callSession) print(r reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,29 +51,28 @@ func (s *callSession) print(r reply) {
 	}
 }
 
-// errOver stops the output when the session ends, so that open subscriptions print nothing more.
-var errOver = errors.New("the input has ended")
-
-// run sends the requests that it reads from in, and writes the answers.
+// run sends the requests that it reads from in, and prints the answers.
 func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	err := s.pool.Wait(ctx)
 	if err != nil {
 		return err
 	}
-	order := make(chan chan reply, s.inflight-1) // the goroutine that writes holds one more
-	var writing sync.WaitGroup
-	writing.Go(func() { // replies in the order of their requests
-		for r := range order {
+	// Each request has a channel for its reply. The channels are in the order of the requests. Of
+	// s.inflight requests, the goroutine below holds one, and the others wait in replies.
+	replies := make(chan chan reply, s.inflight-1)
+	var printing sync.WaitGroup
+	printing.Go(func() {
+		for r := range replies {
 			s.print(<-r)
 		}
 	})
-	err = s.ask(ctx, in, order)
-	close(order)
-	writing.Wait()
+	err = s.ask(ctx, in, replies)
+	close(replies)
+	printing.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = errors.Join(err, wrap("write answers", s.err))
-	s.err = errOver
+	s.err = errOver // from now on, nothing is printed
 	switch {
 	case err != nil:
 		return err
@@ -74,18 +84,12 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// A reply is a line of output.
-type reply struct {
-	line   []byte
-	failed bool
-}
-
-// ask sends each request, and sends the channel for its reply to order. It returns when the input,
-// the server or ctx ends.
-func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan reply) error {
-	over := make(chan struct{})
-	defer close(over)
-	lines := readLines(in, over)
+// ask sends each request, and puts a channel into replies on which its reply will come. It returns
+// when the input, the server or ctx ends.
+func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan reply) error {
+	stop := make(chan struct{})
+	defer close(stop)
+	lines := readLines(in, stop)
 	for {
 		select {
 		case <-ctx.Done():
@@ -96,7 +100,7 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan r
 			if !ok {
 				return nil
 			}
-			err := s.askLine(ctx, l, order)
+			err := s.askLine(ctx, l, replies)
 			if err != nil {
 				return err
 			}
@@ -104,27 +108,33 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, order chan<- chan r
 	}
 }
 
-// askLine sends the request that stands on a line.
-func (s *callSession) askLine(ctx context.Context, l line, order chan<- chan reply) error {
+// askLine sends the request on a line.
+func (s *callSession) askLine(ctx context.Context, l line, replies chan<- chan reply) error {
 	if l.err != nil {
 		return fmt.Errorf("read requests: %w", l.err)
 	}
 	s.asked++
-	q, err := client.ParseRequest(l.text, l.number)
+	request, err := client.ParseRequest(l.text, l.number)
 	if err != nil {
-		return usage(fmt.Errorf("line %d of stdin: %w", l.number, err))
+		return usageError(fmt.Errorf("line %d of stdin: %w", l.number, err))
 	}
-	if q.Notice {
-		return s.pool.Notify(ctx, q.Method, q.Params)
+	if request.Notice {
+		return s.pool.Notify(ctx, request.Method, request.Params)
 	}
 	r := make(chan reply, 1)
-	if q.Method == mcp.Listen {
-		go s.send(ctx, q, r)
-		return s.listen(ctx, r)
+	if request.Method == mcp.Listen { // its reply comes when the subscription ends
+		go s.send(ctx, request, r)
+		return s.awaitSubscription(ctx, r)
 	}
-	order <- r
-	go s.send(ctx, q, r)
+	replies <- r // waits while s.inflight requests have no reply
+	go s.send(ctx, request, r)
 	return nil
+}
+
+// send makes one request and hands its reply over.
+func (s *callSession) send(ctx context.Context, request client.Request, to chan<- reply) {
+	line, failed := request.Send(ctx, s.pool)
+	to <- reply{line, failed}
 }
 
 // notified prints what a server tells its subscribers.
@@ -135,23 +145,23 @@ func (s *callSession) notified(method string, params []byte) {
 	s.print(reply{line: client.Notification(method, params)})
 	if method == mcp.Acknowledged {
 		select {
-		case s.listens <- struct{}{}:
+		case s.acknowledged <- struct{}{}:
 		default: // nobody waits
 		}
 	}
 }
 
-// listen waits until the server acknowledges or refuses a subscription, so that the subscription
+// awaitSubscription waits until the server acknowledges or refuses a subscription, so that it
 // already covers the effects of the next requests. ended gets the reply when the subscription ends.
-func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
+func (s *callSession) awaitSubscription(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
 		late = time.After(s.patience)
 	}
 	select {
-	case <-s.listens:
+	case <-s.acknowledged:
 		go func() { s.print(<-ended) }()
-	case r := <-ended:
+	case r := <-ended: // refused
 		s.print(r)
 	case <-late:
 		return fmt.Errorf("%s: no acknowledgement within %v", mcp.Listen, s.patience)
@@ -160,20 +170,21 @@ func (s *callSession) listen(ctx context.Context, ended <-chan reply) error {
 	return nil
 }
 
-// A line is a line of the input, or the error that ends it.
+// A line is a line of the input, or the error that ends the input.
 type line struct {
 	number int64
 	text   []byte
 	err    error
 }
 
-// readLines sends the lines of in on a channel until in ends or over is closed. It reads in a
-// goroutine, because a read of a terminal cannot be cancelled.
-func readLines(in io.Reader, over <-chan struct{}) <-chan line {
+// readLines sends the lines of in on a channel until in ends or stop is closed. It leaves out blank
+// lines and comments (#). It reads in a goroutine, because a read of a terminal cannot be cancelled.
+func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {
 		defer close(lines)
-		r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(-1), framers.WithVerbatim())
+		const noLimit = -1
+		r := framers.NDJSON().NewReader(in, framers.WithMaxMessage(noLimit), framers.WithVerbatim())
 		for number := int64(1); ; number++ {
 			text, err := r.ReadMessage()
 			if err == io.EOF {
@@ -185,7 +196,7 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 			}
 			select {
 			case lines <- line{number, text, err}:
-			case <-over:
+			case <-stop:
 				return
 			}
 			if err != nil {
@@ -194,10 +205,4 @@ func readLines(in io.Reader, over <-chan struct{}) <-chan line {
 		}
 	}()
 	return lines
-}
-
-// send makes one request and hands its reply over.
-func (s *callSession) send(ctx context.Context, q client.Request, to chan<- reply) {
-	line, failed := q.Send(ctx, s.pool)
-	to <- reply{line, failed}
 }

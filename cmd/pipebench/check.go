@@ -51,7 +51,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
 	flags.BoolVar(&o.Deterministic, "deterministic", false,
 		"it fails where two runs do not write the same")
-	addCount(cmd, &f.expectExit, "expect-exit", 0, 0, 255,
+	addCount(cmd, &f.expectExit, "expect-exit", countFlag{most: 255},
 		"the exit status of a program when its output is a file "+
 			"(default any, if it writes something)")
 	flags.StringVar(&f.expected.file, "expected-failures", "",
@@ -68,7 +68,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'fails<1' or 'slow<1', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0, stopAfter, view.FormatJUnit, view.FormatSARIF)
+	f.sharedFlags.register(cmd, noMaxTime, stopAfter, view.FormatJUnit, view.FormatSARIF)
 	cmd.MarkFlagsMutuallyExclusive("server", "client")
 	for _, ofServer := range []string{"framing", "tool", "arg"} {
 		cmd.MarkFlagsMutuallyExclusive(ofServer, "client")
@@ -106,7 +106,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		side, do = catalogue.Client, check.Client
 	}
 	if err := o.Validate(side); err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	if err := f.expected.read(cmd, side); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
 	if err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	verdictsIn := func(found *results.Set) []results.Finding {
 		if len(files) > 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// flags are the flags of a command, and its run function.
-type flags interface {
-	register(cmd *cobra.Command)
+// A runner is a command of ours: the fields of its type are its flags.
+type runner interface {
+	register(cmd *cobra.Command) // adds the flags
 	run(cmd *cobra.Command, args []string) error
 }
 
@@ -23,24 +23,32 @@ type flags interface {
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
-	if row.args == nil {
-		cmd.Args = exactly(0, row.name+" takes no arguments")
-	}
-	f := row.flags()
-	cmd.RunE = f.run
+	r := row.newRunner()
+	cmd.RunE = r.run
 	if wanted {
-		f.register(cmd)
+		r.register(cmd)
 	}
 	return cmd
 }
 
-// atLeast demands n arguments or more; says is the error if there are fewer.
-func atLeast(n int, says string) cobra.PositionalArgs {
+// anyArgs allows any arguments. Like all checks of arguments, it also checks cobra's groups of
+// flags, so that their error is a usage error.
+func anyArgs(cmd *cobra.Command, _ []string) error {
+	return usageError(cmd.ValidateFlagGroups())
+}
+
+// noArgs allows no arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	return exactly(0, cmd.Name()+" takes no arguments")(cmd, args)
+}
+
+// oneOrMore demands an argument; missing is the error if there is none.
+func oneOrMore(missing string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
-			return usage(errors.New(says))
+		if len(args) == 0 {
+			return usageError(errors.New(missing))
 		}
-		return usage(cmd.ValidateFlagGroups())
+		return anyArgs(cmd, args)
 	}
 }
 
@@ -49,9 +57,9 @@ func exactly(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case n:
-			return usage(cmd.ValidateFlagGroups())
+			return anyArgs(cmd, args)
 		case 0:
-			return usage(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
+			return usageError(fmt.Errorf("%s; see %s --help", says, cmd.CommandPath()))
 		}
 		hint := "see " + cmd.CommandPath() + " --help"
 		_, err := framers.Parse(args[0])
@@ -59,15 +67,15 @@ func exactly(n int, says string) cobra.PositionalArgs {
 			hint = "did you mean --framing " + args[0] + "?"
 		}
 		got := strings.Trim(fmt.Sprintf("%q", args), "[]") // "a" "b"
-		return usage(fmt.Errorf("%s, got %s; %s", says, got, hint))
+		return usageError(fmt.Errorf("%s, got %s; %s", says, got, hint))
 	}
 }
 
-// beforeDash demands n arguments before --. The words behind -- are for both commands.
-func beforeDash(n int, says string) cobra.PositionalArgs {
+// twoBeforeDash demands two commands before --. The words behind -- are for both of them.
+func twoBeforeDash(says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		args, _ = beforeAndAfterDash(cmd, args)
-		return exactly(n, says+" (words for both go behind --)")(cmd, args)
+		return exactly(2, says+" (words for both go behind --)")(cmd, args)
 	}
 }
 

@@ -22,20 +22,20 @@ import (
 // compareFlags are what compare was asked for, as it was typed.
 type compareFlags struct {
 	gateFlags
-	across bool // for files
-	pairs  int  // for builds
+	across bool // of fileFlags
+	pairs  int  // of buildFlags
 
-	// For two commands that are not builds of pipebench.
+	// programFlags
 	stdin        string
 	counts       bool
 	instructions bool
 	drive        bool
 	different    bool
 
-	sharedFlags // for commands, except the flags for what is printed
+	sharedFlags
 }
 
-// metricWall is the metric by which people ask for a verdict on elapsed time.
+// metricWall is another name for the metric "time", for elapsed time.
 const metricWall = "wall"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -43,7 +43,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.gateFlags.register(cmd)
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
-	addCount(cmd, &f.pairs, "pairs", 0, 0, mostCounted,
+	addCount(cmd, &f.pairs, "pairs", countFlag{},
 		"how many pairs to run at most (default 20, or more while that takes no 45s)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file that both commands read as standard input")
 	flags.BoolVar(&f.counts, "counts", false,
@@ -55,20 +55,19 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.different, "allow-different-output", false,
 		"compare commands that do not print the same, or exit differently")
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")
-	f.sharedFlags.register(cmd, 0,
+	f.sharedFlags.register(cmd, noMaxTime,
 		"begin no pair that would end after this long (default 30m for two builds, else 1m)",
 		view.FormatBench)
 }
 
-// Flags that belong to one of the ways to compare.
+// Flags that are only for some things to compare: two files, two commands, or of the commands two
+// builds of pipebench, or two other programs.
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
-	ownFlags     = []string{ // for programs
-		"stdin", "counts", "instructions", "drive", "allow-different-output",
-	}
-	recordFlags = []string{"label", "anonymous"} // for the records of two programs
+	programFlags = []string{"stdin", "counts", "instructions", "drive", "allow-different-output"}
+	recordFlags  = []string{"label", "anonymous"} // of programs, too; builds get them behind --
 )
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
@@ -87,78 +86,68 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if oldIsFile != newIsFile {
-		return usage(fmt.Errorf("%s is results and %s is a program: compare two of one kind",
-			choose(oldIsFile, oldName, newName), choose(oldIsFile, newName, oldName)))
-	}
-	if oldIsFile {
-		if len(more) > 0 {
-			return usage(errors.New("words behind -- are for two commands, not for files"))
+		file, program := oldName, newName
+		if newIsFile {
+			file, program = program, file
 		}
-		refused := slices.Concat(commandFlags, buildFlags, ownFlags, recordFlags)
-		if err := refuseFlags(cmd, refused, "is for two commands, not for files"); err != nil {
+		return usageError(fmt.Errorf("%s is results and %s is a program: compare two of one kind",
+			file, program))
+	}
+	if !oldIsFile {
+		if err := refuseFlags(cmd, fileFlags, "is for two files, not for commands"); err != nil {
 			return err
 		}
-		return f.compareFiles(cmd, oldName, newName)
+		return f.compareCommands(cmd, oldName, newName, more)
 	}
-	if err := refuseFlags(cmd, fileFlags, "is for two files, not for commands"); err != nil {
+	if len(more) > 0 {
+		return usageError(errors.New("words behind -- are for two commands, not for files"))
+	}
+	refused := slices.Concat(commandFlags, buildFlags, programFlags, recordFlags)
+	if err := refuseFlags(cmd, refused, "is for two commands, not for files"); err != nil {
 		return err
 	}
-	return f.compareCommands(cmd, oldName, newName, more)
-}
-
-// asksForProgram reports whether a flag was given that is only for programs.
-func (f *compareFlags) asksForProgram(cmd *cobra.Command) bool {
-	return slices.ContainsFunc(ownFlags, cmd.Flags().Changed)
-}
-
-func choose(first bool, a, b string) string {
-	if first {
-		return a
-	}
-	return b
+	return f.compareFiles(cmd, oldName, newName)
 }
 
 // refuseFlags returns an error if one of the named flags was given.
 func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return usage(fmt.Errorf("--%s %s", name, why))
+			return usageError(fmt.Errorf("--%s %s", name, why))
 		}
 	}
 	return nil
 }
 
-// namesResults reports whether a word names results, and not a command. Standard input,
-// a folder, a FIFO, and a file that is no program are results.
+// namesResults reports whether a word names results, and not a command. Results are standard input,
+// a folder, a FIFO, and a file that is no program.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
 	}
-	program := word
-	words, noCommand := commandWords(word)
-	if noCommand == nil && len(words) > 0 {
-		program = words[0]
+	if info, err := os.Stat(word); err == nil {
+		_, notProgram := turns.Find(word)
+		if !info.Mode().IsRegular() || notProgram != nil {
+			return true, nil
+		}
+		// Some file systems make every file executable, so look at the content.
+		return fileBegins(word, "{", "goos:", "Benchmark")
 	}
-	_, notFound := turns.Find(program)
-	info, err := os.Stat(word)
-	switch {
-	case err != nil && noCommand == nil && len(words) == 0:
-		return false, usage(errors.New("a command is empty"))
-	case err != nil && noCommand != nil:
-		return false, fmt.Errorf("%s: no such file, and no command: %w", word, noCommand)
-	case err != nil && notFound != nil:
+	words, err := commandWords(word)
+	if err != nil {
+		return false, fmt.Errorf("%s: no such file, and no command: %w", word, err)
+	}
+	if len(words) == 0 {
+		return false, usageError(errors.New("a command is empty"))
+	}
+	if _, err := turns.Find(words[0]); err != nil {
 		return false, fmt.Errorf("%s: no such file, and no such command%s", word, likeFile(word))
-	case err != nil:
-		return false, nil // a command in PATH
-	case !info.Mode().IsRegular() || notFound != nil:
-		return true, nil
 	}
-	// Some file systems make every file executable.
-	return begins(word, "{", "goos:", "Benchmark")
+	return false, nil
 }
 
-// begins reports whether a file begins with one of several texts, but for white space.
-func begins(path string, texts ...string) (bool, error) {
+// fileBegins reports whether a file begins with one of several texts, after any white space.
+func fileBegins(path string, texts ...string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -169,9 +158,9 @@ func begins(path string, texts ...string) (bool, error) {
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return false, err
 	}
-	text := strings.TrimSpace(string(head[:n]))
-	for _, begin := range texts {
-		if strings.HasPrefix(text, begin) {
+	begin := strings.TrimSpace(string(head[:n]))
+	for _, text := range texts {
+		if strings.HasPrefix(begin, text) {
 			return true, nil
 		}
 	}
@@ -188,7 +177,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 		return err
 	}
 	if len(c.Changes) == 0 {
-		return nothingInCommon(c, oldPath, newPath, after == nil)
+		isText := after == nil
+		return nothingInCommon(c, oldPath, newPath, isText)
 	}
 	o := viewOptions(cmd, f.detail)
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, o); err != nil {
@@ -197,8 +187,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two sides without a common cell. It says what each side has
-// instead.
+// nothingInCommon returns the error for two sides without a common cell, or without a common
+// benchmark if they are benchmark text. It says what each side has instead.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
@@ -208,9 +198,9 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 		kind = "benchmark"
 	}
 	if isText && len(c.OnlyOld) > 0 && len(c.OnlyNew) > 0 {
-		old, oldCPUs := splitCPUs(c.OnlyOld[0])
-		new, newCPUs := splitCPUs(c.OnlyNew[0])
-		if old == new {
+		oldName, oldCPUs := splitCPUs(c.OnlyOld[0])
+		newName, newCPUs := splitCPUs(c.OnlyNew[0])
+		if oldName == newName {
 			return fmt.Errorf("no benchmark is in both; GOMAXPROCS was %s and %s", oldCPUs, newCPUs)
 		}
 	}
@@ -218,14 +208,15 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 		kind, oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
 }
 
-// splitCPUs splits the GOMAXPROCS off the name of a benchmark; it is 1 if the name has none.
+// splitCPUs splits the name of a benchmark, such as BenchmarkEcho-8, into the name proper and its
+// GOMAXPROCS. A name without the number was measured with 1.
 func splitCPUs(benchmark string) (name, cpus string) {
-	at := strings.LastIndex(benchmark, "-")
-	_, err := strconv.ParseUint(benchmark[at+1:], 10, 32)
-	if at < 0 || err != nil {
+	dash := strings.LastIndex(benchmark, "-")
+	_, err := strconv.ParseUint(benchmark[dash+1:], 10, 32)
+	if dash < 0 || err != nil {
 		return benchmark, "1"
 	}
-	return benchmark[:at], benchmark[at+1:]
+	return benchmark[:dash], benchmark[dash+1:]
 }
 
 func someNames(names []string) string {
@@ -238,11 +229,11 @@ func someNames(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// compareSets compares two files that were measured at different times. It also returns what the
-// new file holds, nil for benchmark text.
+// compareSets compares what two files hold. It also returns the records of the new file, nil if it
+// holds benchmark text.
 func (f *compareFlags) compareSets(
 	cmd *cobra.Command, oldPath, newPath string,
-) (*stat.Comparison, *results.Set, error) {
+) (c *stat.Comparison, newRecords *results.Set, err error) {
 	if err := refuseSameFile(oldPath, newPath); err != nil {
 		return nil, nil, err
 	}
@@ -260,7 +251,7 @@ func (f *compareFlags) compareSets(
 	}
 	before.Name, after.Name = oldPath, newPath
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
-	c := stat.Compare(before, after, o)
+	c = stat.Compare(before, after, o)
 	c.Limit = max(f.failAbove, 0)
 	if note := labelsNote(before.Set, after.Set); note != "" && len(c.Changes) > 0 {
 		c.Notes = append(c.Notes, note)
@@ -272,17 +263,17 @@ func (f *compareFlags) compareSets(
 // content.
 func refuseSameFile(oldPath, newPath string) error {
 	if oldPath == "-" && newPath == "-" {
-		return usage(errors.New("standard input is given twice: name a file for one side"))
+		return usageError(errors.New("standard input is given twice: name a file for one side"))
 	}
-	oldFile, oldInfo := resultsFile(oldPath)
-	newFile, newInfo := resultsFile(newPath)
+	oldFile, oldInfo := findResults(oldPath)
+	newFile, newInfo := findResults(newPath)
 	switch {
 	case oldInfo == nil || newInfo == nil:
 		return nil
 	case os.SameFile(oldInfo, newInfo):
-		return usage(fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
+		return usageError(fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
 	case sameContent(oldFile, newFile):
-		return usage(fmt.Errorf("%s and %s have the same content: one is a copy of the other",
+		return usageError(fmt.Errorf("%s and %s have the same content: one is a copy of the other",
 			oldPath, newPath))
 	}
 	return nil
@@ -296,13 +287,14 @@ func sameContent(oldPath, newPath string) bool {
 		!oldInfo.Mode().IsRegular() || !newInfo.Mode().IsRegular() {
 		return false
 	}
-	old, oldErr := os.ReadFile(oldPath)
-	new, newErr := os.ReadFile(newPath)
-	return oldErr == nil && newErr == nil && bytes.Equal(old, new)
+	oldText, oldErr := os.ReadFile(oldPath)
+	newText, newErr := os.ReadFile(newPath)
+	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// resultsFile returns the file that a word names, itself or by its folder; nil if there is none.
-func resultsFile(path string) (string, os.FileInfo) {
+// findResults returns the path of a file of results, and its info, nil if there is no such file.
+// path is the file itself, or its folder.
+func findResults(path string) (string, os.FileInfo) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		path = filepath.Join(path, results.FileName)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,20 +41,21 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf returns the words of a command, followed by the words that both commands get.
-func argvOf(word string, more []string) ([]string, error) {
-	words, err := commandWords(word)
+// argvOf splits a command into its words, with the path of its program, and adds the words that
+// both commands get.
+func argvOf(command string, more []string) ([]string, error) {
+	words, err := commandWords(command)
 	if err != nil {
-		return nil, usage(fmt.Errorf("%q is no command: %w", word, err))
+		return nil, usageError(fmt.Errorf("%q is no command: %w", command, err))
 	}
 	if len(words) == 0 {
-		return nil, usage(errors.New("a command is empty"))
+		return nil, usageError(errors.New("a command is empty"))
 	}
-	b, err := turns.Find(words[0])
+	program, err := turns.Find(words[0])
 	if err != nil {
 		return nil, err
 	}
-	words[0] = b.Path
+	words[0] = program.Path
 	return append(words, more...), nil
 }
 
@@ -62,7 +64,9 @@ func argvOf(word string, more []string) ([]string, error) {
 func (f *compareFlags) compareCommands(
 	cmd *cobra.Command, oldName, newName string, more []string,
 ) error {
-	if turns.IsBuild(oldName) && turns.IsBuild(newName) && !f.asksForProgram(cmd) {
+	areBuilds := turns.IsBuild(oldName) && turns.IsBuild(newName)
+	areMeantAsPrograms := slices.ContainsFunc(programFlags, cmd.Flags().Changed)
+	if areBuilds && !areMeantAsPrograms {
 		if err := refuseFlags(cmd, recordFlags, "is for the runs: give it behind --"); err != nil {
 			return err
 		}
@@ -83,7 +87,7 @@ func (f *compareFlags) compareCommands(
 		return err
 	}
 	if sameProgram(old, new) {
-		if err := f.tellSame(cmd, oldName, newName); err != nil {
+		if err := f.warnOfSame(cmd, oldName, newName); err != nil {
 			return err
 		}
 	}
@@ -91,7 +95,7 @@ func (f *compareFlags) compareCommands(
 		return f.compareGoTests(cmd, old, new)
 	}
 	if !f.drive {
-		err := errors.Join(startsNothing(oldName, old), startsNothing(newName, new))
+		err := errors.Join(refuseIdleTest(oldName, old), refuseIdleTest(newName, new))
 		if err != nil {
 			return err
 		}
@@ -104,8 +108,6 @@ func (f *compareFlags) compareCommands(
 }
 
 // sameProgram reports whether two commands run one program, or a copy of it, with the same words.
-// One file under two names may be two programs, as those of busybox are, and two copies of a script
-// may run what lies beside each.
 func sameProgram(old, new []string) bool {
 	if !slices.Equal(old[1:], new[1:]) {
 		return false
@@ -113,27 +115,29 @@ func sameProgram(old, new []string) bool {
 	oldInfo, _ := os.Stat(old[0])
 	newInfo, _ := os.Stat(new[0])
 	if os.SameFile(oldInfo, newInfo) {
+		// One file may be two programs under two names, as with busybox.
 		return filepath.Base(old[0]) == filepath.Base(new[0])
 	}
-	isScript, _ := begins(old[0], "#!")
+	// Two copies of a script may start different programs, each the one that lies beside it.
+	isScript, _ := fileBegins(old[0], "#!")
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// tellSame tells that both commands are the same program. For a gate this is an error.
-func (f *compareFlags) tellSame(cmd *cobra.Command, oldName, newName string) error {
+// warnOfSame says that both commands are the same program. For a gate this is an error.
+func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) error {
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
 	if oldName == newName {
 		what = oldName + " is given twice"
 	}
 	if f.isGate() {
-		return usage(errors.New(what + ": was the old version checked out?"))
+		return usageError(errors.New(what + ": was the old version checked out?"))
 	}
 	f.say(cmd, "%s: whatever is found is noise", what)
 	return nil
 }
 
 // hasTestFlag reports whether the words of a command have one of the named flags of Go test
-// binaries: -test.bench, or --test.bench=Name.
+// binaries. The flag named bench is -test.bench or --test.bench, also with =VALUE behind it.
 func hasTestFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag, _, _ := strings.Cut(word, "=")
@@ -146,39 +150,39 @@ func hasTestFlag(words []string, names ...string) bool {
 	return false
 }
 
-// startsNothing returns an error if a command is a Go test binary that is not told what to do: the
-// comparison would time its start alone.
-func startsNothing(name string, argv []string) error {
+// refuseIdleTest returns an error if a command is a Go test binary that is not told what to do. The
+// comparison would only time its start.
+func refuseIdleTest(name string, argv []string) error {
 	if !turns.IsGoTest(argv[0]) || hasTestFlag(argv, "bench", "run", "list", "fuzz") {
 		return nil
 	}
-	return usage(fmt.Errorf("%s is a Go test binary, and no benchmark was asked for: "+
+	return usageError(fmt.Errorf("%s is a Go test binary, and no benchmark was asked for: "+
 		"add  -- -test.bench .  (or -test.run . for its tests)", name))
 }
 
-// Limits of a comparison of builds. Without --pairs it runs usualPairs pairs, or more while they
-// take no longer than spendOnPairs. A pair of many cells takes half a minute.
+// Limits of a comparison of builds. Without --pairs it runs usualPairs pairs, or as many as it can
+// in spendOnPairs if those are more. A pair of runs with many cells takes half a minute.
 const (
 	spendOnPairs  = 45 * time.Second
 	usualPairs    = 20
 	timeForBuilds = 30 * time.Minute
 )
 
-// compareBuilds compares two builds of pipebench, which measure the same cells.
+// compareBuilds compares two builds of pipebench by what their command run measures with runFlags.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
-	runFlags = append([]string{"--samples", "12"}, runFlags...)
+	runFlags = append([]string{"--samples", "12"}, runFlags...) // runFlags may have another number
 	if err := turns.CheckFlags(runFlags); err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	for _, name := range f.metrics {
 		if _, err := stat.MetricByName(name); err != nil {
-			return usage(err)
+			return usageError(err)
 		}
 	}
 	if f.out == "-" {
-		return usage(errors.New("the runs of two builds need a folder: name one by --out"))
+		return usageError(errors.New("the runs of two builds need a folder: name one by --out"))
 	}
 	old, err := turns.Find(oldName)
 	if err != nil {
@@ -199,6 +203,7 @@ func (f *compareFlags) compareBuilds(
 	}
 	var builds *turns.Builds
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
+		var err error
 		builds, err = turns.OpenBuilds(old, new, s.dir)
 		if err != nil {
 			return nil, err
@@ -207,61 +212,61 @@ func (f *compareFlags) compareBuilds(
 		builds.Seed = f.seed
 		s.kept = []string{turns.OldFile, turns.NewFile}
 		c, err := turns.Run(ctx, builds, f.observed(cmd, s, plan))
-		return c, errors.Join(usageOfRun(err), builds.Close())
+		return c, errors.Join(usageErrorOfRun(err), builds.Close())
 	})
-	changes := t.gate
+	judgeChanges := t.gate
 	t.gate = func(found *results.Set) error {
 		after := results.Merge(builds.After...)
-		return allGates(changes(found), f.judge(cmd, f.format, after))
+		return allGates(judgeChanges(found), f.judge(cmd, f.format, after))
 	}
 	return f.do(cmd, nil, t)
 }
 
-// usageOfRun gives err the exit code of a usage error if a build's run command ended with that
-// code.
-func usageOfRun(err error) error {
+// usageErrorOfRun makes err a usage error if it is one of a build's command run.
+func usageErrorOfRun(err error) error {
 	failed, ok := errors.AsType[*turns.FailedError](err)
 	if ok && failed.Code == exitUsage {
-		return usage(err)
+		return usageError(err)
 	}
 	return err
 }
 
 // compareGoTests compares two Go test binaries by their benchmarks.
 func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) error {
-	if err := refuseFlags(cmd, ownFlags, "is not for Go tests: leave it out"); err != nil {
+	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
 	tests := &turns.GoTests{Old: old, New: new}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
 		if errors.Is(err, turns.ErrNoBenchmark) {
-			err = usage(err)
+			err = usageError(err)
 		}
 		return c, err
 	})
 	return f.do(cmd, nil, t)
 }
 
-// checkInput reports that the file for standard input is not there.
+// checkInput returns an error if there is no such file as --stdin names.
 func (f *compareFlags) checkInput() error {
 	if f.stdin == "" {
 		return nil
 	}
 	if _, err := os.Stat(f.stdin); err != nil {
-		return usage(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
+		return usageError(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
 	}
 	return nil
 }
 
-// comparePrograms compares two commands by what is counted and timed when they are started.
+// comparePrograms compares two programs. It starts each several times, and counts what it does and
+// times it. Of servers it compares the time per message.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
-	var noInstructions error // why they cannot be counted
 	if err := f.checkInput(); err != nil {
 		return err
 	}
+	var noInstructions error // why they cannot be counted
 	if f.drive {
 		refused := []string{"stdin", "counts", "instructions"}
 		err := refuseFlags(cmd, refused,
@@ -269,7 +274,8 @@ func (f *compareFlags) comparePrograms(
 		if err != nil {
 			return err
 		}
-		programs.Old, programs.New = driven(old), driven(new)
+		programs.Old = driven(old)
+		programs.New = driven(new)
 	} else {
 		programs.Input = f.stdin
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
@@ -293,25 +299,25 @@ func (f *compareFlags) comparePrograms(
 	return f.do(cmd, nil, t)
 }
 
-// plan returns what the flags ask for.
-func (f *compareFlags) plan(usual time.Duration) turns.Plan {
-	p := turns.Plan{MaxTime: usual, Seed: f.seed}
-	p.Options.Metrics = f.metrics
-	p.Gated = f.isGate()
+// plan returns the plan that the flags ask for. usualTime limits it if --max-time does not.
+func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
+	p := turns.Plan{
+		MaxTime: cmp.Or(f.maxTime, usualTime),
+		Seed:    f.seed,
+		Gated:   f.isGate(),
+		Options: stat.CompareOptions{Metrics: f.metrics},
+	}
 	if f.failAbove > 0 {
 		p.Options.Tolerance = min(f.failAbove, stat.Tolerance)
-	}
-	if f.maxTime > 0 {
-		p.MaxTime = f.maxTime
 	}
 	return p
 }
 
-// observed returns the plan with an observer. It shows the progress of the pairs, and warns if a
-// pair takes so long that there is no time for a verdict.
+// observed returns the plan with an observer, which shows the progress of the pairs. After the first
+// pair the observer warns if there is no time for enough pairs.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
-	f.pace.most = p.Pairs
+	f.pace.asked = p.Pairs
 	p.Observe = func(pair int, took time.Duration) {
 		f.pace.pairs = pair
 		f.pace.spent = time.Since(began)
@@ -319,7 +325,7 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 		took = took.Round(time.Millisecond)
 		if p.Pairs > 0 {
 			s.progress.finish(max(p.Pairs, pair), took.String())
-		} else {
+		} else { // nobody knows how many there will be
 			s.progress.step(fmt.Sprintf("pair %d: %s", pair, took))
 		}
 		if pair == 1 && f.pace.timeFor(stat.LeastPairs) > p.MaxTime {
@@ -329,8 +335,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands. It keeps a finding for each figure, and
-// the values as benchmark text.
+// contestTask returns the task that compares two commands: run runs them, and returns what it found
+// even if it failed later.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
@@ -380,15 +386,10 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 	if err := view.WriteComparison(&text, c, view.FormatBench, view.Options{}); err != nil {
 		return err
 	}
-	err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
-	if err != nil {
-		return fmt.Errorf("keep the comparison: %w", err)
-	}
-	s.kept = append(s.kept, benchFile)
-	return nil
+	return wrap("keep the comparison", s.keepBench(text.Bytes()))
 }
 
-// driven returns a function that starts a server, sends it messages, and measures the time per
+// driven returns a function that starts a server, sends messages to it, and measures the time per
 // message.
 func driven(argv []string) turns.Starter {
 	return func(ctx context.Context) (turns.Start, error) {
@@ -411,19 +412,19 @@ func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 		return turns.Start{}, err
 	}
 	defer d.Close()
-	var s turns.Start
+	var start turns.Start
 	_, err = d.Sweep(ctx, []int{size}, func(line results.Line) error {
-		t, ok := line.(results.Target)
-		if !ok || t.Size != size {
+		target, ok := line.(results.Target)
+		if !ok || target.Size != size {
 			return nil
 		}
-		if !t.Served() {
+		if !target.Served() {
 			return fmt.Errorf("%s: a message of %s: %s",
-				argv[0], results.FormatSize(size), view.VerdictText(t.Verdict))
+				argv[0], results.FormatSize(size), view.VerdictText(target.Verdict))
 		}
-		s.Wall = stat.MedianTime(t.Samples)
-		s.CPU = stat.ServerCPU(t.Samples)
+		start.Wall = stat.MedianTime(target.Samples)
+		start.CPU = stat.ServerCPU(target.Samples)
 		return nil
 	})
-	return s, err
+	return start, err
 }

@@ -41,7 +41,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 		"the shortest reply timeout; larger messages have more, by what smaller ones took")
 	addDuration(cmd, &o.Budget, "duration", 300*time.Millisecond,
 		"of the measurement of one size, about")
-	addCount(cmd, &f.load.Inflight, "inflight", 0, 0, mostInflight,
+	addCount(cmd, &f.load.Inflight, "inflight", countFlag{most: mostInflight},
 		"load it with this many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.load.Rate, "rate", 0,
 		"load it with this many requests per second, due whether it answers or not, "+
@@ -58,7 +58,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	for _, load := range []string{"inflight", "rate"} { // these two may be given together
 		cmd.MarkFlagsMutuallyExclusive("find-limit", "messages", load)
 	}
-	f.sharedFlags.register(cmd, 0,
+	f.sharedFlags.register(cmd, noMaxTime,
 		"stop after this long, and show what was found "+
 			"(default 2m for the sweep and for --find-limit, else none)")
 	complete(cmd, map[string][]string{
@@ -124,7 +124,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 		f.maxTime = sweepTime
 	}
 	if err := errors.Join(f.options.Validate(), f.load.Validate()); err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	if f.messages != "" {
 		recording, err := interruptibly(cmd.Context(), f.messages, payload.ReadMessages)

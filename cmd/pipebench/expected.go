@@ -39,7 +39,7 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 			continue
 		}
 		if _, err := catalogue.Find(known, name); err != nil {
-			return usage(fmt.Errorf("%s: no situation %q for a %s; %w", e.file, name, side, err))
+			return usageError(fmt.Errorf("%s: no situation %q for a %s; %w", e.file, name, side, err))
 		}
 		e.names = append(e.names, name)
 	}

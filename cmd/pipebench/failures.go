@@ -20,7 +20,7 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	for _, name := range f.only {
 		failure, err := failures.Find(name)
 		if err != nil {
-			return usage(err)
+			return usageError(err)
 		}
 		chosen = append(chosen, failure)
 	}
@@ -111,7 +111,7 @@ func (f *probeFlags) machineTask(cmd *cobra.Command, files []string) task {
 				return f.showFindings(cmd, found, faults)
 			}
 			if f.format != view.FormatTable {
-				return f.view(cmd, found)
+				return f.print(cmd, found)
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -25,22 +26,26 @@ type sharedFlags struct {
 	labels     map[string]string
 	anonymous  bool // records name no host and no user
 	maxTime    time.Duration
-	detail     bool   // print all figures, not only those that fit a screen
-	part       string // the name of a part of the work in lines of progress; "": none
+	detail     bool   // added by each command, with a text of its own
+	part       string // no flag: the name of a part of the work in lines of progress; "": none
 }
 
-const stopAfter = "stop after this long, and show what was found (default none)"
+// Arguments of register for commands that have no limit unless --max-time is given.
+const (
+	noMaxTime = 0
+	stopAfter = "stop after this long, and show what was found (default none)"
+)
 
-// register adds the flags. maxTime is the default of --max-time, means is its help text, and own
-// are formats that not all commands have.
+// register adds the flags. maxTime is the default of --max-time, maxTimeUsage is its help text, and
+// ownFormats are formats that not all commands have.
 func (f *sharedFlags) register(
-	cmd *cobra.Command, maxTime time.Duration, means string, own ...view.Format,
+	cmd *cobra.Command, maxTime time.Duration, maxTimeUsage string, ownFormats ...view.Format,
 ) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "",
 		"a folder for the files of the run (default pipebench-out/<time>); \"-\": records go to "+
 			"standard output as they come, and all else to standard error")
-	registerFormat(cmd, &f.format, own...)
+	registerFormat(cmd, &f.format, ownFormats...)
 	flags.BoolVar(&f.quiet, "quiet", false, "print results alone: no progress, no warnings")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no bars and no lines of progress")
 	addParsed(cmd, &f.labels, "label", "", f.parseLabel, "KEY=VALUE: what the run is called in "+
@@ -48,26 +53,27 @@ func (f *sharedFlags) register(
 	flags.BoolVar(&f.anonymous, "anonymous", false,
 		"records have hashes in place of the names of hosts and of users' folders")
 	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
-	addDuration(cmd, &f.maxTime, "max-time", maxTime, means)
+	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 
-// registerFormat adds the flag for the format of what is printed. own are formats that this command
-// has in addition to those of all commands.
-func registerFormat(cmd *cobra.Command, format *view.Format, own ...view.Format) {
+// registerFormat adds the flag for the format of what is printed. ownFormats are those that this
+// command has in addition to the formats of all commands.
+func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.Format) {
 	var names []string
 	for _, f := range view.Formats() {
-		if f != view.FormatBench {
+		if f != view.FormatBench { // not all commands have it
 			names = append(names, string(f))
 		}
 	}
-	for _, f := range own {
+	for _, f := range ownFormats {
 		names = append(names, string(f))
 	}
 	text := (*string)(format)
 	addChoice(cmd, text, "format", names, "of what is printed: "+strings.Join(names, ", "))
 }
 
-// addDuration adds a flag for a duration that cannot be negative.
+// addDuration adds a flag for a duration that cannot be negative. usual is its default; the help
+// does not name a default of 0.
 func addDuration(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -78,8 +84,8 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-// addTimeout adds a flag for a timeout; on the command line 0 means no timeout. In the options a
-// negative value means that, and 0 means the default.
+// addTimeout adds a flag for a timeout. On the command line 0 means no timeout. The options of a
+// server or client have -1 for that, because there 0 means the default.
 func addTimeout(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -101,31 +107,31 @@ func parseTime(s string) (time.Duration, error) {
 	return t, err
 }
 
-// complete gives the values of flags to the completion of the shell. Each flag exists, so there is
-// no error.
+// complete gives the values of flags to the completion of the shell.
 func complete(cmd *cobra.Command, flags map[string][]string) {
 	for flag, values := range flags {
 		fixed := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-		_ = cmd.RegisterFlagCompletionFunc(flag, fixed)
+		_ = cmd.RegisterFlagCompletionFunc(flag, fixed) // each flag exists, so there is no error
 	}
 }
 
-// A parsed flag is parsed as soon as it is given, so that an impossible value is a usage error.
-type parsed struct {
-	set   func(string) error
-	kind  string // of value, for the help
-	given string
+// A parsedValue is the value of a flag in pflag. It is parsed as soon as it is given, so that an
+// impossible one is a usage error.
+type parsedValue struct {
+	set  func(string) error
+	kind string // the type of value that the help names
+	text string // as it was given
 }
 
-func (p *parsed) String() string { return p.given }
-func (p *parsed) Type() string   { return p.kind }
-func (p *parsed) Set(s string) error {
-	p.given = s
+func (p *parsedValue) String() string { return p.text }
+func (p *parsedValue) Type() string   { return p.kind }
+func (p *parsedValue) Set(s string) error {
+	p.text = s
 	return p.set(s)
 }
 
-// addParsed adds a flag whose text parse turns into a value. usual is the default text. If the text
-// is "", the value stays as it is.
+// addParsed adds a flag whose text is turned into a value by parse. usual is the default text. If
+// the text is "", the value stays as it is.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -140,37 +146,37 @@ func addParsed[T any](
 		*into = value
 		return nil
 	}
-	p := &parsed{kind: "string", set: set}
+	value := &parsedValue{kind: "string", set: set}
 	switch any(into).(type) {
 	case *int:
-		p.kind = "int"
+		value.kind = "int"
 	case *time.Duration:
-		p.kind = "duration"
+		value.kind = "duration"
 	}
-	if err := p.Set(usual); err != nil {
+	if err := value.Set(usual); err != nil {
 		panic(fmt.Sprintf("--%s: %v", name, err)) // a defect of this program
 	}
-	cmd.Flags().Var(p, name, usage)
+	cmd.Flags().Var(value, name, usage)
 }
 
-// addCellField adds a flag for a field of the cells that are measured, by its name in the file.
-func addCellField(cmd *cobra.Command, c *results.Cell, name string) {
-	f, known := results.FieldByName(name)
+// addCellField adds a flag for a field of the cells that are measured. field is its name in the
+// file, such as read_buffer for --read-buffer.
+func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
+	f, known := results.FieldByName(field)
 	if !known {
-		panic("a cell has no field " + name) // a defect of this program
+		panic("a cell has no field " + field) // a defect of this program
 	}
-	flag := strings.ReplaceAll(name, "_", "-")
+	flag := strings.ReplaceAll(field, "_", "-")
 	usage := f.Help
 	if f.Default != "" {
 		usage += " (default " + f.Default + ")"
 	}
-	kind := "string"
-	if name == "touch" {
-		kind = "bool"
+	value := &parsedValue{kind: "string", set: func(s string) error { return f.Set(c, s) }}
+	if field == "touch" {
+		value.kind = "bool"
 	}
-	set := func(s string) error { return f.Set(c, s) }
-	cmd.Flags().Var(&parsed{kind: kind, set: set}, flag, usage)
-	if kind == "bool" {
+	cmd.Flags().Var(value, flag, usage)
+	if value.kind == "bool" { // --touch alone means --touch=true
 		cmd.Flags().Lookup(flag).NoOptDefVal = "true"
 	}
 }
@@ -180,39 +186,45 @@ func addList[T any](
 	cmd *cobra.Command, into *[]T, name, usual string,
 	parse func(string) ([]T, error), usage string,
 ) {
-	more := func(list string) ([]T, error) {
+	parseMore := func(list string) ([]T, error) {
 		items, err := parse(list)
-		if cmd.Flags().Changed(name) {
+		if cmd.Flags().Changed(name) { // it was given before
 			items = append(*into, items...)
 		}
 		return items, err
 	}
-	addParsed(cmd, into, name, usual, more, usage)
+	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// Upper limits of flags for a number. Memory for every request in flight is reserved before the
-// first is sent.
+// Upper limits of numbers. The limits of requests and connections are low because their memory is
+// reserved before the first request is sent.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
-	mostCounted     = 1 << 20
+	mostCounted     = 1 << 20 // of everything else
 )
 
-// addCount adds a flag for a whole number within limits.
-func addCount(
-	cmd *cobra.Command, into *int, name string, usual, least, most int, usage string,
-) {
+// countFlag says which whole numbers a flag takes.
+type countFlag struct {
+	usual int // the default
+	least int
+	most  int // 0: mostCounted
+}
+
+// addCount adds a flag for a whole number.
+func addCount(cmd *cobra.Command, into *int, name string, c countFlag, usage string) {
+	most := cmp.Or(c.most, mostCounted)
 	parse := func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("want a number from %d to %d", least, most)
+		if err != nil || n < c.least || n > most {
+			return 0, fmt.Errorf("want a number from %d to %d", c.least, most)
 		}
 		return n, nil
 	}
-	addParsed(cmd, into, name, strconv.Itoa(usual), parse, usage)
+	addParsed(cmd, into, name, strconv.Itoa(c.usual), parse, usage)
 }
 
-// parseSize reads a size that must fit into an int, because lengths of messages are ints.
+// parseSize reads a size that fits into an int, because lengths of messages are ints.
 func parseSize(s string) (int, error) {
 	n, err := results.ParseSize(s)
 	if err == nil && n > math.MaxInt {
@@ -221,11 +233,11 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr returns a parser for a size above 0. It also accepts a word that means no limit, the
-// parameter none, and gives -1 for it.
-func sizeOr(none string) func(string) (int, error) {
+// sizeOr returns a parser for a size above 0, which also accepts a word that means no limit. For
+// that word it returns -1.
+func sizeOr(noLimit string) func(string) (int, error) {
 	return func(s string) (int, error) {
-		if s == none {
+		if s == noLimit {
 			return -1, nil
 		}
 		n, err := parseSize(s)
@@ -239,21 +251,22 @@ func sizeOr(none string) func(string) (int, error) {
 // parseShare reads "5%" or "0.05" as 0.05. Without a percent sign the number must be below 1: a
 // person who writes 5 means 5 %, and a gate of 500 % would never fail.
 func parseShare(s string) (float64, error) {
-	number, percent := strings.CutSuffix(s, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	most := 1.0
-	if percent {
-		v /= 100
-		most = 1000
+	number, isPercent := strings.CutSuffix(s, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	limit := 1.0
+	if isPercent {
+		share /= 100
+		limit = 1000
 	}
-	if err != nil || !(v >= 0 && v < most) {
+	isInRange := share >= 0 && share < limit // false for NaN
+	if err != nil || !isInRange {
 		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
 	}
-	return v, nil
+	return share, nil
 }
 
-// addChoice adds a flag that takes one of some values, the first by default, and adds them to the
-// completion of the shell.
+// addChoice adds a flag that takes one of the known values, and adds these to the completion of the
+// shell. The first is the default.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {

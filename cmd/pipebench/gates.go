@@ -17,36 +17,38 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// gateFlags say which comparisons make the command fail.
+// gateFlags say what makes a comparison fail.
 type gateFlags struct {
 	failAbove      float64 // a share; below 0 is no limit
 	requireVerdict bool
 	metrics        []string
-	assertFlags    // on the new side
-	pace           pace
+	assertFlags    // about the new side
+
+	pace pace // no flag: of the pairs so far
 }
 
 // A pace is how fast the pairs of a comparison were measured.
 type pace struct {
 	pairs int
-	most  int           // pairs that were asked for; 0: as many as there is time for
-	spent time.Duration // on all
+	asked int           // pairs that were asked for; 0: as many as there is time for
+	spent time.Duration // on the whole comparison
 	took  time.Duration // the pairs alone
 }
 
-// each is how long a pair takes.
+// each returns how long a pair takes.
 func (p pace) each() time.Duration { return p.took / time.Duration(max(p.pairs, 1)) }
 
-// timeFor is how long so many pairs take in all, with a fifth to spare.
+// timeFor returns how long a comparison takes with so many pairs in all: a fifth more than expected,
+// rounded up to a second.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
 	return ((p.spent + more) * 6 / 5).Truncate(time.Second) + time.Second
 }
 
-// longestAdvised is the longest comparison that is advised.
+// longestAdvised is the time of the longest comparison that is advised.
 const longestAdvised = time.Hour
 
-// advice says what to ask for if a verdict takes so many pairs.
+// advice says what to ask for if a verdict takes so many pairs in all.
 func (p pace) advice(pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
@@ -55,7 +57,7 @@ func (p pace) advice(pairs int) string {
 	case total > longestAdvised:
 		return fmt.Sprintf("compare fewer figures (--metric), or on a quieter machine: a verdict "+
 			"takes about %d pairs, and a pair %s", pairs, each)
-	case p.most > 0 && p.pairs >= p.most:
+	case p.asked > 0 && p.pairs >= p.asked:
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
 			each)
 	}
@@ -77,20 +79,21 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }
 
-// isGate reports whether the figures can make the command fail.
+// isGate reports whether the changes between the sides can make the command fail.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if a metric was asked for that the two sides lack.
+// checkMetrics returns an error if a metric was asked for that the two sides do not both have. If
+// they have none at all, it leaves the error to judgeChanges.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
-	lacks := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
-	if lacks == "" || len(c.Names) == 0 {
-		return nil // without any metric: judgeChanges says so
+	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
+	if missing == "" || len(c.Names) == 0 {
+		return nil
 	}
-	return usage(fmt.Errorf("--metric %s: the two do not both have it; they have %s",
-		lacks, strings.Join(c.Names, ", ")))
+	return usageError(fmt.Errorf("--metric %s: the two do not both have it; they have %s",
+		missing, strings.Join(c.Names, ", ")))
 }
 
-// judgeChanges returns the error that gives the command its exit code; nil if no gate fails.
+// judgeChanges returns an error with an exit code if the changes do not pass the gates.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
@@ -115,12 +118,12 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	return nil
 }
 
-// worst names the worst of the changes above a limit.
+// worst names the worst of the changes above a limit, and says how many others there are.
 func worst(c *stat.Comparison, limit float64) string {
 	var above []stat.Change
-	for _, ch := range c.Changes {
-		if ch.Gating() && ch.Established() && ch.Worse() > limit {
-			above = append(above, ch)
+	for _, change := range c.Changes {
+		if change.Gating() && change.Established() && change.Worse() > limit {
+			above = append(above, change)
 		}
 	}
 	byWorse := func(a, b stat.Change) int { return cmp.Compare(a.Worse(), b.Worse()) }
@@ -131,17 +134,18 @@ func worst(c *stat.Comparison, limit float64) string {
 	return text
 }
 
-// hint says what to do about a comparison that tells too little of a change as large as a limit.
+// hint says why a comparison cannot tell whether there is a change as large as limit, and what to
+// do about it.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
-	elsewhere := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
+	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
 	case c.Doubt != "":
 		return c.Doubt
-	case slices.ContainsFunc(c.Changes, elsewhere):
+	case slices.ContainsFunc(c.Changes, acrossMachines):
 		return "the files are of different machines: measure both on one, or give --across"
 	case len(c.Unjudged) > 0:
-		u := c.Unjudged[0]
-		return results.FormatCount(u.Cells, "cell") + " without a verdict: " + u.Reason
+		first := c.Unjudged[0]
+		return results.FormatCount(first.Cells, "cell") + " without a verdict: " + first.Reason
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
@@ -152,51 +156,51 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 		"benchmarks (go test -c): pipebench compare old.test new.test -- -test.bench Mine"
 }
 
-// assertFlags are the conditions that the figures of a command have to meet.
+// assertFlags are the conditions of --assert that the figures of a command have to meet.
 type assertFlags struct{ asserts []assert.Condition }
 
 // registerAsserts adds the flag --assert; usage says what the conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	set := func(text string) error {
-		a, err := assert.Parse(text)
-		f.asserts = append(f.asserts, a)
+		condition, err := assert.Parse(text)
+		f.asserts = append(f.asserts, condition)
 		return err
 	}
-	cmd.Flags().Var(&parsed{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
+	cmd.Flags().Var(&parsedValue{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
 }
 
-// judge prints how each assertion on a set turned out. It returns the error of a failed gate if an
-// assertion fails, or else the error of a missing verdict if an assertion cannot be decided. set is
-// nil for benchmark text, which has no cells for assertions.
+// judge prints for each assertion whether it holds for a set. It returns an error with exitGate if
+// one does not hold, or else with exitInconclusive if one cannot be decided. set is nil for
+// benchmark text.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := remarksWriter(cmd, format)
-	var failed, open []string
-	for _, a := range f.asserts {
-		j := assert.Result{
-			Assert:  a.Text,
+	var failed, undecided []string
+	for _, condition := range f.asserts {
+		result := assert.Result{
+			Assert:  condition.Text,
 			Outcome: assert.CannotTell,
 			Why: "the new side is benchmark text; assertions are about records " +
 				"(results.jsonl)",
 		}
 		if set != nil {
-			j = a.Evaluate(set)
+			result = condition.Evaluate(set)
 		}
-		if _, err := fmt.Fprintln(w, "assert", j); err != nil {
+		if _, err := fmt.Fprintln(w, "assert", result); err != nil {
 			return err
 		}
-		switch j.Outcome {
+		switch result.Outcome {
 		case assert.Fails:
-			failed = append(failed, j.Assert)
+			failed = append(failed, result.Assert)
 		case assert.CannotTell:
-			open = append(open, j.Assert)
+			undecided = append(undecided, result.Assert)
 		}
 	}
 	if len(failed) > 0 {
 		err := fmt.Errorf("not as asserted: %s", strings.Join(failed, ", "))
 		return &statusError{exitGate, err}
 	}
-	if len(open) > 0 {
-		err := fmt.Errorf("it cannot be told whether %s: see above", strings.Join(open, ", "))
+	if len(undecided) > 0 {
+		err := fmt.Errorf("it cannot be told whether %s: see above", strings.Join(undecided, ", "))
 		return &statusError{exitInconclusive, err}
 	}
 	return nil
@@ -205,14 +209,14 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 // remarksWriter returns where to print remarks on the results: standard output if a person reads
 // the format, standard error if a program does.
 func remarksWriter(cmd *cobra.Command, format view.Format) io.Writer {
-	if readable(format) {
+	if isReadable(format) {
 		return cmd.OutOrStdout()
 	}
 	return cmd.ErrOrStderr()
 }
 
-// allGates joins the errors of several gates. If a gate failed, its exit code wins over that of a
-// gate without a verdict.
+// allGates joins the errors of several gates. Those of gates that failed come first, because the
+// first decides the exit code.
 func allGates(errs ...error) error {
 	var failed, others []error
 	for _, err := range errs {

@@ -49,40 +49,39 @@ type commandGroup struct {
 	commands []commandRow
 }
 
-// A commandRow is a command: its name, which is also the name of its help text; its flags; and the
-// arguments that it takes, nil for none.
+// A commandRow describes a command.
 type commandRow struct {
-	name  string
-	flags func() flags
-	args  cobra.PositionalArgs
+	name      string // of the command, and of its help text
+	newRunner func() runner
+	args      cobra.PositionalArgs // checks the arguments
 }
 
 // commandGroups are all commands, in the order of the help of pipebench itself.
 var commandGroups = []commandGroup{
 	{"Measure a pipe", []commandRow{
-		{"run", func() flags { return &runFlags{} }, nil},
-		{"tune", func() flags { return &tuneFlags{} }, cobra.ArbitraryArgs},
-		{"probe", func() flags { return &probeFlags{} }, atLeast(0, "")},
+		{"run", func() runner { return &runFlags{} }, noArgs},
+		{"tune", func() runner { return &tuneFlags{} }, anyArgs},
+		{"probe", func() runner { return &probeFlags{} }, anyArgs},
 	}},
 	{"Test a program", []commandRow{
-		{"check", func() flags { return &checkFlags{} }, atLeast(1,
-			"which command? put it behind --, as in: pipebench check -- my-program")},
-		{"drive", func() flags { return &driveFlags{} }, atLeast(1,
-			"which command? put it behind --, as in: pipebench drive -- cat")},
-		{"inspect", func() flags { return &inspectFlags{} },
+		{"check", func() runner { return &checkFlags{} },
+			oneOrMore("which command? put it behind --, as in: pipebench check -- my-program")},
+		{"drive", func() runner { return &driveFlags{} },
+			oneOrMore("which command? put it behind --, as in: pipebench drive -- cat")},
+		{"inspect", func() runner { return &inspectFlags{} },
 			exactly(1, "inspect takes the number of one process")},
 	}},
 	{"Stand at an end", []commandRow{
-		{"serve", func() flags { return &serveFlags{} }, nil},
-		{"call", func() flags { return &callFlags{} }, atLeast(1,
-			"which server? pipebench call -- COMMAND [ARGUMENT...]")},
-		{"tap", func() flags { return &tapFlags{} }, tapArgs},
+		{"serve", func() runner { return &serveFlags{} }, noArgs},
+		{"call", func() runner { return &callFlags{} },
+			oneOrMore("which server? pipebench call -- COMMAND [ARGUMENT...]")},
+		{"tap", func() runner { return &tapFlags{} }, tapArgs},
 	}},
 	{"Look and compare", []commandRow{
-		{"compare", func() flags { return &compareFlags{} },
-			beforeDash(2, "compare takes two files of results, or two commands")},
-		{"report", func() flags { return &reportFlags{} }, atLeast(1,
-			"which file? give the results.jsonl of one run or more")},
+		{"compare", func() runner { return &compareFlags{} },
+			twoBeforeDash("compare takes two files of results, or two commands")},
+		{"report", func() runner { return &reportFlags{} },
+			oneOrMore("which file? give the results.jsonl of one run or more")},
 	}},
 }
 
@@ -96,7 +95,7 @@ func addHelpCommand(root *cobra.Command) {
 		help.RunE = func(_ *cobra.Command, args []string) error {
 			topic, _, err := root.Find(args)
 			if err != nil || len(args) > 0 && topic == root {
-				return usage(unknownTopic(root, strings.Join(args, " ")))
+				return usageError(unknownTopic(root, strings.Join(args, " ")))
 			}
 			topic.InitDefaultHelpFlag()
 			topic.InitDefaultVersionFlag()

@@ -35,7 +35,7 @@ func (f *inspectFlags) register(cmd *cobra.Command) {
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	pid, err := strconv.Atoi(args[0])
 	if err != nil || pid <= 0 {
-		return usage(fmt.Errorf("%q is no process number", args[0]))
+		return usageError(fmt.Errorf("%q is no process number", args[0]))
 	}
 	report, err := inspect.Over(cmd.Context(), pid, betweenLooks)
 	if err != nil {

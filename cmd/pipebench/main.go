@@ -38,19 +38,18 @@ func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// work does a job for another process and exits, if this process was started for that.
+// work does a job for another pipebench and exits, if this process was started for that.
 func work() {
 	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs())
 }
 
-// fewDescriptors is how many descriptors the Go runtime needs to start. With fewer it ends the
-// process.
-const fewDescriptors = 8
+// spareDescriptors is how many files this process must still be able to open. The Go runtime needs
+// some, and crashes if it gets none.
+const spareDescriptors = 8
 
-// enoughDescriptors returns an error if the process can open so few files that the runtime would
-// crash.
+// enoughDescriptors returns an error if the process cannot open that many files.
 func enoughDescriptors() error {
-	for range fewDescriptors {
+	for range spareDescriptors {
 		fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0)
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 			return fmt.Errorf(
@@ -61,15 +60,15 @@ func enoughDescriptors() error {
 	return nil
 }
 
-// cleanUpTime is how long the program may take, after a second signal, to end its processes and to
-// remove its folders: more than it ever takes.
+// cleanUpTime is how long the program may take to end its processes and to remove its folders: more
+// than it ever needs.
 const cleanUpTime = 10 * time.Second
 
-// interruptible returns a context that the first signal ends. If SIGHUP is ignored, as under nohup,
-// it stays ignored.
+// interruptible returns a context that the first signal ends. After a second signal, cleanUpTime
+// later, the process exits even if a command still runs.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored, and it stays so
 		signals = append(signals, syscall.SIGHUP)
 	}
 	caught := make(chan os.Signal, 2)
@@ -85,7 +84,7 @@ func interruptible() context.Context {
 	return ctx
 }
 
-// run is the whole program without the process around it: it returns the exit code.
+// run runs the command that args name, and returns the exit code of the process.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &output{Writer: stdout}
 	root := newRoot(args...)
@@ -94,16 +93,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		err = out.failed
-	} else {
+	if err != nil {
 		err = addMeantValue(cmd, err)
+	} else {
+		err = out.failed
 	}
 	return exitCode(ctx, err, stderr)
 }
 
-// An output remembers the first write that failed, so that the command fails, whichever part of it
-// wrote. It is no failure that a reader has left.
+// An output remembers the first write that failed, so that a command that ignores the errors of its
+// writes fails all the same. It is no failure if the reader has left.
 type output struct {
 	io.Writer
 	failed error
@@ -117,8 +116,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of a terminal or file behind the output, or else a number that is never
-// a descriptor.
+// Fd returns the descriptor of the file that the output writes to, such as a terminal. If it is no
+// file, Fd returns a number that is never a descriptor.
 func (o *output) Fd() uintptr {
 	if file, ok := o.Writer.(*os.File); ok {
 		return file.Fd()
@@ -126,8 +125,8 @@ func (o *output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// newRoot makes the root command. If args are given, only the commands that they name get their
-// flags, because making the flags takes longer than everything else.
+// newRoot makes the root command with all others. If args are given, only the commands that they
+// name get their flags, because making the flags takes longer than everything else.
 func newRoot(args ...string) *cobra.Command {
 	root := withHelp("pipebench")
 	root.Version = machine.Version()
@@ -137,7 +136,7 @@ func newRoot(args ...string) *cobra.Command {
 		if len(args) == 0 {
 			return nil
 		}
-		return usage(unknownCommand(args[0]))
+		return usageError(unknownCommand(args[0]))
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
@@ -165,15 +164,15 @@ func newRoot(args ...string) *cobra.Command {
 
 // Exit codes of every command.
 const (
-	exitDone         = 0   // a limit that was looked for and found is an answer, not a failure
+	exitDone         = 0   // also if a limit that was looked for was found
 	exitFailed       = 1   // could not run
-	exitUsage        = 2   // was asked for something it does not know
+	exitUsage        = 2   // was asked for what it does not know or cannot do
 	exitGate         = 3   // a gate failed
 	exitInconclusive = 4   // no verdict, where one was required
 	exitInterrupted  = 130 // by the user; what was finished is in the file
 )
 
-// A statusError ends the command with a code of its own.
+// A statusError is an error with the exit code to which it leads.
 type statusError struct {
 	code int
 	err  error
@@ -182,19 +181,20 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usage marks an error as the caller's mistake. An error with an exit code of its own keeps it. It
-// is not the caller's mistake if this machine does not have something, or has no more of it.
-func usage(err error) error {
-	var status *statusError
-	var refused syscall.Errno
-	if err == nil || errors.As(err, &status) || errors.As(err, &refused) ||
+// usageError marks err as the caller's mistake, and returns nil for nil. It leaves some errors as
+// they are: those that already have an exit code, those of a system call, and those that say that
+// this machine does not support something.
+func usageError(err error) error {
+	var hasCode *statusError
+	var ofSystem syscall.Errno
+	if err == nil || errors.As(err, &hasCode) || errors.As(err, &ofSystem) ||
 		bench.IsUnsupported(err) {
 		return err
 	}
 	return &statusError{exitUsage, err}
 }
 
-// exitCode reports err, if there is one, and gives the code to exit with.
+// exitCode writes err to stderr, if there is an error, and returns the code to exit with.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	switch {
 	case err == nil:
@@ -203,7 +203,6 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "pipebench: interrupted")
 		return exitInterrupted
 	}
-	// writeNotice escapes the error, because a server's last words may be part of it.
 	writeNotice(stderr, "pipebench: "+err.Error())
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.code

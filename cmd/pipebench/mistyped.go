@@ -82,12 +82,12 @@ func likeFile(missing string) string {
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+		return usageError(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	}
 	name := unknown.GetSpecifiedName()
 	old := cmd.Name() + " --" + name
 	if instead, known := oldFlags[old]; known {
-		return usage(fmt.Errorf("%s is gone: use %s", old, instead))
+		return usageError(fmt.Errorf("%s is gone: use %s", old, instead))
 	}
 	typed := "--" + name
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
@@ -103,7 +103,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if line := behindDash(cmd, typed); line != "" {
 		text += "; if it is another program's, put -- before that: " + line
 	}
-	return usage(errors.New(text))
+	return usageError(errors.New(text))
 }
 
 // addMeantValue adds to a usage error that names a value of a flag which value may have been meant.
@@ -140,7 +140,7 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 		return err
 	}
 	meant = slices.Compact(meant)
-	return usage(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
+	return usageError(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
 }
 
 // bareValue returns a value of a flag without its parameter: "deaf" for "deaf@1MiB".

@@ -19,8 +19,7 @@ import (
 )
 
 // A lineModel is a program that plays the part of a language model. It gets a conversation and the
-// available tools on one line. It answers on one line, with a text or with the tools to call. When
-// the context of its start ends, so does the program, and nobody waits for its answer any more.
+// available tools on one line. It answers on one line, with a text or with the tools to call.
 type lineModel struct {
 	process *proc.Process
 	stdin   io.WriteCloser
@@ -29,14 +28,15 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may take to end after its last question.
+// modelGrace is how long a model may take to end: after its stdin was closed, and again after it
+// was sent a signal.
 const modelGrace = 2 * time.Second
 
-// startModel starts the command of a model.
+// startModel starts the command of a model. The model ends with the context of cmd.
 func startModel(cmd *cobra.Command, line string) (*lineModel, error) {
 	words, err := commandWords(line)
 	if err != nil || len(words) == 0 {
-		return nil, usage(fmt.Errorf("--model %q: no command", line))
+		return nil, usageError(fmt.Errorf("--model %q: no command", line))
 	}
 	process := proc.Command(words[0], words[1:]...)
 	process.Cmd.Stderr = cmd.ErrOrStderr()
@@ -59,7 +59,8 @@ func (m *lineModel) close() {
 	m.process.Stop(modelGrace, modelGrace)
 }
 
-// Chat asks for the next turn of a conversation.
+// Chat asks for the next turn of a conversation. It does not need its context: when that ends, so
+// does the model, and then the read fails.
 func (m *lineModel) Chat(
 	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
@@ -73,13 +74,14 @@ func (m *lineModel) Chat(
 		return turn, err
 	}
 	var line []byte
-	for len(bytes.TrimSpace(line)) == 0 && err == nil { // blank lines say nothing
+	for len(line) == 0 && err == nil { // skip blank lines
 		line, err = m.stdout.ReadBytes('\n')
+		line = bytes.TrimSpace(line)
 	}
-	if len(bytes.TrimSpace(line)) == 0 && err == io.EOF {
+	if len(line) == 0 && err == io.EOF {
 		return turn, errModelLeft
 	}
-	if err != nil && err != io.EOF { // the last line may lack its newline
+	if err != nil && err != io.EOF { // at EOF the last line may lack its newline
 		return turn, err
 	}
 	if err := json.Unmarshal(line, &turn); err != nil {
@@ -88,15 +90,15 @@ func (m *lineModel) Chat(
 	return turn, nil
 }
 
-// A modelAnswer is what a question led to, as it is printed.
+// A modelAnswer is a line of output: a question, and its answer or why there is none.
 type modelAnswer struct {
 	Query  string `json:"query"`
 	Answer string `json:"answer,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// runModel puts each line of the input as a question to a model, which calls the server's tools,
-// and prints the answers.
+// runModel asks a model each question of the input, and prints the answers. The model may call the
+// server's tools.
 func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	ctx := cmd.Context()
 	m, err := startModel(cmd, command)
@@ -108,13 +110,13 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	if err != nil {
 		return err
 	}
-	over := make(chan struct{})
-	defer close(over)
-	for l := range readLines(cmd.InOrStdin(), over) {
+	stop := make(chan struct{})
+	defer close(stop)
+	for l := range readLines(cmd.InOrStdin(), stop) {
 		if l.err != nil {
 			return fmt.Errorf("read questions: %w", l.err)
 		}
-		a := modelAnswer{Query: queryOf(l.text)}
+		a := modelAnswer{Query: questionOn(l.text)}
 		s.asked++
 		a.Answer, err = client.ToolLoop(ctx, s.pool, m, a.Query)
 		if ctx.Err() != nil {
@@ -127,7 +129,7 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 		if err != nil {
 			return err
 		}
-		s.print(reply{text, a.Error != ""})
+		s.print(reply{line: text, failed: a.Error != ""})
 		if s.err != nil {
 			return fmt.Errorf("write answers: %w", s.err)
 		}
@@ -142,8 +144,9 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	return nil
 }
 
-// queryOf returns the question on a line: the member query of an object, or all of it.
-func queryOf(line []byte) string {
+// questionOn returns the question on a line: the member query if the line is an object that has
+// one, else the whole line.
+func questionOn(line []byte) string {
 	var q struct{ Query *string }
 	err := json.Unmarshal(line, &q)
 	if err != nil || q.Query == nil {

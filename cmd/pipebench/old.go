@@ -27,7 +27,7 @@ func newOldCommands() []*cobra.Command {
 			Hidden:             true,
 			DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error {
-				return usage(fmt.Errorf("%s has another name now: %s", old.name, old.instead))
+				return usageError(fmt.Errorf("%s has another name now: %s", old.name, old.instead))
 			},
 		})
 	}

@@ -48,7 +48,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 		"with --claims, exit 4 if the figures leave a verdict open")
 	flags.BoolVar(&f.detail, "detail", false,
 		"print every finding, how it was found, and its documented rule")
-	f.sharedFlags.register(cmd, 0, stopAfter)
+	f.sharedFlags.register(cmd, noMaxTime, stopAfter)
 	cmd.MarkFlagsMutuallyExclusive("failures", "claims", "machine")
 	for _, mode := range []string{"failures", "claims", "machine"} {
 		for _, other := range []string{"pipe", "step", "against"} {
@@ -60,9 +60,9 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	switch {
 	case len(f.only) > 0 && !f.failures && !f.claims:
-		return usage(errors.New("--only is for --failures and --claims; see --step"))
+		return usageError(errors.New("--only is for --failures and --claims; see --step"))
 	case f.verdict && !f.claims:
-		return usage(errors.New("--require-verdict is for --claims"))
+		return usageError(errors.New("--require-verdict is for --claims"))
 	case f.failures:
 		return f.runFailures(cmd, files)
 	case f.claims:
@@ -79,7 +79,7 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
 	}
 	if err := f.options.Validate(); err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	others, systems, err := f.comparedWith(cmd.Context())
 	if err != nil {

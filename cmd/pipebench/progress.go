@@ -14,36 +14,38 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A progress tells the person who waits how far a command is: by a bar if stderr is a terminal,
-// else by a plain line for each part that is finished, since a log keeps neither bars nor the codes
-// that draw them. A nil progress prints nothing.
+// A progress tells the person who waits how much of a command is done: by a bar if stderr is a
+// terminal, else by a line for each part that is finished. A nil progress prints nothing.
+//
+// A command says by finish that a part is done. If it also counts something finer, such as samples,
+// it calls units, and the bar shows the units in place of the parts.
 type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called, "" for no name
 	done      int         // parts that are finished
-	measured  bool        // the bar shows units, not parts
-	percent   atomic.Bool // of a unit that nobody counts in
+	showUnits bool        // the bar shows units, not parts
+	percent   atomic.Bool // the bar shows a percentage, because units mean nothing to a person
 	full      bool        // the bar has reached its total
 	container *mpb.Progress
 	bar       *mpb.Bar               // nil if lines are printed
-	now       atomic.Pointer[string] // the latest step
+	doing     atomic.Pointer[string] // the latest step
 	began     time.Time
-	limit     time.Duration // from began on that the command may take; 0: no limit
+	limit     time.Duration // from began to the latest end of the command; 0: no limit
 	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
-// Widths of a line with a bar. Some columns stay free, since a terminal that shows "^C" behind a
-// full line breaks it, and what stood there could not be removed.
+// Widths of a line with a bar, in columns. Some stay free: a terminal that shows "^C" behind a full
+// line wraps it, and then the bar could not be removed.
 const (
-	barWidth    = 32
-	narrowBar   = 16 // in a terminal of less than wideEnough columns
-	wideEnough  = 100
-	leftWidth   = 8 // of the time that is left, and a space
-	freeColumns = 4
+	barWidth      = 32
+	narrowBar     = 16 // in a terminal of less than wideEnough columns
+	wideEnough    = 100
+	timeLeftWidth = 8 // with the space behind it
+	freeColumns   = 4
 )
 
-// progress returns what the flags ask for.
-func (f *sharedFlags) progress(stderr io.Writer) *progress {
+// newProgress returns the progress that the flags ask for.
+func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	if f.quiet || f.noProgress {
 		return nil
 	}
@@ -57,16 +59,10 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		width = narrowBar
 	}
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(width))
-	p.now.Store(new(string))
-	filler := mpb.BarStyle().Build()
-	// Until the number of parts is known, there is nothing to fill.
-	bar := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
-		if s.Total <= 0 {
-			return nil
-		}
-		return filler.Fill(w, s)
-	})
-	parts := decor.Any(func(s decor.Statistics) string {
+	p.doing.Store(new(string))
+	// The line has three parts, such as "3 of 8", the bar, and "12s raw, 4 KiB". Until the total is
+	// known, it has only the step.
+	count := decor.Any(func(s decor.Statistics) string {
 		switch {
 		case s.Total <= 0:
 			return ""
@@ -75,23 +71,30 @@ func (f *sharedFlags) progress(stderr io.Writer) *progress {
 		}
 		return fmt.Sprintf("%d of %d", s.Current, s.Total)
 	})
+	filler := mpb.BarStyle().Build()
+	bar := mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
+		if s.Total <= 0 {
+			return nil
+		}
+		return filler.Fill(w, s)
+	})
 	step := decor.Any(func(s decor.Statistics) string {
-		now := *p.now.Load()
+		doing := *p.doing.Load()
 		switch {
 		case s.Completed:
 			return ""
 		case s.Total <= 0:
-			return " " + now
+			return " " + doing
 		}
-		room := s.AvailableWidth - width - leftWidth - freeColumns
-		return fmt.Sprintf("%7s %s", p.left(), view.Truncate(now, max(room, 1)))
+		room := s.AvailableWidth - width - timeLeftWidth - freeColumns
+		return fmt.Sprintf("%7s %s", p.timeLeft(), view.Truncate(doing, max(room, 1)))
 	})
-	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(parts), mpb.AppendDecorators(step))
+	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(count), mpb.AppendDecorators(step))
 	return p
 }
 
-// expect works out when the command will be done if each unit takes as long as those so far, but
-// not after its limit.
+// expect estimates when the command will be done: each unit takes as long as those so far, and the
+// command ends at its limit.
 func (p *progress) expect(done, total int) {
 	if done == 0 {
 		return
@@ -103,9 +106,9 @@ func (p *progress) expect(done, total int) {
 	p.takes.Store(int64(took))
 }
 
-// left says how long the command will still take, "" if nobody knows: before the first unit is
-// finished, or if one takes longer than was expected. In between it counts down.
-func (p *progress) left() string {
+// timeLeft says how long the command will still take. It returns "" if nobody knows: before the
+// first unit is finished, and when the expected end has passed.
+func (p *progress) timeLeft() string {
 	left := time.Duration(p.takes.Load()) - time.Since(p.began)
 	if left < time.Second {
 		return ""
@@ -113,7 +116,8 @@ func (p *progress) left() string {
 	return left.Round(time.Second).String()
 }
 
-// within says how long the command may take from now on. Its units are shares of that time.
+// within says that the command ends at the latest after this time, and that its units are shares of
+// the time.
 func (p *progress) within(limit time.Duration) {
 	if p != nil {
 		p.limit = time.Since(p.began) + limit
@@ -125,7 +129,7 @@ func (p *progress) within(limit time.Duration) {
 // other programs may be part of it.
 func (p *progress) step(what string) {
 	if p != nil && p.bar != nil {
-		p.now.Store(new(view.Escape(what)))
+		p.doing.Store(new(view.Escape(what)))
 	}
 }
 
@@ -137,24 +141,26 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units makes the bar show a share of units that are finer than parts, such as the samples of a
-// cell.
+// units makes the bar show how many units are done. Units are finer than parts.
 func (p *progress) units(done, total int) {
-	if p != nil && p.bar != nil {
-		p.measured = true
-		if p.limit > 0 { // it may end by its time, before all units are done
-			over := time.Since(p.began).Seconds() / p.limit.Seconds()
-			done = max(done, min(int(over*float64(total)), total-1))
-		}
-		p.move(done, total)
+	if p == nil || p.bar == nil {
+		return
 	}
+	p.showUnits = true
+	if p.limit > 0 { // the time may be up before all units are done
+		share := time.Since(p.began).Seconds() / p.limit.Seconds()
+		done = max(done, min(int(share*float64(total)), total-1))
+	}
+	p.move(done, total)
 }
 
 func (p *progress) move(done, total int) {
-	p.expect(min(done, total), total)
-	p.bar.SetTotal(int64(total), false)
-	p.bar.SetCurrent(int64(min(done, total)))
 	p.full = done >= total
+	done = min(done, total)
+	p.expect(done, total)
+	const isComplete = false // stop says so
+	p.bar.SetTotal(int64(total), isComplete)
+	p.bar.SetCurrent(int64(done))
 }
 
 // finish counts one more finished part; total is the number of all parts. what says how this part
@@ -166,25 +172,26 @@ func (p *progress) finish(total int, what string) {
 	p.done++
 	what = view.Escape(what)
 	switch {
-	case p.bar != nil && !p.measured:
-		p.move(p.done, total)
-	case p.bar == nil && p.part != "":
+	case p.bar != nil:
+		if !p.showUnits {
+			p.move(p.done, total)
+		}
+	case p.part != "":
 		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, total, what)
-	case p.bar == nil:
+	default:
 		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, total, what)
 	}
 }
 
-// stop leaves a full bar on the screen. It removes a bar that is short of its total, because the
-// program would wait for its end for ever.
+// stop ends the bar. It leaves a full bar on the screen, and removes any other.
 func (p *progress) stop() {
 	if p == nil || p.bar == nil {
 		return
 	}
 	if p.full {
-		p.bar.SetTotal(-1, true)
+		p.bar.SetTotal(-1, true) // -1: the total is what was done; true: the bar is complete
 	} else {
-		p.bar.Abort(true)
+		p.bar.Abort(true) // true: remove it from the screen
 	}
 	p.container.Wait()
 }

@@ -8,12 +8,12 @@ import (
 // The time left counts down between two steps, and never goes beyond the limit.
 func TestTheTimeLeftDoesNotRise(t *testing.T) {
 	p := &progress{began: time.Now().Add(-2 * time.Hour)}
-	if got := p.left(); got != "" {
+	if got := p.timeLeft(); got != "" {
 		t.Errorf("nothing is finished, and %s are left", got)
 	}
 	p.expect(1, 4)
 	left := func() time.Duration {
-		d, err := time.ParseDuration(p.left())
+		d, err := time.ParseDuration(p.timeLeft())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestTheTimeLeftDoesNotRise(t *testing.T) {
 		t.Errorf("%s are left of 4h, after 3h", last)
 	}
 	p.began = p.began.Add(-2 * time.Hour)
-	if got := p.left(); got != "" {
+	if got := p.timeLeft(); got != "" {
 		t.Errorf("the expected end has passed, and %s are left", got)
 	}
 }

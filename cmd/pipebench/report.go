@@ -43,16 +43,16 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 
 func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(f.charts) > 0 && (f.out == "" || f.isPage()) {
-		return usage(errors.New("--charts draws into a folder: name one with -o"))
+		return usageError(errors.New("--charts draws into a folder: name one with -o"))
 	}
 	if ending := filepath.Ext(f.out); slices.Contains(otherEndings, strings.ToLower(ending)) {
-		return usage(fmt.Errorf("-o %s: want a page (x.html), or a folder for the page and "+
+		return usageError(fmt.Errorf("-o %s: want a page (x.html), or a folder for the page and "+
 			"pictures as SVG and PNG; --format markdown, csv, json and bench go to standard output",
 			f.out))
 	}
 	filter, err := results.ParseFilter(f.where...)
 	if err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	g := gathered{set: &results.Set{}, whole: !f.isPage() && f.forPrograms()}
 	if err := g.read(cmd, filter, paths); err != nil {

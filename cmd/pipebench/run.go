@@ -21,22 +21,22 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// defaultTime limits the measuring of a run that was given no --max-time, unless its estimate is
-// much longer. With the time to show and draw the results, the run ends within 20 s.
+// defaultTime is how long a run measures if no --max-time is given and its estimate is not much
+// longer. With the time to show and draw the results, the run ends within 20 s.
 const defaultTime = 16 * time.Second
 
-const samplesOfCell = "samples per cell; at least 6 give an interval"
+const samplesUsage = "samples per cell; at least 6 give an interval"
 
 // runFlags are the flags of run.
 type runFlags struct {
 	presets    []string
-	cells      cobra.Command // has the flags that say what to measure
+	cells      cobra.Command // holds the flags that say what to measure
 	sweep      measure.Sweep // empty lists stand for their default
 	capacities string        // as typed
 	plan       bench.Plan    // without cells
 	dryRun     bool
 	repeat     int           // how many runs
-	over       time.Duration // that they are spread over
+	over       time.Duration // over how long the runs are spread
 	assertFlags
 	sharedFlags
 }
@@ -52,19 +52,19 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	f.registerCell(&f.cells)
 	flags.AddFlagSet(f.cells.Flags())
 	p := &f.plan
-	addCount(cmd, &p.Samples, "samples", 24, 1, mostCounted, samplesOfCell)
-	addCount(cmd, &p.Forks, "forks", bench.DefaultForks, 1, mostCounted,
+	addCount(cmd, &p.Samples, "samples", countFlag{usual: 24, least: 1}, samplesUsage)
+	addCount(cmd, &p.Forks, "forks", countFlag{usual: bench.DefaultForks, least: 1},
 		"how often the workers are started anew")
 	addDuration(cmd, &p.Duration, "duration", bench.SliceTime, "of one sample, about")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be measured (each cell with --detail), and how long that takes")
-	addCount(cmd, &f.repeat, "repeat", 1, 1, mostCounted,
+	addCount(cmd, &f.repeat, "repeat", countFlag{usual: 1, least: 1},
 		"measure it all this many times, each as a run of its own, and show how far figures vary")
 	addDuration(cmd, &f.over, "over", 0, "spread the runs of --repeat over this long")
 	f.registerAsserts(cmd,
 		"exit 3 unless this holds, such as 'p99<50ms@64KiB', and 4 where it cannot be told")
-	f.sharedFlags.register(cmd, 0,
+	f.sharedFlags.register(cmd, noMaxTime,
 		"stop after this long, all runs of --repeat together "+
 			"(default 16s each, or half more than a much longer estimate)",
 		view.FormatBench)
@@ -74,7 +74,6 @@ func (f *runFlags) register(cmd *cobra.Command) {
 // that they can be told from the other flags.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
-	c := &f.sweep.Further
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.Framings, "framing", nil,
 		"framings, such as ndjson,chunked:16KiB, or all (see help values)")
@@ -99,24 +98,25 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 		"rate", "inflight", "batch", "closes_after", "drain", "read_buffer", "frame_wait", "work",
 		"touch", "source", "payload_offset", "read_offset",
 	} {
-		addCellField(cmd, c, name)
+		addCellField(cmd, &s.Further, name)
 	}
 }
 
-// parseCapacities reads the list, and keeps it as typed: "macos" is explained later.
+// parseCapacities adds the capacities of a list to the sweep. It returns the list as typed, so that
+// run can explain the word "macos" in it.
 func (f *runFlags) parseCapacities(list string) (string, error) {
 	capacities, err := measure.ParseCapacities(list)
 	f.sweep.Capacities = append(f.sweep.Capacities, capacities...)
 	return list, err
 }
 
-// cellFlag returns a flag that says what to measure, "" if none was given. A run with such a flag
-// measures a sweep, not the presets.
+// cellFlag returns the name of a given flag that says what to measure, "" if there is none. A run
+// with such a flag measures a sweep, not presets.
 func (f *runFlags) cellFlag() string {
 	name := ""
-	f.cells.Flags().VisitAll(func(g *pflag.Flag) {
-		if g.Changed && name == "" {
-			name = g.Name
+	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && name == "" {
+			name = flag.Name
 		}
 	})
 	return name
@@ -124,15 +124,15 @@ func (f *runFlags) cellFlag() string {
 
 func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if name := f.cellFlag(); name != "" && len(f.presets) > 0 {
-		return usage(fmt.Errorf("--%s has no effect with --preset: a preset says itself what is "+
+		return usageError(fmt.Errorf("--%s has no effect with --preset: a preset says itself what is "+
 			"measured; leave out one of them", name))
 	}
 	if turns.InTurns() && !cmd.Flags().Changed("forks") {
-		f.plan.Forks = 1
+		f.plan.Forks = 1 // compare starts the run several times instead
 	}
 	plan, err := f.makePlan(cmd)
 	if err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	if f.dryRun {
 		return f.printPlan(cmd.OutOrStdout(), plan)
@@ -143,7 +143,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	return f.do(cmd, nil, f.task(cmd, plan))
 }
 
-// makePlan returns what the flags ask for, checked.
+// makePlan returns the plan that the flags ask for, or an error if it is impossible.
 func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	topology, err := placement.Read()
 	if err != nil {
@@ -163,19 +163,19 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
-		// A run that is asked for nothing takes as many samples as fit into the default time.
-		particular := len(f.presets) > 0 || f.cellFlag() != ""
+		// Cells that were asked for get all their samples, others as many as there is time for.
+		areAsked := len(f.presets) > 0 || f.cellFlag() != ""
 		estimate := p.Estimate()
-		if particular && estimate > defaultTime*3/2 {
-			p.MaxTime = estimate * 3 / 2
+		if areAsked && estimate > defaultTime*3/2 {
+			p.MaxTime = estimate * 3 / 2 // an estimate is rough
 		}
 	}
 	return p, p.Validate()
 }
 
-// sweepCells returns the product of the flags, with the usual values for those that were not given,
-// and adds cells of raw to compare with. It adds none if two builds take turns, because they are
-// compared with each other.
+// sweepCells returns a cell for each combination of the flags' values; a flag that was not given
+// has its usual values. It adds cells of raw to compare with, unless two builds take turns, because
+// those are compared with each other.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
@@ -198,7 +198,7 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 		framings = append(framings, c.Framing)
 	}
 	for i := range f.asserts {
-		f.asserts[i].Framings = framings // not raw, which nobody asked for
+		f.asserts[i].Framings = framings // --assert is not about the added raw
 	}
 	if !f.dryRun {
 		f.say(cmd, "raw is measured in the same rounds, to set the framing beside it")
@@ -206,16 +206,16 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 	return all, nil
 }
 
-// presetCells returns the cells of the presets that were asked for. Without any, the run measures
-// the first two, or only the first if its records are compared with those of another run.
+// presetCells returns the cells of the presets that were asked for. If none was, these are two for
+// a person who looks, and one for --assert and for compare.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
-	flags := cmd.Flags()
-	presets := []measure.Preset{measure.Default, measure.Waiting}
-	if flags.Changed("assert") || turns.RecordsOnly() {
-		presets = presets[:1]
-	}
-	if len(f.presets) > 0 {
-		presets = nil
+	var presets []measure.Preset
+	switch {
+	case len(f.presets) > 0:
+	case cmd.Flags().Changed("assert") || turns.RecordsOnly():
+		presets = []measure.Preset{measure.Default}
+	default:
+		presets = []measure.Preset{measure.Default, measure.Waiting}
 	}
 	for _, name := range f.presets {
 		p, err := measure.FindPreset(name)
@@ -235,14 +235,17 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// overrun is how long the end of a run may take beyond its time on a busy machine. Only a message
-// that takes longer by itself, as with a slow reader, is cut off.
-const overrun = 2 * time.Second
+// hardLimit returns when to cut off the measuring of a plan. By itself it ends after MaxTime, and a
+// little later on a busy machine. So this cuts off only a message that takes long, as with a slow
+// reader.
+func hardLimit(p bench.Plan) time.Duration {
+	return p.MaxTime + p.MaxTime/4 + 2*time.Second
+}
 
 // task measures the plan as often as --repeat asks for, and judges the figures by --assert.
 func (f *runFlags) task(cmd *cobra.Command, plan bench.Plan) task {
 	return task{
-		limit: time.Duration(f.repeat)*(plan.MaxTime+plan.MaxTime/4+overrun) + f.over,
+		limit: time.Duration(f.repeat)*hardLimit(plan) + f.over,
 		measure: func(ctx context.Context, s *session) error {
 			return f.measureRuns(ctx, s, plan)
 		},
@@ -258,6 +261,7 @@ func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan)
 	began := time.Now()
 	for i := range f.repeat {
 		if i > 0 {
+			// The first run is due at once, the last one at the end of f.over.
 			due := began.Add(f.over * time.Duration(i) / time.Duration(f.repeat-1))
 			select {
 			case <-ctx.Done():
@@ -276,10 +280,10 @@ func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan)
 	return nil
 }
 
-// showRuns shows what was measured, and how far figures moved between several runs.
+// showRuns shows what was measured, and how much figures varied between several runs.
 func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
-	err := f.view(cmd, own)
-	if err != nil || f.repeat == 1 || !readable(f.format) {
+	err := f.print(cmd, own)
+	if err != nil || f.repeat == 1 || !isReadable(f.format) {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -292,35 +296,34 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 // runPlan measures the cells of a plan and keeps their records. The bar shows the share of the time
 // that all cells are expected to take, in all runs of the session.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
-	const calibrations = 2 // steps of a cell before its samples
-	type steps struct {
-		left int
-		cost int // of each, in microseconds
+	const untimedSteps = 2 // of a cell: bench.Compared and bench.Calibrated
+	type cellSteps struct {
+		left   int
+		micros int // the expected time of each, in microseconds
 	}
-	cells := map[string]*steps{}
-	total := 0
+	cells := map[string]*cellSteps{}
+	total := 0 // microseconds of a run
 	for _, c := range p.Cells {
 		alone := p
 		alone.Cells = []results.Cell{c}
-		n := p.Samples + calibrations
-		cost := int(alone.Estimate().Microseconds()) / n
-		cells[c.Key()] = &steps{left: n, cost: max(cost, 1)}
-		total += n * max(cost, 1)
+		steps := untimedSteps + p.Samples
+		micros := max(1, int(alone.Estimate().Microseconds())/steps)
+		cells[c.Key()] = &cellSteps{left: steps, micros: micros}
+		total += steps * micros
 	}
-	earlier := (len(s.runs) - 1) * total // runs before this one
+	earlierRuns := (len(s.runs) - 1) * total
 	done := 0
 	p.Run = s.run
 	p.Observe = func(at bench.Progress) {
 		cell := cells[at.Cell.Key()]
-		n := 1
+		steps := min(1, cell.left) // 0 if a step was not expected
 		if at.Step == bench.Finished {
-			n = cell.left // all that are left, because the cell did not need them
+			steps = cell.left // the cell ended without them
 		}
-		n = min(n, cell.left) // never more than were planned
-		cell.left -= n
-		done += n * cell.cost
+		cell.left -= steps
+		done += steps * cell.micros
 		s.progress.step(cellWords(at.Cell))
-		s.progress.units(earlier+done, total*s.planned)
+		s.progress.units(earlierRuns+done, total*s.planned)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
 		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))

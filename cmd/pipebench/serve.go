@@ -28,8 +28,8 @@ type serveFlags struct {
 
 func (f *serveFlags) register(cmd *cobra.Command) {
 	cmd.Long += "\n\n| fault | the server |\n|---|---|"
-	for _, m := range catalogue.Faults() {
-		cmd.Long += fmt.Sprintf("\n| %s | %s |", m.Usage(), m.Title)
+	for _, fault := range catalogue.Faults() {
+		cmd.Long += fmt.Sprintf("\n| %s | %s |", fault.Usage(), fault.Title)
 	}
 	flags := cmd.Flags()
 	o := &f.options
@@ -38,7 +38,8 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
 	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"),
 		"the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
-	addCount(cmd, &o.MaxInFlight, "inflight", mcp.DefaultMaxInFlight, 1, mostInflight,
+	inflight := countFlag{usual: mcp.DefaultMaxInFlight, least: 1, most: mostInflight}
+	addCount(cmd, &o.MaxInFlight, "inflight", inflight,
 		"requests served at a time; 1 MiB of others wait, more stay in the pipe")
 	addChoice(cmd, &f.parseErrorID, "parse-error-id", []string{"empty", "null"},
 		`id of the answer to what has none: empty ("") or null`)
@@ -69,7 +70,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
-	o := f.complete(cmd)
+	o := f.serverOptions(cmd)
 	if f.messages != "" {
 		messages, err := interruptibly(cmd.Context(), f.messages, payload.ReadMessages)
 		if err != nil {
@@ -91,18 +92,18 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 		o.Record = results.NewWriter(file)
-		err = o.Record.Write(describeRun(o.Run, 0))
+		err = o.Record.Write(describeRun(o.Run, noSeed))
 		if err != nil {
 			return err
 		}
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; "+
 		"the end of input (Ctrl-D) ends it")
-	// If the client closes stdout, a write fails; the process does not end.
+	// If the client closes its end of stdout, the write fails instead of ending the process.
 	signal.Ignore(syscall.SIGPIPE)
 	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	if err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	err = s.Start(cmd.Context())
 	if err != nil {
@@ -111,8 +112,8 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	return s.Wait()
 }
 
-// complete translates the flags into options of the server.
-func (f *serveFlags) complete(cmd *cobra.Command) mcp.Options {
+// serverOptions translates the flags into options of the server.
+func (f *serveFlags) serverOptions(cmd *cobra.Command) mcp.Options {
 	o := f.options
 	o.Version = machine.Version()
 	o.Tools = mcp.Samples()

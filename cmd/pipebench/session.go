@@ -23,30 +23,32 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Names of the files of a run. All others are made from the first.
+// Names of the files in a session's folder. All others are made from recordsFile.
 const (
 	recordsFile = results.FileName
 	benchFile   = "bench.txt"
 	reportFile  = "report.html"
 )
 
-// A session is one run of a command that measures, from the folder that it makes to the exit code.
+// A session is the work of a command that measures: it opens a folder, makes one run or several,
+// and shows, keeps and judges what they found.
 type session struct {
-	*results.Writer // of the run's records
+	*results.Writer // of the records
 	progress        *progress
 	flags           *sharedFlags
 	cmd             *cobra.Command
-	env             results.Environment
-	dir, run        string
-	streamed        *bytes.Buffer // the records so far, if they go to standard output; else nil
-	runs            []string      // all of this session; most have one
-	planned         int           // how many runs there will be
-	kept            []string      // other files that the command leaves
-	late            bool          // the time was over before all was measured
+	dir             string              // the folder; "" if streamed is not nil
+	streamed        *bytes.Buffer       // the records so far, if they go to standard output; else nil
+	run             string              // ID of the run that was begun last
+	env             results.Environment // of that run
+	runs            []string            // IDs of all runs so far
+	planned         int                 // how many runs there will be
+	kept            []string            // names of other files that the command wrote into dir
+	late            bool                // the time was over before all was measured
 }
 
-// openSession makes the folder of a run, and begins its file with a description of where the run
-// takes place. If the folder holds an earlier run, the new records are appended to its file.
+// openSession opens the folder of a session, and begins the first run. If the folder holds an
+// earlier run, the new records are appended to its file.
 func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	if f.out == "-" {
 		return openStream(cmd, f)
@@ -73,13 +75,13 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 }
 
 // openStream opens a session whose records go to standard output as they come, and everything else
-// to standard error. The records are kept in memory, too, so that they can be shown.
+// to standard error. It keeps the records in memory, too, so that they can be shown.
 func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
-	kept := new(bytes.Buffer)
-	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), kept))
+	streamed := new(bytes.Buffer)
+	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), streamed))
 	cmd.SetOut(cmd.ErrOrStderr())
 	s := newSession(cmd, f, w)
-	s.streamed = kept
+	s.streamed = streamed
 	return s, s.beginRun()
 }
 
@@ -87,11 +89,11 @@ func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session 
 	if f.anonymous {
 		w.Anonymize()
 	}
-	progress := f.progress(cmd.ErrOrStderr())
+	progress := f.newProgress(cmd.ErrOrStderr())
 	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
 }
 
-// read returns all that the file of the session holds so far.
+// read returns all records that the file of the session holds, also those of earlier sessions.
 func (s *session) read() (*results.Set, error) {
 	if s.streamed != nil {
 		return results.ReadFrom("standard output", bytes.NewReader(s.streamed.Bytes()))
@@ -99,7 +101,8 @@ func (s *session) read() (*results.Set, error) {
 	return results.Read(filepath.Join(s.dir, recordsFile))
 }
 
-// beginRun begins the first run of the session, or a further one in the same file.
+// beginRun begins a run, the first of the session or a further one, with a record of where it takes
+// place.
 func (s *session) beginRun() error {
 	run, err := results.NewRun()
 	if err != nil {
@@ -112,15 +115,17 @@ func (s *session) beginRun() error {
 	return s.Write(s.env)
 }
 
-// describeRun returns the first record of a run's file.
+const noSeed = 0 // the seed of a run that makes up no messages
+
+// describeRun returns the first record of a run: the machine, and the command that was typed.
 func describeRun(run string, seed int64) results.Environment {
 	env := machine.Describe(run, seed)
 	env.Command = commandLine(withoutLabels(os.Args))
 	return env
 }
 
-// makeFolder makes the folder for what the command measures, if it is not there. A folder without a
-// given name belongs to this run alone, even if other runs begin in the same second.
+// makeFolder makes the folder that --out names, if it does not exist. Without --out it makes a
+// folder that belongs to this session alone, even if others begin in the same second.
 func (f *sharedFlags) makeFolder() (string, error) {
 	if f.out != "" {
 		return f.out, os.MkdirAll(f.out, 0o777)
@@ -129,17 +134,18 @@ func (f *sharedFlags) makeFolder() (string, error) {
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(parent, time.Now().Format("20060102-150405"))
-	free := dir
+	second := filepath.Join(parent, time.Now().Format("20060102-150405"))
+	dir := second
 	for n := 2; ; n++ {
-		if err := os.Mkdir(free, 0o777); !errors.Is(err, fs.ErrExist) {
-			return free, err
+		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
+			return dir, err
 		}
-		free = fmt.Sprintf("%s-%d", dir, n)
+		dir = fmt.Sprintf("%s-%d", second, n)
 	}
 }
 
-// commandLine returns the command as a line for a shell, without secrets.
+// commandLine returns a pipebench command as a line for a shell, without secrets. args[0], the path
+// of the program, becomes "pipebench".
 func commandLine(args []string) string {
 	return proc.ShellLine(append([]string{"pipebench"}, results.HideSecrets(args)[1:]...))
 }
@@ -153,35 +159,42 @@ var errNothingInTime = errors.New(
 type task struct {
 	limit   time.Duration // for measuring; 0 is none
 	measure func(context.Context, *session) error
-	show    func(found *results.Set) error // prints it, or returns view.ErrNothing
-	gate    func(found *results.Set) error // gives the exit code; nil for none
+	show    func(found *results.Set) error // prints what was found, or returns view.ErrNothing
+	gate    func(found *results.Set) error // returns an error with an exit code; nil: no gate
 }
 
-// do shows and judges earlier results if files are named. Otherwise it measures, keeps everything
-// in a folder, and shows and judges what it measured.
+// do does a task. If files are named, it shows and judges what they hold. Otherwise it measures,
+// keeps everything in a folder, and shows and judges what it measured.
 func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	if len(files) > 0 {
-		set, err := readFiles(cmd, files...)
-		if err == nil {
-			err = t.show(set)
-		}
-		if err == nil && t.gate != nil {
-			err = t.gate(set)
-		}
-		if err == nil {
-			err = requireComplete(set)
-		}
-		return err
+		return t.doWithFiles(cmd, files)
 	}
 	s, err := openSession(cmd, f)
 	if err != nil {
 		return err
 	}
-	return s.finish(s.measure(t), t)
+	measureErr := s.measure(t)
+	return s.finish(t, measureErr)
 }
 
-// measure does the work of a task, until its time is over, and closes the file. If the time was
-// over, it sets s.late and returns no error for that, but it returns every other error.
+func (t task) doWithFiles(cmd *cobra.Command, files []string) error {
+	set, err := readFiles(cmd, files...)
+	if err != nil {
+		return err
+	}
+	if err := t.show(set); err != nil {
+		return err
+	}
+	if t.gate != nil {
+		if err := t.gate(set); err != nil {
+			return err
+		}
+	}
+	return requireComplete(set)
+}
+
+// measure measures what a task asks for, until its time is over, and closes the file. That the time
+// was over is no error: it sets s.late.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
 	s.warnOfLoad()
@@ -192,12 +205,12 @@ func (s *session) measure(t task) error {
 		defer cancel()
 	}
 	err := t.measure(ctx, s)
-	closed := s.Close()
+	closeErr := s.Close()
 	if errors.Is(context.Cause(ctx), errMaxTime) {
 		s.late = true
-		err = withoutEnd(err)
+		err = withoutTimeUp(err)
 	}
-	return errors.Join(err, closed)
+	return errors.Join(err, closeErr)
 }
 
 // warnOfLoad says what to expect of a machine that others keep busy.
@@ -209,15 +222,15 @@ func (s *session) warnOfLoad() {
 	}
 }
 
-// withoutEnd returns err without the errors that only say that the time was over.
-func withoutEnd(err error) error {
+// withoutTimeUp returns err without the errors that only say that the time was over.
+func withoutTimeUp(err error) error {
 	if err == nil {
 		return nil
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var left []error
 		for _, e := range joined.Unwrap() {
-			left = append(left, withoutEnd(e))
+			left = append(left, withoutTimeUp(e))
 		}
 		return errors.Join(left...)
 	}
@@ -229,68 +242,84 @@ func withoutEnd(err error) error {
 }
 
 // finish reads the file again, shows and judges what this session added to it, draws all of it, and
-// says where everything is kept. measured is the error of the measurement: a run that failed in
-// part still shows and judges what it finished. An interrupted run is not judged.
-func (s *session) finish(measured error, t task) error {
+// says where everything is kept. measureErr is the error of the measurement: a session that failed
+// in part still shows and judges what it finished. An interrupted one is not judged.
+func (s *session) finish(t task, measureErr error) error {
 	all, err := s.read()
 	if err != nil {
-		return errors.Join(measured, err)
+		return errors.Join(measureErr, err)
 	}
 	own := &results.Set{}
 	for _, run := range s.runs {
 		own = results.Merge(own, all.OfRun(run))
 	}
 	err = t.show(own)
-	if measured != nil && errors.Is(err, view.ErrNothing) {
-		return measured // measured says why there is nothing to show
+	if errors.Is(err, view.ErrNothing) && measureErr != nil {
+		return measureErr // it says why there is nothing to show
 	}
-	if s.late && errors.Is(err, view.ErrNothing) {
+	if errors.Is(err, view.ErrNothing) && s.late {
 		return errNothingInTime
 	}
 	if s.late {
 		writeNotice(s.cmd.ErrOrStderr(), "pipebench: "+errMaxTime.Error())
 	}
 	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
-		err = s.leave(all)
+		err = s.writeFiles(all)
 	}
-	if err == nil && t.gate != nil && s.cmd.Context().Err() == nil {
+	isInterrupted := s.cmd.Context().Err() != nil
+	if err == nil && t.gate != nil && !isInterrupted {
 		err = t.gate(own)
 	}
-	return errors.Join(measured, err)
+	return errors.Join(measureErr, err)
 }
 
-// leave writes the other files of a run beside its records, and says where they are.
-func (s *session) leave(all *results.Set) error {
-	kept := append([]string{recordsFile}, s.kept...)
-	var text bytes.Buffer
-	err := view.ErrNothing
-	if !slices.Contains(s.kept, benchFile) { // it is a comparison's
-		err = view.Write(&text, all, view.FormatBench, view.Options{})
+// writeFiles makes the other files of the folder from its records, and says where they are.
+func (s *session) writeFiles(all *results.Set) error {
+	if !slices.Contains(s.kept, benchFile) { // a comparison has already written its own
+		if err := s.writeBench(all); err != nil {
+			return fmt.Errorf("write %s: %w", benchFile, err)
+		}
 	}
-	if err == nil {
-		err = results.ReplaceFile(filepath.Join(s.dir, benchFile), text.Bytes(), 0o666)
-		kept = append(kept, benchFile)
-	}
-	if err != nil && !errors.Is(err, view.ErrNothing) { // a probe measures nothing for this file
-		return fmt.Errorf("write %s: %w", benchFile, err)
-	}
-	files, err := plots.Write(s.dir, plots.Charts(all))
+	pictures, err := plots.Write(s.dir, plots.Charts(all))
 	if err != nil {
 		return err
 	}
-	env, _ := all.Environment(s.run) // as it is in the file
+	env, _ := all.Environment(s.run) // of the file, where it may be anonymous
 	o := plots.ReportOptions{Sources: []string{recordsFile}, Command: env.Command}
 	page := func(w io.Writer) error { return plots.Report(w, all, o) }
 	if err := savePage(filepath.Join(s.dir, reportFile), page); err != nil {
 		return err
 	}
-	saved := reportFile
-	if len(files) > 0 { // each is an SVG and a PNG
-		saved += " and " + results.FormatCount(len(files)/2, "plot")
+	saved := append([]string{recordsFile}, s.kept...)
+	drawn := reportFile
+	if plotCount := len(pictures) / 2; plotCount > 0 { // each is an SVG and a PNG
+		drawn += " and " + results.FormatCount(plotCount, "plot")
 	}
-	kept = append(kept, saved)
-	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(kept, ", "))
+	saved = append(saved, drawn)
+	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(saved, ", "))
 	return nil
+}
+
+// writeBench writes the measurements of a set as benchmark text, if the set has any.
+func (s *session) writeBench(set *results.Set) error {
+	var text bytes.Buffer
+	err := view.Write(&text, set, view.FormatBench, view.Options{})
+	if errors.Is(err, view.ErrNothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.keepBench(text.Bytes())
+}
+
+// keepBench writes a benchmark text into the folder.
+func (s *session) keepBench(text []byte) error {
+	err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text, 0o666)
+	if err == nil {
+		s.kept = append(s.kept, benchFile)
+	}
+	return err
 }
 
 // say prints a message that belongs to no result, unless --quiet was given.
@@ -300,23 +329,19 @@ func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
-// view shows a set in the format that was asked for.
-func (f *sharedFlags) view(cmd *cobra.Command, set *results.Set) error {
+// print prints a set in the format that was asked for.
+func (f *sharedFlags) print(cmd *cobra.Command, set *results.Set) error {
 	return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
 }
 
 // viewOptions returns options that suit the output: its width, and colours for a terminal.
 func viewOptions(cmd *cobra.Command, detail bool) view.Options {
-	o := view.Options{Detail: detail}
 	columns, isTerminal := terminalWidth(cmd.OutOrStdout())
-	o.Width = columns
-	if isTerminal {
-		o.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	}
-	return o
+	hasColour := isTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return view.Options{Detail: detail, Width: columns, Colour: hasColour}
 }
 
-// readable reports whether a person reads the format.
-func readable(format view.Format) bool {
+// isReadable reports whether the format is for people.
+func isReadable(format view.Format) bool {
 	return format == view.FormatTable || format == view.FormatMarkdown
 }

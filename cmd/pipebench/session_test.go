@@ -108,7 +108,7 @@ func TestAPersonIsToldWhatACommandWaitsFor(t *testing.T) {
 func TestForeignTextIsEscaped(t *testing.T) {
 	const hostile = "a\x1b]0;owned\x07server"
 	var stderr bytes.Buffer
-	p := (&sharedFlags{}).progress(&stderr)
+	p := (&sharedFlags{}).newProgress(&stderr)
 	p.note(hostile)
 	p.finish(1, hostile)
 	exitCode(t.Context(), errors.New("its last words: "+hostile), &stderr)
@@ -131,7 +131,7 @@ func TestTheEndOfTheTimeHidesNoOtherError(t *testing.T) {
 		{fmt.Errorf("write: %w", full), "write: disk full"},
 	} {
 		got := ""
-		if err := withoutEnd(row.err); err != nil {
+		if err := withoutTimeUp(row.err); err != nil {
 			got = err.Error()
 		}
 		if got != row.want {
@@ -147,7 +147,7 @@ func TestARunWithoutSamplesLeavesNoBenchmarkText(t *testing.T) {
 		Kind: results.KindMeasurement, Run: "r", Unsupported: "no such pipe here",
 		Cell: results.UsualCell("ndjson", "stream", "same", 256),
 	}}}
-	if err := s.leave(all); err != nil {
+	if err := s.writeFiles(all); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, benchFile)); !errors.Is(err, fs.ErrNotExist) {

@@ -44,20 +44,20 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("wrap", "unwrap")
 }
 
-const tapNeedsCommand = "which command? put it behind --, as in: pipebench tap -- my-server"
-
 // tapArgs demands a command, unless a configuration is to be changed.
 func tapArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("wrap") || cmd.Flags().Changed("unwrap") {
-		return atLeast(0, "")(cmd, args)
+		return anyArgs(cmd, args)
 	}
-	return atLeast(1, tapNeedsCommand)(cmd, args)
+	check := oneOrMore("which command? put it behind --, as in: pipebench tap -- my-server")
+	return check(cmd, args)
 }
 
-// run does not return once the command has been started: the process ends as the command does.
-func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
+// run runs the command behind tap, and ends this process as the command ends. It returns only if
+// the command could not be started, or if it changed a configuration instead (--wrap, --unwrap).
+func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	if f.wrapFile != "" || f.unwrapFile != "" {
-		return f.wrap(cmd, command)
+		return f.changeConfiguration(cmd, args)
 	}
 	run, err := results.NewRun()
 	if err != nil {
@@ -70,41 +70,41 @@ func (f *tapFlags) run(cmd *cobra.Command, command []string) error {
 	if err != nil {
 		return err
 	}
-	signal.Reset() // what signals mean is up to the server from here on
 	defer file.Close()
+	signal.Reset() // from here on, signals are for the command to handle
 	if info, err := file.Stat(); err == nil && info.Size() > 0 {
 		fmt.Fprintf(os.Stderr, "pipebench: tap: %s has a recording: this one goes behind it\n",
 			f.out)
 	}
-	err = results.NewWriter(file).Write(describeRun(run, 0))
+	err = results.NewWriter(file).Write(describeRun(run, noSeed))
 	if err != nil {
 		return fmt.Errorf("begin the recording: %w", err)
 	}
 	o := f.options
 	o.Run = run
-	o.Command = command
+	o.Command = args
 	o.Record = file
 	end, err := tap.Run(o)
-	if end == nil {
+	if end == nil { // the command was not started
 		return err
 	}
 	err = errors.Join(err, file.Close())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pipebench: tap:", err)
 	}
-	end.ExitLike()
+	end.ExitLike() // does not return
 	return nil
 }
 
-// createRecording opens the file of the recording. Only the user may read it, because the messages
-// may be secret. Without a given name it makes a new file, even if several clients start a tap at
-// the same time.
+// createRecording opens the file of a recording, to append to it. Only the user may read it,
+// because the messages may be secret. If path is "", it makes a new file, whose name differs from
+// that of any other tap.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {
 		name := fmt.Sprintf("tap-%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid())
 		path = filepath.Join("pipebench-out", name)
-		flag = os.O_EXCL // no link of another user's is followed
+		flag = os.O_EXCL // follow no link that another user may have put there
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for the recording: %w", err)
@@ -114,7 +114,8 @@ func createRecording(path string) (*os.File, error) {
 		return nil, fmt.Errorf("make the recording: %w", err)
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		if err := file.Chmod(0o600); err != nil { // it was there, and others could read it
+		// A file that was there before may have been readable for others.
+		if err := file.Chmod(0o600); err != nil {
 			return nil, errors.Join(fmt.Errorf("make the recording: %w", err), file.Close())
 		}
 	}

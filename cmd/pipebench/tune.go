@@ -36,7 +36,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &f.objective, "objective", string(tune.Balanced), tune.ParseObjective, usage)
 	addParsed(cmd, &f.options.Size, "size", "1000000", parseSize, "of the large messages")
 	flags.StringVar(&f.options.Framing, "framing", "ndjson", "of the messages that are not cut")
-	addCount(cmd, &f.samples, "samples", 12, 1, mostCounted, samplesOfCell)
+	addCount(cmd, &f.samples, "samples", countFlag{usual: 12, least: 1}, samplesUsage)
 	flags.BoolVar(&f.detail, "detail", false, "print the table of an earlier run too")
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
@@ -46,7 +46,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
-		return usage(err)
+		return usageError(err)
 	}
 	var reader *tune.ReaderCost // of the user's command
 	if len(command) > 0 {
@@ -60,12 +60,12 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	if len(files) == 0 {
 		made, err := f.makePlan()
 		if err != nil {
-			return usage(err)
+			return usageError(err)
 		}
 		plan = made
 	}
 	return f.do(cmd, files, task{
-		limit: plan.MaxTime + plan.MaxTime/4 + overrun,
+		limit: hardLimit(plan),
 		measure: func(ctx context.Context, s *session) error {
 			return f.measureGrid(ctx, s, plan, reader)
 		},

@@ -19,20 +19,21 @@ import (
 )
 
 // A serverEntry is a server of a client's configuration, and where its command and arguments stand
-// in the text. If there are no arguments, their place is empty.
+// in the text.
 type serverEntry struct {
 	name    string
 	command string
 	args    []string
 
-	commandAt, argsAt span
+	commandAt, argsAt span // zero if the entry has none
 }
 
-// A span is a part of a text.
+// A span is the part of a text from one offset up to another.
 type span struct{ from, to int64 }
 
-// wrap puts tap before servers in a client's configuration, or takes it away.
-func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
+// changeConfiguration puts tap before the named servers in a client's configuration (--wrap), or
+// takes tap away from them (--unwrap). Without names it does so for all servers.
+func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error {
 	path := cmp.Or(f.wrapFile, f.unwrapFile)
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -44,18 +45,20 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(entries, func(e serverEntry) bool { return e.name == name }) {
-			return usage(fmt.Errorf("%s has no server %q", path, name))
+			return usageError(fmt.Errorf("%s has no server %q", path, name))
 		}
 	}
 	after := before
 	var changed []string
-	for _, e := range slices.Backward(entries) { // from the last, so that earlier places stay valid
-		if len(names) > 0 && !slices.Contains(names, e.name) || e.tapped() == (f.wrapFile != "") {
+	for _, e := range slices.Backward(entries) { // the spans of earlier entries stay valid
+		isMeant := len(names) == 0 || slices.Contains(names, e.name)
+		isDone := e.isWrapped() == (f.wrapFile != "")
+		if !isMeant || isDone {
 			continue
 		}
-		if e.tapped() {
+		if f.wrapFile == "" {
 			e.unwrap()
-		} else if err := f.wrapEntry(&e); err != nil {
+		} else if err := f.wrap(&e); err != nil {
 			return err
 		}
 		after = e.writeInto(after)
@@ -69,8 +72,8 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	copied := path + ".before-tap"
-	if err := results.ReplaceFile(copied, before, 0o600); err != nil {
+	backup := path + ".before-tap"
+	if err := results.ReplaceFile(backup, before, 0o600); err != nil {
 		return err
 	}
 	if err := results.ReplaceFile(path, after, info.Mode().Perm()); err != nil {
@@ -78,13 +81,13 @@ func (f *tapFlags) wrap(cmd *cobra.Command, names []string) error {
 	}
 	slices.Reverse(changed)
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: changed %s; %s is the file as it was\n",
-		path, strings.Join(changed, ", "), copied)
+		path, strings.Join(changed, ", "), backup)
 	return nil
 }
 
-// wrapEntry puts tap before a server. A client may start its servers in a folder where nobody may
-// write. So the recording goes beside the configuration, unless a place was named.
-func (f *tapFlags) wrapEntry(e *serverEntry) error {
+// wrap puts tap before a server. Unless --out names a recording, it goes beside the configuration,
+// because a client may start its servers in a folder where nobody may write.
+func (f *tapFlags) wrap(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func (f *tapFlags) wrapEntry(e *serverEntry) error {
 	return nil
 }
 
-// fileNameRune replaces what a file's name cannot hold.
+// fileNameRune replaces the characters that a file's name cannot hold on some system.
 func fileNameRune(c rune) rune {
 	if strings.ContainsRune(`/\:*?"<>|`, c) || c < ' ' {
 		return '-'
@@ -115,8 +118,8 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
-// tapped reports whether the command of a server is tap, with another command behind it.
-func (e *serverEntry) tapped() bool {
+// isWrapped reports whether the command of a server is tap, with another command behind it.
+func (e *serverEntry) isWrapped() bool {
 	if len(e.args) == 0 || e.args[0] != "tap" {
 		return false
 	}
@@ -132,21 +135,21 @@ func (e *serverEntry) unwrap() {
 	e.args = own[1:]
 }
 
-// writeInto returns a configuration in which the command and the arguments are those of e. The rest
-// of the text stays as it is.
+// writeInto returns a configuration with the command and the arguments of e in their places. All
+// other text stays as it is.
 func (e *serverEntry) writeInto(text []byte) []byte {
-	first, second := e.commandAt, e.argsAt
-	before, after := jsonText(e.command), jsonText(e.args)
-	if second == (span{}) {
+	first, firstText := e.commandAt, jsonText(e.command)
+	second, secondText := e.argsAt, jsonText(e.args)
+	if second == (span{}) { // the entry has no "args" yet: add them behind the command
 		second = span{first.to, first.to}
-		after = slices.Concat([]byte(`, "args": `), after)
+		secondText = slices.Concat([]byte(`, "args": `), secondText)
 	}
 	if first.from > second.from {
 		first, second = second, first
-		before, after = after, before
+		firstText, secondText = secondText, firstText
 	}
 	between := text[first.to:second.from]
-	return slices.Concat(text[:first.from], before, between, after, text[second.to:])
+	return slices.Concat(text[:first.from], firstText, between, secondText, text[second.to:])
 }
 
 // jsonText encodes a string or a list of strings, which cannot fail.
@@ -158,8 +161,8 @@ func jsonText(v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// serverEntries finds the servers of a configuration: the members of "mcpServers", or of "servers",
-// that have a command. Servers without a command are reached by a URL.
+// serverEntries finds the servers that a configuration starts: the members of "mcpServers", or of
+// "servers", that have a command. It leaves out servers with a URL instead.
 func serverEntries(text []byte) ([]serverEntry, error) {
 	var entries []serverEntry
 	known := false
@@ -189,11 +192,11 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 	if !known {
 		return nil, errors.New(`it has no member "mcpServers" or "servers"`)
 	}
-	byURL := func(e serverEntry) bool { return e.commandAt == (span{}) }
-	return slices.DeleteFunc(entries, byURL), nil
+	hasNoCommand := func(e serverEntry) bool { return e.commandAt == (span{}) }
+	return slices.DeleteFunc(entries, hasNoCommand), nil
 }
 
-// read reads the members of the server, whose object has been opened.
+// read reads the members of the server's object; the decoder stands behind its opening brace.
 func (e *serverEntry) read(dec *jsontext.Decoder) error {
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()

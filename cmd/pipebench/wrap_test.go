@@ -81,7 +81,7 @@ func TestUnwrappingGivesBackWhatWasWrapped(t *testing.T) {
 			t.Fatal(err)
 		}
 		own := entries[0]
-		if !own.tapped() {
+		if !own.isWrapped() {
 			t.Fatalf("%s would be wrapped twice", text)
 		}
 		own.unwrap()
