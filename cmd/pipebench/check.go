@@ -33,7 +33,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"\n- of a server: " + strings.Join(situations(catalogue.Server), ", ") +
 		"\n- of a client, what its server does: " +
 		strings.Join(situations(catalogue.Client), ", ")
-	flags, o := cmd.Flags(), &f.options
+	flags := cmd.Flags()
+	o := &f.options
 	flags.BoolVar(&f.server, "server", false,
 		"it is a server that speaks over its stdin and stdout")
 	flags.BoolVar(&f.client, "client", false,
@@ -98,12 +99,12 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		o.Stdin = input
 	}
-	side, do := catalogue.Program, check.Program
+	side, checkSide := catalogue.Program, check.Program
 	switch {
 	case f.server:
-		side, do = catalogue.Server, check.Server
+		side, checkSide = catalogue.Server, check.Server
 	case f.client:
-		side, do = catalogue.Client, check.Client
+		side, checkSide = catalogue.Client, check.Client
 	}
 	if err := o.Validate(side); err != nil {
 		return usageError(err)
@@ -118,17 +119,19 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		o.Template = template
 	}
-	incomplete := false
+	incomplete := false // the time was over first
 	err := f.do(cmd, nil, task{
 		limit: f.maxTime,
 		measure: func(ctx context.Context, s *session) error {
-			o.Run, o.Observe = s.run, s.progress.step
+			o.Run = s.run
+			o.Observe = s.progress.step
 			check.Adopt()
-			keep := func(l results.Line) error { return f.keep(s, l) }
-			err := withAdvice(do(ctx, *o, keep))
+			keep := func(line results.Line) error { return f.keep(s, line) }
+			err := withAdvice(checkSide(ctx, *o, keep))
 			incomplete = errors.Is(err, errMaxTime)
-			if left, found := check.EndAdopted(*o, side); found {
-				err = errors.Join(err, keep(left))
+			// Processes that the program left behind are ended, and are a finding.
+			if finding, ok := check.EndAdopted(*o, side); ok {
+				err = errors.Join(err, keep(finding))
 			}
 			return err
 		},
@@ -147,11 +150,12 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// keep writes a line of a check. It shows a finding at once, while the check goes on.
-func (f *checkFlags) keep(s *session, l results.Line) error {
-	found, isFinding := l.(results.Finding)
+// keep writes a record of a check. If it is a finding, keep judges it by --expected-failures, and
+// shows it at once, while the check goes on.
+func (f *checkFlags) keep(s *session, line results.Line) error {
+	found, isFinding := line.(results.Finding)
 	if !isFinding {
-		return s.Write(l)
+		return s.Write(line)
 	}
 	found = f.expected.judge(found)
 	_, name, _ := strings.Cut(found.Name(), "/")
@@ -167,14 +171,14 @@ func checkGate(found []results.Finding, incomplete bool) error {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}
 	}
 	if len(found) > 0 && view.AllUndecided(found) {
-		why := found[0].Found
+		why := found[0]
 		for _, f := range found {
-			if f.Verdict == results.CannotTell {
-				why = f.Found
+			if f.Verdict == results.CannotTell { // the others are unsupported, or the reference
+				why = f
 				break
 			}
 		}
-		err := fmt.Errorf("nothing could be judged: %s", why)
+		err := fmt.Errorf("nothing could be judged: %s", why.Found)
 		return &statusError{exitInconclusive, err}
 	}
 	if incomplete {

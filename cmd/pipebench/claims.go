@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
-// runClaims judges what people say about stdio. It uses the records in files, or measures here what
-// the folder of the run does not hold yet. The words behind "--" are the command of an MCP server
-// to ask.
+// runClaims judges what people say about stdio: by the records in files if the arguments name some,
+// else by measurements. The words behind "--" are the command of an MCP server to ask.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
@@ -41,8 +40,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// measureClaims measures what the folder of the run does not hold yet, and keeps the results and
-// the verdicts.
+// measureClaims measures what the session's file does not hold yet, and keeps the results and the
+// verdicts.
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {
@@ -54,21 +53,23 @@ func (s *session) measureClaims(
 	o.Observe = func(step string, done, total int) {
 		s.progress.step(fmt.Sprintf("%d of %d: %s", done+1, total, step))
 	}
-	failed := claims.Measure(ctx, selected, set, o, func(l results.Line) error {
-		set.Add(l)
-		return s.keep(l)
+	err = claims.Measure(ctx, selected, set, o, func(line results.Line) error {
+		set.Add(line)
+		return s.keep(line)
 	})
-	for _, v := range claims.Judge(set, selected) {
-		s.progress.finish(len(selected), v.Name()+": "+view.VerdictText(string(v.Verdict)))
-		failed = errors.Join(failed, s.keep(v))
+	for _, found := range claims.Judge(set, selected) { // even if not all could be measured
+		verdict := view.VerdictText(string(found.Verdict))
+		s.progress.finish(len(selected), found.Name()+": "+verdict)
+		err = errors.Join(err, s.keep(found))
 	}
-	return failed
+	return err
 }
 
 // showClaims prints the verdicts. With --detail and a single claim it prints everything about that
 // claim.
-func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected []claims.Claim,
-	verdicts []results.Finding) error {
+func (f *probeFlags) showClaims(
+	cmd *cobra.Command, set *results.Set, selected []claims.Claim, verdicts []results.Finding,
+) error {
 	if len(verdicts) == 0 {
 		return view.ErrNothing
 	}
@@ -78,9 +79,9 @@ func (f *probeFlags) showClaims(cmd *cobra.Command, set *results.Set, selected [
 	return f.showFindings(cmd, set, verdicts)
 }
 
-// explain writes everything about one verdict.
-func explain(cmd *cobra.Command, c claims.Claim, f results.Finding) error {
-	evidence, err := json.MarshalIndent(f.Evidence, "", "  ")
+// explain prints everything about one verdict.
+func explain(cmd *cobra.Command, c claims.Claim, verdict results.Finding) error {
+	evidence, err := json.MarshalIndent(verdict.Evidence, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write evidence of %s: %w", c.ID, err)
 	}
@@ -88,33 +89,33 @@ func explain(cmd *cobra.Command, c claims.Claim, f results.Finding) error {
 		"claim: " + c.Says,
 		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Document()), c.Where),
 		"judged by: " + strings.Join(c.Needs, ", "),
-		"found: " + f.Found,
+		"found: " + verdict.Found,
 	}
-	if claims.Unsure(f) {
+	if claims.Unsure(verdict) {
 		lines = append(lines, "how sure: the intervals leave room for another verdict; "+
 			"run it again on an idle machine")
 	}
 	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
 	text := viewOptions(cmd, true).Wrap(strings.Join(lines, "\n"))
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n\n%s\nevidence: %s\n",
-		c.ID, view.VerdictText(string(f.Verdict)), text, evidence)
+		c.ID, view.VerdictText(string(verdict.Verdict)), text, evidence)
 	return err
 }
 
-// judgeClaims returns an error if --require-verdict was given and a verdict is open.
+// judgeClaims returns an error if --require-verdict was given and a verdict is not sure.
 func (f *probeFlags) judgeClaims(verdicts []results.Finding) error {
-	if !f.verdict {
+	if !f.requireVerdict {
 		return nil
 	}
-	var open []string
+	var unsure []string
 	for _, v := range verdicts {
 		if claims.Unsure(v) {
-			open = append(open, v.Name())
+			unsure = append(unsure, v.Name())
 		}
 	}
-	if len(open) == 0 {
+	if len(unsure) == 0 {
 		return nil
 	}
-	err := errors.New(strings.Join(open, ", ") + ": inconclusive; run again on an idle machine")
+	err := errors.New(strings.Join(unsure, ", ") + ": inconclusive; run again on an idle machine")
 	return &statusError{exitInconclusive, err}
 }

@@ -26,7 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
-	step      string // what drive waits for now, for the error if the time ends there
+	step      string // no flag: what drive waits for now, for the error if the time ends there
 	assertFlags
 	sharedFlags
 }
@@ -34,7 +34,8 @@ type driveFlags struct {
 func (f *driveFlags) register(cmd *cobra.Command) {
 	f.registerRequests(cmd)
 	f.registerPipes(cmd)
-	flags, o := cmd.Flags(), &f.options
+	flags := cmd.Flags()
+	o := &f.options
 	addDuration(cmd, &o.Start, "start-timeout", 10*time.Second,
 		"for the handshake, thrice as long while the server is at work, and for its first requests")
 	addDuration(cmd, &o.Patience, "patience", time.Second,
@@ -71,7 +72,8 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 
 // registerRequests adds the flags that say what the server speaks and is sent.
 func (f *driveFlags) registerRequests(cmd *cobra.Command) {
-	flags, o := cmd.Flags(), &f.options
+	flags := cmd.Flags()
+	o := &f.options
 	flags.StringVar(&o.Protocol, "protocol", "auto",
 		"what it speaks: "+strings.Join(drive.Protocols(), ", "))
 	flags.StringVar(&o.Framing, "framing", "",
@@ -107,8 +109,8 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"capacity of the pipes in which growth is measured again; none")
 }
 
-// sweepTime limits a sweep or a search for limits if no time was given: with a server that is slow
-// at large messages it may take hours.
+// sweepTime limits a sweep or a search for limits without --max-time: with a server that is slow at
+// large messages they may take hours.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
@@ -116,11 +118,11 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	for _, a := range f.asserts {
 		f.plan.Demand(int(a.Size), a.Observations())
 	}
-	for _, size := range f.plan.Sizes {
+	for _, size := range f.plan.Sizes { // an echo may be larger than its request
 		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 2*size)
 	}
-	sweeps := f.messages == "" && f.load.Inflight == 0 && f.load.Rate == 0
-	if sweeps && f.maxTime == 0 {
+	isSweep := f.messages == "" && !f.isLoad() // or a search for limits
+	if isSweep && f.maxTime == 0 {
 		f.maxTime = sweepTime
 	}
 	if err := errors.Join(f.options.Validate(), f.load.Validate()); err != nil {
@@ -140,34 +142,44 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 			return view.WriteDrive(cmd.OutOrStdout(), f.format, found, viewOptions(cmd, f.detail))
 		},
 		gate: func(found *results.Set) error {
-			failed := drive.Failed(found)
-			if failed != nil {
-				failed = &statusError{exitGate, failed}
-			} else if undecided := drive.Undecided(found); undecided != nil {
-				failed = &statusError{exitInconclusive, undecided}
-			}
-			return allGates(f.judge(cmd, f.format, found), failed)
+			return allGates(f.judge(cmd, f.format, found), driveGate(found))
 		},
 	})
 	if errors.Is(err, errNothingInTime) {
 		err = fmt.Errorf("nothing was measured in the time: it was over while %s", f.step)
-		return allGates(f.judge(cmd, f.format, new(results.Set)), err)
+		found := &results.Set{} // --assert has a verdict nevertheless
+		return allGates(f.judge(cmd, f.format, found), err)
 	}
 	return err
+}
+
+// isLoad reports whether the server is loaded, instead of being sent one size after the other.
+func (f *driveFlags) isLoad() bool { return f.load.Inflight > 0 || f.load.Rate > 0 }
+
+// driveGate returns an error if the server failed, or if it is not known whether it fails.
+func driveGate(found *results.Set) error {
+	if err := drive.Failed(found); err != nil {
+		return &statusError{exitGate, err}
+	}
+	if err := drive.Undecided(found); err != nil {
+		return &statusError{exitInconclusive, err}
+	}
+	return nil
 }
 
 // withAdvice adds advice to the error of a failed handshake: what to look at first.
 func withAdvice(err error) error {
-	if e, ok := errors.AsType[*drive.HandshakeError](err); ok {
-		return fmt.Errorf("%w\n%s", err, e.Advice())
+	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
+		return fmt.Errorf("%w\n%s", err, handshake.Advice())
 	}
 	return err
 }
 
-// openError returns the error of drive.Open with advice. If something was asserted, a failed
+// openError makes the error of drive.Open that of this command. If something was asserted, a failed
 // handshake is a failed gate, because the server works at no size.
 func (f *driveFlags) openError(err error) error {
-	if _, ok := errors.AsType[*drive.HandshakeError](err); ok && len(f.asserts) > 0 {
+	_, isHandshake := errors.AsType[*drive.HandshakeError](err)
+	if isHandshake && len(f.asserts) > 0 {
 		return &statusError{exitGate, withAdvice(err)}
 	}
 	return withAdvice(err)
@@ -184,28 +196,28 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	if err != nil {
 		return f.openError(err)
 	}
-	f.step = "requests were sent" // if no step is observed
 	defer d.Close()
+	f.step = "requests were sent" // until the first step is observed
 	sending := d.Request()
 	if f.messages != "" {
 		sending = "the messages of " + f.messages
 	}
 	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s",
 		f.options.Command[0], d.Protocol(), d.Framing(), sending))
-	keep := func(l results.Line) error {
-		if t, ok := l.(results.Target); ok {
-			s.progress.note(view.TargetLine(t))
+	keep := func(line results.Line) error {
+		if target, ok := line.(results.Target); ok {
+			s.progress.note(view.TargetLine(target))
 		}
-		return s.Write(l)
+		return s.Write(line)
 	}
 	switch {
 	case f.messages != "":
 		return d.Replay(ctx, f.recording, keep, f.ignore...)
-	case f.load.Inflight > 0 || f.load.Rate > 0:
+	case f.isLoad():
 		return f.loadSizes(ctx, d, keep)
 	case f.plan.Limits:
-		most := slices.Max(append([]int{0}, f.plan.Sizes...))
-		_, err := d.FindLimits(ctx, most, keep)
+		largest := slices.Max(append([]int{0}, f.plan.Sizes...)) // 0: the usual one
+		_, err := d.FindLimits(ctx, largest, keep)
 		return err
 	}
 	return d.Drive(ctx, f.plan, keep)

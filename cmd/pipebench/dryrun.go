@@ -13,66 +13,67 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// showTime is about how long a run takes to draw its pictures and to write its page.
-const showTime = 4 * time.Second
+// drawTime is about how long a run takes to draw its pictures and to write its page.
+const drawTime = 4 * time.Second
 
-// printPlan prints what the runs would measure and how long that takes, and the reasons why cells
-// cannot be measured. If this machine can measure none of them, it returns the error that the run
-// would end with.
+// printPlan does what --dry-run asks for. It prints what the runs would measure, how long that
+// takes, and why some cells cannot be measured. If this machine can measure none of them, it
+// returns the error that the run would end with.
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
-	lacking := map[string]int{} // cells, by the reason
-	var here []results.Cell
+	unsupported := map[string]int{} // how many cells, by the reason
+	var supported []results.Cell
 	for _, c := range p.Cells {
 		if err := bench.Unsupported(c); err != nil {
-			lacking[err.Error()]++
+			unsupported[err.Error()]++
 			continue
 		}
-		here = append(here, c)
+		supported = append(supported, c)
 	}
-	reasons := slices.Sorted(maps.Keys(lacking))
-	if len(here) == 0 {
+	reasons := slices.Sorted(maps.Keys(unsupported))
+	if len(supported) == 0 {
 		return fmt.Errorf("no cell can be measured here: %s", strings.Join(reasons, "; "))
 	}
 	if f.detail {
-		for _, c := range here {
+		for _, c := range supported {
 			fmt.Fprintln(w, c.Key())
 		}
 	}
 	for _, reason := range reasons {
 		fmt.Fprintf(w, "unsupported: %s: %s\n",
-			results.FormatCount(lacking[reason], "cell"), reason)
+			results.FormatCount(unsupported[reason], "cell"), reason)
 	}
 	runs := time.Duration(f.repeat)
-	one := min(p.Estimate(), p.MaxTime)
-	measuring := runs * one
-	writeNotice(w, planned(here))
+	oneRun := min(p.Estimate(), p.MaxTime)
+	allRuns := runs * oneRun
+	writeNotice(w, summary(supported))
 	if f.repeat > 1 {
 		fmt.Fprintf(w, "%d runs of ", f.repeat)
 	}
 	fmt.Fprintf(w, "%s of up to %s: about %s of measuring (--max-time %s)\n",
-		results.FormatCount(len(here), "cell"), results.FormatCount(p.Samples, "sample"),
-		measuring.Round(100*time.Millisecond), (runs * p.MaxTime).Round(100*time.Millisecond))
-	total := measuring + showTime
+		results.FormatCount(len(supported), "cell"), results.FormatCount(p.Samples, "sample"),
+		allRuns.Round(100*time.Millisecond), (runs * p.MaxTime).Round(100*time.Millisecond))
 	if f.repeat > 1 { // the last run begins at the end of --over
-		total = max(measuring, f.over+one) + showTime
+		allRuns = max(allRuns, f.over+oneRun)
 	}
-	_, err := fmt.Fprintf(w, "with the pictures and the page: about %s\n", total.Round(time.Second))
+	total := (allRuns + drawTime).Round(time.Second)
+	_, err := fmt.Fprintf(w, "with the pictures and the page: about %s\n", total)
 	return err
 }
 
-// planned says which lists the cells are the product of.
-func planned(cells []results.Cell) string {
-	least, most := cells[0].Size, cells[0].Size
+// summary names the sizes, framings, patterns and placements of cells.
+func summary(cells []results.Cell) string {
+	smallest, largest := cells[0].Size, cells[0].Size
 	var framings, patterns, placements []string
 	for _, c := range cells {
-		least, most = min(least, c.Size), max(most, c.Size)
+		smallest = min(smallest, c.Size)
+		largest = max(largest, c.Size)
 		framings = append(framings, view.FieldValue("framing", c.Framing))
 		patterns = append(patterns, c.Pattern)
 		placements = append(placements, c.Placement)
 	}
-	sizes := results.FormatSize(int64(least))
-	if most > least {
-		sizes += " to " + results.FormatSize(int64(most))
+	sizes := results.FormatSize(int64(smallest))
+	if largest > smallest {
+		sizes += " to " + results.FormatSize(int64(largest))
 	}
 	return fmt.Sprintf("messages of %s; framings %s; patterns %s; placements %s",
 		sizes, distinct(framings), distinct(patterns), distinct(placements))

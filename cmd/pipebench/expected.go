@@ -12,11 +12,10 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// expectedFailures are the situations in which a program is known to fail, by the file that lists
-// them.
+// expectedFailures are the situations in which a program is known to fail (--expected-failures).
 type expectedFailures struct {
-	file  string
-	names []string
+	file  string   // lists them
+	names []string // of the situations
 }
 
 // read reads the file: the name of a situation per line; # begins a comment.
@@ -29,7 +28,8 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 		return err
 	}
 	known := catalogue.For(side)
-	if side != catalogue.Program { // a command may leave a process on purpose
+	if side != catalogue.Program {
+		// What a server or client leaves behind is a failure. A program may do so on purpose.
 		known = append(known, catalogue.Situation{Name: "left-behind"})
 	}
 	for line := range strings.Lines(string(text)) {
@@ -39,15 +39,16 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 			continue
 		}
 		if _, err := catalogue.Find(known, name); err != nil {
-			return usageError(fmt.Errorf("%s: no situation %q for a %s; %w", e.file, name, side, err))
+			return usageError(
+				fmt.Errorf("%s: no situation %q for a %s; %w", e.file, name, side, err))
 		}
 		e.names = append(e.names, name)
 	}
 	return nil
 }
 
-// judge changes a finding by the list: a failure that is listed is expected, and a listed situation
-// that passes is a failure, since it has to be taken off the list.
+// judge changes the finding about a situation of the list. A failure becomes an expected one. A
+// success becomes a failure, because the situation has to be taken off the list.
 func (e *expectedFailures) judge(f results.Finding) results.Finding {
 	_, name, _ := strings.Cut(f.Name(), "/")
 	if !slices.Contains(e.names, name) {

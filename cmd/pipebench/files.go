@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// readFiles reads files of results, and says on stderr which parts cannot be read. A signal ends
-// the reading.
-func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
+// readFiles reads files of results, and says on stderr which parts cannot be read.
+func readFiles(cmd *cobra.Command, paths []string) (*results.Set, error) {
 	set, err := readResults(cmd.Context(), paths...)
 	if err != nil {
 		return nil, err
@@ -24,16 +23,16 @@ func readFiles(cmd *cobra.Command, paths ...string) (*results.Set, error) {
 // reportProblems says on stderr which parts of files cannot be read.
 func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 	for _, p := range problems {
-		before := "skipped:"
-		if p.File == "" { // about a run, all of which was read
-			before = "pipebench:"
+		prefix := "skipped: "
+		if p.File == "" { // it is about a run, and nothing was skipped
+			prefix = "pipebench: "
 		}
-		writeNotice(cmd.ErrOrStderr(), before+" "+p.String())
+		writeNotice(cmd.ErrOrStderr(), prefix+p.String())
 	}
 }
 
-// requireComplete returns an error if measurements are missing from a set. The caller has already
-// shown what the set does have.
+// requireComplete returns an error if measurements are missing from a set. reportProblems has said
+// which.
 func requireComplete(set *results.Set) error {
 	if !set.Incomplete() {
 		return nil
@@ -43,11 +42,11 @@ func requireComplete(set *results.Set) error {
 
 // readResults reads files of results, or returns early when ctx ends.
 func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
-	read := func(string) (*results.Set, error) { return results.Read(paths...) }
-	return interruptibly(ctx, "", read)
+	read := func(paths []string) (*results.Set, error) { return results.Read(paths...) }
+	return interruptibly(ctx, paths, read)
 }
 
-// wrap adds to an error what was being done when it came. It returns nil if err is nil.
+// wrap adds to an error what was being done. It returns nil if err is nil.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -55,10 +54,11 @@ func wrap(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// interruptibly calls read(path) in a goroutine, because opening a FIFO or reading a device can
-// block forever; it returns early when ctx ends. A file that cannot be read is no error of usage.
-func interruptibly[T any](
-	ctx context.Context, path string, read func(string) (T, error),
+// interruptibly returns read(path), or the error of ctx if that ends first. It calls read in a
+// goroutine, because opening a FIFO or reading a device can block forever. An error of read leads
+// to exitFailed: it is no mistake in usage. P is one path or several.
+func interruptibly[P, T any](
+	ctx context.Context, path P, read func(P) (T, error),
 ) (T, error) {
 	type result struct {
 		value T

@@ -11,15 +11,15 @@ import (
 //go:embed docs/*.md
 var guideFiles embed.FS
 
-// topicTitle is the annotation of a command that is a help topic: its title.
+// topicTitle is the annotation that makes a command a help topic. Its value is the topic's title.
 const topicTitle = "topic"
 
 // addGuides adds a help topic for each guide in docs: `pipebench help TOPIC` shows it. The first
-// line of a guide is its title. An old name of a command shows the guide of its name.
+// line of a guide is its title.
 func addGuides(root *cobra.Command) {
 	names, err := fs.Glob(guideFiles, "docs/*.md")
 	if err != nil {
-		panic(err) // the pattern is part of this program
+		panic(err) // cannot fail: the pattern is correct
 	}
 	for _, name := range names {
 		text, err := guideFiles.ReadFile(name)
@@ -28,6 +28,7 @@ func addGuides(root *cobra.Command) {
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
+		// There may be a command of this name: the old one for "claims", for example.
 		guide, _, err := root.Find([]string{topic})
 		if err != nil || guide == root {
 			guide = &cobra.Command{Use: topic, Short: title}

@@ -13,13 +13,13 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// helpTexts has a text for each command: its usage in the first line, its purpose in the second, a
-// description, examples, and the groups of its flags.
+// helpTexts has a text for each command. The first line is its usage, the second its purpose. Then
+// come a description, the examples under "Examples:", and the groups of its flags under "Flags:".
 //
 //go:embed help/*.txt
 var helpTexts embed.FS
 
-// withHelp makes a command that has nothing but its help.
+// withHelp makes a command that has nothing but its help text.
 func withHelp(name string) *cobra.Command {
 	text, err := helpTexts.ReadFile("help/" + name + ".txt")
 	if err != nil {
@@ -38,9 +38,9 @@ func withHelp(name string) *cobra.Command {
 	}
 }
 
-// flagGroups is the annotation that groups the flags in the help of a command. Each line has a
-// heading and its flags: "What is sent: framing size". Flags that are in no line are listed under
-// the last heading.
+// flagGroups is the annotation of a command that groups the flags in its help. Each line has a
+// heading and the flags below it, as in "What is sent: framing size". [writeFlags] has a heading of
+// its own for flags that are in no line.
 const flagGroups = "flag groups"
 
 // A commandGroup is a part of the help of pipebench itself.
@@ -85,7 +85,7 @@ var commandGroups = []commandGroup{
 	}},
 }
 
-// addHelpCommand adds cobra's command help, which fails here if it is given an unknown topic.
+// addHelpCommand adds cobra's command help, and lets it fail if its topic is unknown.
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, help := range root.Commands() {
@@ -94,7 +94,8 @@ func addHelpCommand(root *cobra.Command) {
 		}
 		help.RunE = func(_ *cobra.Command, args []string) error {
 			topic, _, err := root.Find(args)
-			if err != nil || len(args) > 0 && topic == root {
+			foundNone := err != nil || len(args) > 0 && topic == root
+			if foundNone {
 				return usageError(unknownTopic(root, strings.Join(args, " ")))
 			}
 			topic.InitDefaultHelpFlag()
@@ -128,7 +129,7 @@ func writeRootHelp(w io.Writer, root *cobra.Command, o view.Options) {
 		"4 no verdict, 130 interrupted.", o)
 }
 
-// writeHelp shows all that there is to know of a command.
+// writeHelp shows the description of a command, and then its usage.
 func writeHelp(cmd *cobra.Command) {
 	w := cmd.OutOrStdout()
 	o := viewOptions(cmd, true)
@@ -160,17 +161,17 @@ func writeUsage(cmd *cobra.Command) error {
 // writeFlags writes the flags of a command under their headings.
 func writeFlags(w io.Writer, cmd *cobra.Command) {
 	width := viewOptions(cmd, true).Columns()
-	rest := cmd.LocalFlags()
-	heading := "Flags"
+	others := cmd.LocalFlags() // those that are in no group
+	othersHeading := "Flags"
 	for line := range strings.Lines(cmd.Annotations[flagGroups]) {
-		title, names, _ := strings.Cut(line, ":")
+		othersHeading = "Results and time"
+		heading, names, _ := strings.Cut(line, ":")
 		var group *pflag.FlagSet
-		group, rest = splitFlags(rest, strings.Fields(names))
-		fmt.Fprintf(w, "\n%s:\n%s", title, group.FlagUsagesWrapped(width))
-		heading = "Results and time"
+		group, others = splitFlags(others, strings.Fields(names))
+		fmt.Fprintf(w, "\n%s:\n%s", heading, group.FlagUsagesWrapped(width))
 	}
-	if rest.HasAvailableFlags() {
-		fmt.Fprintf(w, "\n%s:\n%s", heading, rest.FlagUsagesWrapped(width))
+	if others.HasAvailableFlags() {
+		fmt.Fprintf(w, "\n%s:\n%s", othersHeading, others.FlagUsagesWrapped(width))
 	}
 }
 

@@ -20,11 +20,12 @@ type inspectFlags struct {
 	detail bool
 }
 
-// computes is how much of the time (%) a thread has run that computes.
-const computes = 90
+// computingShare is the share of the time, in percent, from which a thread that ran counts as one
+// that computes.
+const computingShare = 90
 
-// betweenLooks is the time between the two looks at the processes.
-const betweenLooks = 500 * time.Millisecond
+// watchTime is the time between the first and the second look at the processes.
+const watchTime = 500 * time.Millisecond
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
@@ -37,7 +38,7 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil || pid <= 0 {
 		return usageError(fmt.Errorf("%q is no process number", args[0]))
 	}
-	report, err := inspect.Over(cmd.Context(), pid, betweenLooks)
+	report, err := inspect.Over(cmd.Context(), pid, watchTime)
 	if err != nil {
 		return err
 	}
@@ -48,8 +49,8 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	return page.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
 }
 
-// inspectPage says what is wrong and what to type next, and then what the processes and their
-// channels are.
+// inspectPage says what is wrong and what to type next, and then lists the processes and their
+// channels: the pipes and sockets that they have open.
 func inspectPage(r *inspect.Report, detail bool) view.Page {
 	var page view.Page
 	for _, d := range r.Diagnoses {
@@ -71,7 +72,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	leftOut := len(r.Channels) + len(r.Inherited) - len(channels)
 	if len(channels) > 0 {
 		page.Tables = []view.Table{channelTable(channels)}
-	} else if leftOut == 0 && len(r.Diagnoses) == 0 {
+	}
+	if len(channels) == 0 && leftOut == 0 && len(r.Diagnoses) == 0 {
 		page.Notes = []string{"no pipe, FIFO or connected Unix socket is open in these processes"}
 	}
 	if leftOut > 0 {
@@ -86,7 +88,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands are what to type if a server answers no more: one line for all servers.
+// nextCommands returns a line with what to type if a server and its client both wait for input. It
+// returns no second line for a second server.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {
@@ -105,17 +108,18 @@ func nextCommands(r *inspect.Report) []string {
 	return nil
 }
 
-// computing names the process of the tree that computed most of the time, "" if none did.
+// computing names the first process that computes, "" if none does.
 func computing(r *inspect.Report) string {
 	for _, p := range r.Processes {
-		if runShare(p, r) >= computes && !p.Stopped {
+		if runShare(p, r) >= computingShare && !p.Stopped {
 			return fmt.Sprintf("%d (%s)", p.PID, p.Command)
 		}
 	}
 	return ""
 }
 
-// runShare is how much of the time, in percent, the busiest thread of a process could run.
+// runShare returns for what share of the time, in percent, the busiest thread of a process could
+// run.
 func runShare(p inspect.Proc, r *inspect.Report) float64 {
 	if p.Recent == nil || r.Look <= 0 {
 		return 0
@@ -123,7 +127,7 @@ func runShare(p inspect.Proc, r *inspect.Report) float64 {
 	return 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
 }
 
-// processLines are the processes of the tree, and where their threads sleep.
+// processLines describes the processes, a line each, and says where their threads sleep.
 func processLines(r *inspect.Report) []string {
 	var lines []string
 	for _, p := range r.Processes {
@@ -153,9 +157,9 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	}
 	asleep := sleeping(p.Threads)
 	switch {
-	case share >= computes && asleep != "":
+	case share >= computingShare && asleep != "":
 		line += ": computes; its other threads sleep in " + asleep
-	case share >= computes:
+	case share >= computingShare:
 		line += ": computes"
 	case asleep != "":
 		line += ": sleeps in " + asleep
@@ -183,9 +187,8 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// shownChannels returns the channels of the table: first those with a diagnosis. With detail it
-// adds those that explain nothing: one process holds both ends, as programs do to wake themselves
-// up, or the processes only inherited them.
+// shownChannels returns the channels of the table, first those with a diagnosis. Without detail it
+// leaves out those that explain nothing: private ones, and those that the processes only inherited.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	channels := slices.Clone(r.Channels)
 	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
@@ -195,8 +198,27 @@ func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 		return append(channels, r.Inherited...)
 	}
 	return slices.DeleteFunc(channels, func(c inspect.Channel) bool {
-		return channelRank(&c, r) == lastRank
+		return channelRank(&c, r) == rankPrivate
 	})
+}
+
+// Ranks of channels in the table.
+const (
+	rankDiagnosed = iota
+	rankShared
+	rankPrivate // one process holds both ends, as programs do to wake themselves up
+)
+
+func channelRank(c *inspect.Channel, r *inspect.Report) int {
+	for _, d := range r.Diagnoses {
+		if slices.Contains(d.Channels, c.ID) {
+			return rankDiagnosed
+		}
+	}
+	if _, isPrivate := c.Owner(); isPrivate {
+		return rankPrivate
+	}
+	return rankShared
 }
 
 func channelTable(channels []inspect.Channel) view.Table {
@@ -227,22 +249,6 @@ func channelTable(channels []inspect.Channel) view.Table {
 	return t
 }
 
-// lastRank is the rank of a channel that one process has to itself, and that has no diagnosis.
-const lastRank = 2
-
-// channelRank returns where a channel stands in the table: those with a diagnosis first.
-func channelRank(c *inspect.Channel, r *inspect.Report) int {
-	for _, d := range r.Diagnoses {
-		if slices.Contains(d.Channels, c.ID) {
-			return 0
-		}
-	}
-	if _, own := c.Owner(); own {
-		return lastRank
-	}
-	return 1
-}
-
 func channelState(c inspect.Channel) string {
 	var words []string
 	if c.Full {
@@ -260,9 +266,9 @@ func channelState(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// holders are the processes that have an end, with their descriptors: "4711 cat fd 1 (writing)". A
-// process that never waits in the call is marked so.
-func holders(list []inspect.Holder, verb string) string {
+// holders describes the processes that hold one end, as in "4711 cat fd 1 (writing)". waiting is
+// the word for one that waits in a call.
+func holders(list []inspect.Holder, waiting string) string {
 	if len(list) == 0 {
 		return "-"
 	}
@@ -271,7 +277,7 @@ func holders(list []inspect.Holder, verb string) string {
 		text := fmt.Sprintf("%d %s fd %d", h.PID, h.Command, h.FD)
 		switch {
 		case h.Waits:
-			text += " (" + verb + ")"
+			text += " (" + waiting + ")"
 		case h.NonBlocking:
 			text += " (non-blocking)"
 		}

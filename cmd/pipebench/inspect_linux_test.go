@@ -194,10 +194,10 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(out.String()), " ")
 	}
-	busy := &inspect.Usage{Runnable: betweenLooks}
+	busy := &inspect.Usage{Runnable: watchTime}
 	r := &inspect.Report{
 		PID:  1,
-		Look: betweenLooks,
+		Look: watchTime,
 		Processes: []inspect.Proc{
 			{PID: 1, Command: "client"},
 			{PID: 2, Parent: 1, Command: "node server.js"},

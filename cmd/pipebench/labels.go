@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ownLabels are the labels that a run has without --label. The value is that of the first variable
-// of the environment that is set.
+// ownLabels are the labels that a run has without --label. The value of each is that of the first
+// of its environment variables that is set.
 var ownLabels = []struct {
 	label     string
 	variables []string
@@ -33,7 +33,7 @@ var ownLabels = []struct {
 	{"task", []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}},
 }
 
-// parseLabel adds a label to those that were given before.
+// parseLabel returns the labels that were given before, and the one in text.
 func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" || value == "" {
@@ -62,8 +62,8 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns the arguments of a command without its labels. An environment record has
-// them in a field of their own, and runs that differ only in labels must have the same command.
+// withoutLabels returns the arguments of a command without its labels: runs that differ only in
+// labels have the same command in their environment records, which have a field for labels.
 func withoutLabels(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -71,7 +71,7 @@ func withoutLabels(args []string) []string {
 		case args[i] == "--":
 			return append(kept, args[i:]...)
 		case args[i] == "--label":
-			i++
+			i++ // its value, too
 		case strings.HasPrefix(args[i], "--label="):
 		default:
 			kept = append(kept, args[i])
@@ -80,18 +80,17 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first runs of two sides. Labels only name
-// what is compared and change no verdict: no verdict relies on a label to know the machine of a
-// run.
-func labelsNote(before, after *results.Set) string {
-	was, is := firstLabels(before), firstLabels(after)
-	all := maps.Clone(was)
-	maps.Copy(all, is)
+// labelsNote names the labels that differ between the first runs of two sides, "" if none does. It
+// is a note for people: no verdict depends on a label.
+func labelsNote(oldSide, newSide *results.Set) string {
+	oldLabels, newLabels := firstLabels(oldSide), firstLabels(newSide)
+	all := maps.Clone(oldLabels)
+	maps.Copy(all, newLabels)
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if was[key] != is[key] {
+		if oldLabels[key] != newLabels[key] {
 			parts = append(parts, fmt.Sprintf("%s %s and %s",
-				key, cmp.Or(was[key], "none"), cmp.Or(is[key], "none")))
+				key, cmp.Or(oldLabels[key], "none"), cmp.Or(newLabels[key], "none")))
 		}
 	}
 	if len(parts) == 0 {

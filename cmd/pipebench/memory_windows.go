@@ -1,4 +1,4 @@
 package main
 
-// enoughMemory has nothing to check: Windows does not limit the address space.
+// enoughMemory returns no error, because Windows does not limit the address space.
 func enoughMemory() error { return nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand says which command may have been meant, or which there are.
+// unknownCommand returns an error that says which command may have been meant, or which there are.
 func unknownCommand(name string) error {
 	if len(near(name, []string{"help"})) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean help?", name)
@@ -31,7 +31,7 @@ func unknownCommand(name string) error {
 	return unknownName("command", name, names)
 }
 
-// unknownTopic says which command or guide may have been meant, or which there are.
+// unknownTopic returns an error that says which topic may have been meant, or which there are.
 func unknownTopic(root *cobra.Command, name string) error {
 	var names []string
 	for _, cmd := range root.Commands() {
@@ -59,8 +59,8 @@ func near(word string, names []string) []string {
 	return root.SuggestionsFor(word)
 }
 
-// likeFile returns "; did you mean new.txt?" if a file beside a missing one has a similar name, ""
-// if none has.
+// likeFile returns a hint such as "; did you mean new.txt?" if the folder of a missing file has one
+// with a similar name, else "".
 func likeFile(missing string) string {
 	folder, name := filepath.Split(missing)
 	entries, err := os.ReadDir(cmp.Or(folder, "."))
@@ -78,7 +78,7 @@ func likeFile(missing string) string {
 	return "; did you mean " + folder + strings.Join(like, " or "+folder) + "?"
 }
 
-// flagError adds to an error about a flag what to type instead, or where to read.
+// flagError adds a hint to an error of pflag: what to type instead, or where to read.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -90,23 +90,25 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%s is gone: use %s", old, instead))
 	}
 	typed := "--" + name
-	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" { // such as -xyz
 		typed = "-" + letters
 	}
 	text := "unknown flag: " + typed
 	var flags []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	if like := near(name, flags); len(like) > 0 && len(name) > 1 {
+	isLetter := len(name) == 1 // too many flags are like it
+	if like := near(name, flags); len(like) > 0 && !isLetter {
 		text += " (did you mean --" + strings.Join(like, " or --") + "?)"
 	}
 	text += "; see " + cmd.CommandPath() + " --help"
-	if line := behindDash(cmd, typed); line != "" {
+	if line := lineWithDash(cmd, typed); line != "" {
 		text += "; if it is another program's, put -- before that: " + line
 	}
 	return usageError(errors.New(text))
 }
 
-// addMeantValue adds to a usage error that names a value of a flag which value may have been meant.
+// addMeantValue adds a hint to a usage error that quotes an unknown value of a flag: which value
+// may have been meant.
 func addMeantValue(cmd *cobra.Command, err error) error {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok || status.code != exitUsage {
@@ -114,24 +116,23 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 	}
 	var meant []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Changed && f.Value.String() == f.DefValue {
-			return // nobody typed it; one with a wrong value is not marked as changed
-		}
+		// A flag with a wrong value is not marked as changed.
+		isTyped := f.Changed || f.Value.String() != f.DefValue
 		complete, _ := cmd.GetFlagCompletionFunc(f.Name)
-		if complete == nil {
+		if !isTyped || complete == nil {
 			return
 		}
 		completions, _ := complete(cmd, nil, "")
 		var names []string
 		for _, completion := range completions {
-			name, _, _ := strings.Cut(completion, "\t")
+			name, _, _ := strings.Cut(completion, "\t") // its description stands behind the tab
 			names = append(names, bareValue(name))
 		}
 		given := strings.Trim(f.Value.String(), "[]") // pflag writes lists in brackets
 		for value := range strings.SplitSeq(given, ",") {
 			bare := bareValue(value)
-			known := bare == "" || slices.Contains(names, bare) // the parameter is wrong
-			if !known && strings.Contains(err.Error(), strconv.Quote(value)) {
+			isKnown := bare == "" || slices.Contains(names, bare) // only its parameter is wrong
+			if !isKnown && strings.Contains(err.Error(), strconv.Quote(value)) {
 				meant = append(meant, near(bare, names)...)
 			}
 		}
@@ -143,7 +144,8 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
 }
 
-// bareValue returns a value of a flag without its parameter: "deaf" for "deaf@1MiB".
+// bareValue returns a value of a flag without its parameter: "deaf" for "deaf@1MiB", "sleep" for
+// "sleep=10ms".
 func bareValue(text string) string {
 	if i := strings.IndexAny(text, ":=@["); i > 0 {
 		return text[:i]
@@ -151,9 +153,9 @@ func bareValue(text string) string {
 	return text
 }
 
-// behindDash returns the line to type if a flag belongs to the program that the command starts, ""
-// if the command starts none or no program was named before the flag.
-func behindDash(cmd *cobra.Command, flag string) string {
+// lineWithDash returns the line to type if a flag is meant for the program that cmd starts. It
+// returns "" if cmd starts no program, or if none was named before the flag.
+func lineWithDash(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
 	if words == "" || !strings.Contains(cmd.Use, "-- ") {
 		return ""

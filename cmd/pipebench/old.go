@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// oldCommands are names of earlier versions, each with the line to type instead.
+// oldCommands are commands of earlier versions, each with the line to type instead.
 var oldCommands = []struct{ name, instead string }{
 	{"ab", "pipebench compare OLD-BINARY NEW-BINARY [-- RUN-FLAGS]"},
 	{"list", "pipebench help values"},

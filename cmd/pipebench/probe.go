@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pipebench/pipebench/bench/machine"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/rules"
@@ -17,14 +19,14 @@ import (
 
 // probeFlags are what probe was asked for, as it was typed.
 type probeFlags struct {
-	options  rules.Options
-	pipes    []string
-	against  []string
-	failures bool
-	claims   bool
-	machine  bool
-	only     []string // names of failures or claims
-	verdict  bool     // every claim must have a verdict
+	options        rules.Options
+	pipes          []string
+	against        []string
+	failures       bool
+	claims         bool
+	machine        bool
+	only           []string // names of failures or claims
+	requireVerdict bool     // of every claim
 	sharedFlags
 }
 
@@ -44,7 +46,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.only, "only", nil,
 		"failures by name; claims by ID, or all of a source by its number, such as 003,001-exact "+
 			"(see help values)")
-	flags.BoolVar(&f.verdict, "require-verdict", false,
+	flags.BoolVar(&f.requireVerdict, "require-verdict", false,
 		"with --claims, exit 4 if the figures leave a verdict open")
 	flags.BoolVar(&f.detail, "detail", false,
 		"print every finding, how it was found, and its documented rule")
@@ -61,7 +63,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	switch {
 	case len(f.only) > 0 && !f.failures && !f.claims:
 		return usageError(errors.New("--only is for --failures and --claims; see --step"))
-	case f.verdict && !f.claims:
+	case f.requireVerdict && !f.claims:
 		return usageError(errors.New("--require-verdict is for --claims"))
 	case f.failures:
 		return f.runFailures(cmd, files)
@@ -73,7 +75,8 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	return f.runRules(cmd, files)
 }
 
-// runRules finds out what pipes do, or shows what the files hold.
+// runRules finds out by experiments what pipes do, or shows what the files hold. A rule is one such
+// finding.
 func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
@@ -108,16 +111,18 @@ func someDecided(found []results.Finding) error {
 // measureRules makes the experiments and keeps what they find.
 func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	f.options.Observe = func(p rules.Progress) {
-		found := results.FormatCount(p.Findings, "finding")
-		s.progress.finish(p.Total, p.Experiment+": "+found)
+		count := results.FormatCount(p.Findings, "finding")
+		s.progress.finish(p.Total, p.Experiment+": "+count)
 	}
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
-// comparedWith reads what --against names: files, or systems whose documented rules are shown. It
-// is called before the measurements, which would be in vain if a name were wrong.
-func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, systems []string,
-	err error) {
+// comparedWith reads what --against names: others are the contents of files, systems are those
+// whose documented rules are shown. It is called before the measurements, which would be in vain if
+// a name were wrong.
+func (f *probeFlags) comparedWith(
+	ctx context.Context,
+) (others []*results.Set, systems []string, err error) {
 	for _, name := range f.against {
 		if slices.Contains(documentedSystems, name) {
 			systems = append(systems, name)
@@ -139,20 +144,20 @@ func (f *probeFlags) comparedWith(ctx context.Context) (others []*results.Set, s
 	return others, systems, nil
 }
 
-// showRules prints the findings, beside those of other sets and documented rules if --against names
-// some.
-func (f *probeFlags) showRules(cmd *cobra.Command, found *results.Set, others []*results.Set,
-	systems []string) error {
+// showRules prints the findings, beside those of other sets and the documented rules of systems.
+func (f *probeFlags) showRules(
+	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
+) error {
 	all := results.Merge(append([]*results.Set{found}, others...)...)
 	o := viewOptions(cmd, f.detail)
 	return view.WriteRules(cmd.OutOrStdout(), f.format, all, documented(systems), o)
 }
 
-// documentedSystems are those whose documented rules can stand beside what was measured, by the
-// names that people use.
+// documentedSystems are the systems whose documented rules pipebench knows, by the names that
+// people use.
 var documentedSystems = []string{"linux", "macos", "freebsd", "windows"}
 
-// documented looks up what the rules of systems say.
+// documented returns the documented rules of systems.
 func documented(systems []string) []view.DocumentedSystem {
 	var all []view.DocumentedSystem
 	for _, name := range systems {
@@ -160,16 +165,61 @@ func documented(systems []string) []view.DocumentedSystem {
 		if name == "macos" {
 			goos = "darwin"
 		}
-		s := view.DocumentedSystem{
+		system := view.DocumentedSystem{
 			Name:    name,
 			Predict: func(step string) (any, bool) { return rules.Predict(goos, step) },
 		}
 		for _, r := range rules.Documented(goos) {
-			s.Rules = append(s.Rules, view.DocumentedRule{
+			system.Rules = append(system.Rules, view.DocumentedRule{
 				About: r.About, Says: r.Says, Source: r.Source,
 			})
 		}
-		all = append(all, s)
+		all = append(all, system)
 	}
 	return all
+}
+
+// machineLook is how long probe --machine watches what others do on this machine.
+const machineLook = 2 * time.Second
+
+// machineTask looks for what disturbs measurements on this machine.
+func (f *probeFlags) machineTask(cmd *cobra.Command, files []string) task {
+	return task{
+		limit: f.maxTime,
+		measure: func(ctx context.Context, s *session) error {
+			before := machine.ReadUsage()
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(machineLook):
+			}
+			meanwhile := machine.ReadUsage().Since(before)
+			for _, fault := range append(meanwhile.Faults(), machine.Faults(s.env)...) {
+				if err := s.keep(fault.Finding()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		show: func(found *results.Set) error {
+			faults := found.FindingsOf(results.AreaMachine)
+			if len(faults) > 0 || len(files) > 0 {
+				return f.showFindings(cmd, found, faults)
+			}
+			if f.format != view.FormatTable { // the sentence below is only for people
+				return f.print(cmd, found)
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing here disturbs measurements")
+			return err
+		},
+	}
+}
+
+// showFindings prints some findings of a set.
+func (f *probeFlags) showFindings(
+	cmd *cobra.Command, set *results.Set, some []results.Finding,
+) error {
+	only := &results.Set{Environments: set.Environments, Findings: some, Problems: set.Problems}
+	o := viewOptions(cmd, f.detail)
+	return view.WriteFindings(cmd.OutOrStdout(), f.format, only, o)
 }

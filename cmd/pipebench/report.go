@@ -45,7 +45,8 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(f.charts) > 0 && (f.out == "" || f.isPage()) {
 		return usageError(errors.New("--charts draws into a folder: name one with -o"))
 	}
-	if ending := filepath.Ext(f.out); slices.Contains(otherEndings, strings.ToLower(ending)) {
+	ending := strings.ToLower(filepath.Ext(f.out))
+	if slices.Contains(otherEndings, ending) {
 		return usageError(fmt.Errorf("-o %s: want a page (x.html), or a folder for the page and "+
 			"pictures as SVG and PNG; --format markdown, csv, json and bench go to standard output",
 			f.out))
@@ -54,7 +55,8 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	g := gathered{set: &results.Set{}, whole: !f.isPage() && f.forPrograms()}
+	isForProgram := !f.isPage() && !isReadable(f.format)
+	g := gathered{set: &results.Set{}, keepAll: isForProgram}
 	if err := g.read(cmd, filter, paths); err != nil {
 		return err
 	}
@@ -65,14 +67,15 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	return requireComplete(g.set)
 }
 
-// otherEndings are those of files that -o does not write. A name with one of them is no folder.
+// otherEndings are those of files that -o cannot write: a person who types one means no folder.
 var otherEndings = []string{
 	".pdf", ".png", ".svg", ".jpg", ".htm", ".md", ".txt", ".csv", ".json", ".jsonl",
 }
 
+// isPage reports whether -o names a page, and not a folder.
 func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
 
-// show prints, or makes the page or pictures that were asked for.
+// show prints tables, or makes the page or the pictures that were asked for.
 func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	switch {
 	case f.out == "" && g.members != nil:
@@ -80,46 +83,37 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	case f.out == "":
 		return view.Write(cmd.OutOrStdout(), g.set, f.format, viewOptions(cmd, f.detail))
 	case f.out == "-":
-		return g.page(cmd.OutOrStdout(), o)
+		return g.writePage(cmd.OutOrStdout(), o)
 	case f.isPage():
 		return f.save(cmd, f.out, g, o)
 	}
 	return f.draw(cmd, g, o)
 }
 
-// forPrograms reports whether the format is for programs. They get every record of every machine.
-func (f *reportFlags) forPrograms() bool {
-	return f.format != view.FormatTable && f.format != view.FormatMarkdown
-}
-
-// mostSources is how many files a page names.
-const mostSources = 12
-
-// sources returns the names of the files for a page. If there are too many, it returns the first
-// mostSources and the number of the others.
+// sources returns the names of the files for a page: the first twelve, and how many more there are.
 func sources(paths []string) []string {
-	if more := len(paths) - mostSources; more > 0 {
-		return append(slices.Clone(paths[:mostSources]), fmt.Sprintf("%d more", more))
+	const limit = 12
+	if more := len(paths) - limit; more > 0 {
+		return append(slices.Clone(paths[:limit]), fmt.Sprintf("%d more", more))
 	}
 	return paths
 }
 
-// gathered is what the files hold: all records if they are of one machine or if a program wants
-// them, or else a summary of each machine.
+// gathered is what the files hold: a set of all records, or a summary of each machine (a fleet) if
+// there are several.
 type gathered struct {
-	set     *results.Set // only the problems if there is a fleet
-	whole   bool         // keep all records of several machines, too
-	fleet   *stat.Fleet
-	members []stat.Member // nil unless there are several machines
+	keepAll bool          // make no fleet: a program wants all records
+	set     *results.Set  // of a fleet only the problems
+	fleet   *stat.Fleet   // nil if there is none
+	members []stat.Member // of the fleet, when all is read
 }
 
-// read reads the files. As soon as there is a second machine, it summarises the records, because
-// the records of a thousand machines do not fit into memory.
+// read reads the files.
 func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []string) error {
-	read := func(string) ([]results.Problem, error) {
+	each := func(paths []string) ([]results.Problem, error) {
 		return results.Each(filter.Through(g.add), paths...)
 	}
-	problems, err := interruptibly(cmd.Context(), "", read)
+	problems, err := interruptibly(cmd.Context(), paths, each)
 	if err != nil {
 		return err
 	}
@@ -132,28 +126,29 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	return filter.Err()
 }
 
+// add adds a line. With the first line of a second machine the set becomes a fleet, because the
+// records of a thousand machines do not fit into memory.
 func (g *gathered) add(line results.Line) {
 	if g.fleet != nil {
 		g.fleet.Add(line)
 		return
 	}
 	g.set.Add(line)
-	e, isEnvironment := line.(results.Environment)
-	if isEnvironment && !g.whole && e.Node() != g.set.Environments[0].Node() {
+	env, isEnvironment := line.(results.Environment)
+	if isEnvironment && !g.keepAll && env.Node() != g.set.Environments[0].Node() {
 		g.fleet = stat.FleetOf(g.set)
 		g.set = &results.Set{}
 	}
 }
 
-// page writes the page.
-func (g *gathered) page(w io.Writer, o plots.ReportOptions) error {
+// writePage writes the page.
+func (g *gathered) writePage(w io.Writer, o plots.ReportOptions) error {
 	if g.members != nil {
 		return plots.ReportFleet(w, g.members, g.set.Problems, o)
 	}
 	return plots.Report(w, g.set, o)
 }
 
-// charts are the pictures of what was read.
 func (g *gathered) charts() []plots.Chart {
 	if g.members != nil {
 		return plots.FleetCharts(g.members)
@@ -161,7 +156,7 @@ func (g *gathered) charts() []plots.Chart {
 	return plots.Charts(g.set)
 }
 
-// draw fills a folder with pictures and, unless single charts were asked for, the page.
+// draw makes a folder with pictures. It adds the page, unless --charts names single pictures.
 func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	drawn, err := plots.Write(f.out, g.charts(), f.charts...)
 	if err != nil {
@@ -177,17 +172,18 @@ func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOption
 }
 
 // save writes the page to a file, and prints its name.
-func (f *reportFlags) save(cmd *cobra.Command, path string, g *gathered,
-	o plots.ReportOptions) error {
-	page := func(w io.Writer) error { return g.page(w, o) }
-	if err := savePage(path, page); err != nil {
+func (f *reportFlags) save(
+	cmd *cobra.Command, path string, g *gathered, o plots.ReportOptions,
+) error {
+	err := savePage(path, func(w io.Writer) error { return g.writePage(w, o) })
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), path)
 	return nil
 }
 
-// savePage makes a page in a file, whole or not at all.
+// savePage writes a page into a file. If that fails, the file stays as it was.
 func savePage(path string, write func(io.Writer) error) error {
 	var page bytes.Buffer
 	if err := write(&page); err != nil {

@@ -115,6 +115,16 @@ func (s *session) beginRun() error {
 	return s.Write(s.env)
 }
 
+// keep writes a record of the current run. A finding gets the ID of the run and the time.
+func (s *session) keep(line results.Line) error {
+	if f, ok := line.(results.Finding); ok {
+		f.Run = s.run
+		f.Time = time.Now().UTC()
+		return s.Write(f)
+	}
+	return s.Write(line)
+}
+
 const noSeed = 0 // the seed of a run that makes up no messages
 
 // describeRun returns the first record of a run: the machine, and the command that was typed.
@@ -178,7 +188,7 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 }
 
 func (t task) doWithFiles(cmd *cobra.Command, files []string) error {
-	set, err := readFiles(cmd, files...)
+	set, err := readFiles(cmd, files)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// newSpecimenCommand makes the hidden command that runs one of the small programs of probe
-// --failures, so that anybody can examine them.
+// newSpecimenCommand makes the hidden command specimen. It runs one of the small programs of probe
+// --failures, so that anybody can examine that program.
 func newSpecimenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "specimen NAME",
@@ -17,7 +17,7 @@ func newSpecimenCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			signal.Reset() // signals end it as they end any program
+			signal.Reset() // signals end a specimen as they end any program
 			return failures.RunSpecimen(args[0])
 		},
 	}

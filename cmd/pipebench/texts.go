@@ -27,8 +27,9 @@ func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	return columns, false
 }
 
-// writeNotice writes a message that belongs to no result. A terminal gets it broken between words;
-// a log gets it on one line, where people search for it.
+// writeNotice writes a message that belongs to no result. On a terminal it is broken between words.
+// In a log it is one line, so that people can search for it. The control characters in it are
+// escaped, because words of other programs may be part of it.
 func writeNotice(w io.Writer, text string) {
 	text = view.Escape(text)
 	if columns, isTerminal := terminalWidth(w); isTerminal {
@@ -40,9 +41,9 @@ func writeNotice(w io.Writer, text string) {
 
 var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
-// writeText lays out a long text for the screen: the texts of --help and the guides. Its blocks
-// stand apart by blank lines. Paragraphs and the items of lists are broken to fit, tables of
-// Markdown become tables of text. Titles and indented lines stay as they are.
+// writeText writes a text of --help or a guide, laid out for the screen. Blank lines separate its
+// blocks. It breaks paragraphs and the items of lists to fit, and makes tables of Markdown tables
+// of the screen. Titles and indented lines stay as they are.
 func writeText(w io.Writer, text string, o view.Options) {
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		if i > 0 {
@@ -61,7 +62,7 @@ func writeText(w io.Writer, text string, o view.Options) {
 	}
 }
 
-// writeParagraphs writes a paragraph, or a paragraph and the items of the list behind it.
+// writeParagraphs writes the paragraph and the items of a list that a block may have.
 func writeParagraphs(w io.Writer, block string, o view.Options) {
 	var paragraphs []string
 	for line := range strings.SplitSeq(block, "\n") {
@@ -74,27 +75,26 @@ func writeParagraphs(w io.Writer, block string, o view.Options) {
 	}
 	for _, p := range paragraphs {
 		if itemStart.MatchString(p) {
-			fmt.Fprintln(w, o.Wrap(p))
+			fmt.Fprintln(w, o.Wrap(p)) // further lines are indented
 		} else {
 			fmt.Fprintln(w, o.Fill(p))
 		}
 	}
 }
 
-// writeTable writes a table of Markdown. Columns that do not fit beside the first go into further
-// tables below.
+// writeTable writes a table of Markdown as one for the screen. Columns that do not fit beside the
+// first go into further tables below.
 func writeTable(w io.Writer, block string, o view.Options) {
 	lines := strings.Split(block, "\n")
 	var t view.Table
 	for i, title := range tableCells(lines[0]) {
 		t.Columns = append(t.Columns, view.Column{Title: title, Key: i == 0})
 	}
-	for _, line := range lines[min(2, len(lines)):] { // the second is the rule below the titles
+	for _, line := range lines[min(2, len(lines)):] { // lines[1] is the rule below the titles
 		t.Append(tableCells(line)...)
 	}
-	o.Detail = true
-	// If the table cannot be written, neither can the next line: the output remembers why.
-	_ = t.Write(w, view.FormatTable, o)
+	o.Detail = true                     // with all columns
+	_ = t.Write(w, view.FormatTable, o) // the output of the command remembers an error
 }
 
 // tableCells returns the cells of a row of a Markdown table.
@@ -106,13 +106,13 @@ func tableCells(row string) []string {
 	return cells
 }
 
-// writeIndented writes indented lines. They lose their indent if one of them is too wide.
+// writeIndented writes indented lines. All lose their indent if one of them is too wide.
 func writeIndented(w io.Writer, block string, o view.Options) {
-	lines := strings.Split(block, "\n")
 	isWide := func(line string) bool { return utf8.RuneCountInString(line) > o.Columns() }
-	cut := slices.ContainsFunc(lines, isWide)
+	lines := strings.Split(block, "\n")
+	cutIndent := slices.ContainsFunc(lines, isWide)
 	for _, line := range lines {
-		if cut {
+		if cutIndent {
 			line = strings.TrimPrefix(line, "    ")
 		}
 		fmt.Fprintln(w, line)

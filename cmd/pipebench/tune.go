@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,14 +27,12 @@ type tuneFlags struct {
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	usage := "what counts: "
-	for i, o := range tune.Objectives {
-		if i > 0 {
-			usage += "; "
-		}
-		usage += o[0] + " (" + o[1] + ")"
+	var objectives []string
+	for _, o := range tune.Objectives {
+		objectives = append(objectives, o[0]+" ("+o[1]+")")
 	}
-	addParsed(cmd, &f.objective, "objective", string(tune.Balanced), tune.ParseObjective, usage)
+	addParsed(cmd, &f.objective, "objective", string(tune.Balanced), tune.ParseObjective,
+		"what counts: "+strings.Join(objectives, "; "))
 	addParsed(cmd, &f.options.Size, "size", "1000000", parseSize, "of the large messages")
 	flags.StringVar(&f.options.Framing, "framing", "ndjson", "of the messages that are not cut")
 	addCount(cmd, &f.samples, "samples", countFlag{usual: 12, least: 1}, samplesUsage)
@@ -41,8 +40,8 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
 
-// run measures the grid, or judges the files that it is given. Words behind -- are the command of
-// the user's reader.
+// run measures the grid: a cell for each way to send the large messages. If files are given, it
+// judges their records instead. The words behind -- are a command, the user's own reader.
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
@@ -56,13 +55,9 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		reader = &cost
 	}
-	var plan bench.Plan
-	if len(files) == 0 {
-		made, err := f.makePlan()
-		if err != nil {
-			return usageError(err)
-		}
-		plan = made
+	plan, err := f.makePlan()
+	if err != nil && len(files) == 0 { // files need no plan
+		return usageError(err)
 	}
 	return f.do(cmd, files, task{
 		limit: hardLimit(plan),
@@ -80,28 +75,29 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// leastTuned is the smallest size of large messages that tune accepts, in bytes: small messages of
-// bench.SmallSize wait behind them.
-const leastTuned = 4 * bench.SmallSize
+// minSize is the smallest size of the large messages, in bytes. Small messages, of bench.SmallSize,
+// wait behind them.
+const minSize = 4 * bench.SmallSize
 
-// check refuses what cannot be tuned.
+// check returns an error if flags ask for what cannot be tuned.
 func (f *tuneFlags) check() error {
-	if f.options.Size < leastTuned {
+	if f.options.Size < minSize {
 		return fmt.Errorf("--size %d: the large messages have to be at least %d B, as small ones "+
-			"of %d B wait behind them", f.options.Size, leastTuned, bench.SmallSize)
+			"of %d B wait behind them", f.options.Size, minSize, bench.SmallSize)
 	}
 	framing, err := framers.Parse(f.options.Framing)
 	if err != nil {
 		return err
 	}
-	if _, splits := framing.(framers.Chunker); splits || f.options.Framing == results.FramingRaw {
+	_, splits := framing.(framers.Chunker)
+	if splits || f.options.Framing == results.FramingRaw {
 		return fmt.Errorf("--framing %s: name the framing of messages that are not cut, such as "+
 			"ndjson or content-length; tune compares chunks with it", f.options.Framing)
 	}
 	return nil
 }
 
-// makePlan returns the grid, checked.
+// makePlan returns the plan of the grid, or an error if it is impossible.
 func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	topology, err := placement.Read()
 	if err != nil {
@@ -122,20 +118,20 @@ func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
 	s.progress.within(plan.MaxTime)
-	failed := s.runPlan(ctx, plan)
+	planErr := s.runPlan(ctx, plan) // if only some cells were measured, these give an answer, too
 	set, err := s.read()
 	if err != nil {
-		return errors.Join(failed, err)
+		return errors.Join(planErr, err)
 	}
 	measured := set.OfRun(s.run).Records
 	if len(measured) == 0 {
-		return failed
+		return planErr
 	}
 	answer := tune.Decide(measured, f.objective).Answer(reader)
-	return errors.Join(failed, s.Write(answer.Finding(s.run)))
+	return errors.Join(planErr, s.Write(answer.Finding(s.run)))
 }
 
-// show writes the answer that the records of a set give.
+// show prints the answer that the records of a set give.
 func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.ReaderCost) error {
 	if len(set.Records) == 0 {
 		return view.ErrNothing

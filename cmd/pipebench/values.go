@@ -32,8 +32,8 @@ type value struct {
 	unsupported error // why this machine does not have it, nil if it does
 }
 
-// framingTexts, pipeTexts and ioTexts describe names that packages below know. A name may have a
-// parameter behind a colon or an equals sign, as in "raw:4096" and "sleep=10ms".
+// framingTexts, pipeTexts and ioTexts describe names that other packages define. Names with a
+// parameter, such as "chunked:4KiB" and "sleep=10ms", stand here without it.
 var (
 	framingTexts = map[string]string{
 		"raw": "nothing on the wire, both ends know the size: the floor of every " +
@@ -64,34 +64,28 @@ var (
 	}
 )
 
-// withoutParameter returns a name without its parameter.
-func withoutParameter(name string) string {
-	if i := strings.IndexAny(name, ":="); i >= 0 {
-		return name[:i]
-	}
-	return name
-}
-
-// valueLists returns every list of names, with what a machine of this topology lacks.
+// valueLists returns every list of names. The topology decides which placements are unsupported.
 func valueLists(t placement.Topology) []valueList {
 	return []valueList{
 		{"framing", "how messages are told apart (all is every one)",
 			valuesOf(measure.Framings(), func(name string) value {
-				return value{name: name, what: framingTexts[withoutParameter(name)]}
+				return value{name: name, what: framingTexts[bareValue(name)]}
 			})},
 		{"pipe", "the kernel's byte stream",
 			valuesOf(syspipe.Kinds(), func(k syspipe.Kind) value {
-				return value{string(k), pipeTexts[string(k)], k.Supported()}
+				name := string(k)
+				return value{name: name, what: pipeTexts[name], unsupported: k.Supported()}
 			})},
 		{"io", "how an end waits for the kernel; one value, or writer/reader",
 			valuesOf(syspipe.IOs(), func(io syspipe.IO) value {
 				name := io.String()
-				return value{name, ioTexts[withoutParameter(name)], io.Supported()}
+				what := ioTexts[bareValue(name)]
+				return value{name: name, what: what, unsupported: io.Supported()}
 			})},
 		{"placement", "where the ends run",
 			valuesOf(placement.Places(), func(p placement.Place) value {
 				_, err := t.Choose(p.Name)
-				return value{p.Name, p.What, err}
+				return value{name: p.Name, what: p.What, unsupported: err}
 			})},
 		{"pattern", "who talks", valuesOf(bench.Patterns, pairValue)},
 		{"payload", "what generated messages are made of",
@@ -130,7 +124,7 @@ func valuesOf[T any](things []T, describe func(T) value) []value {
 // pairValue describes a pair of a name and what it means.
 func pairValue(pair [2]string) value { return value{name: pair[0], what: pair[1]} }
 
-// newValuesTopic makes the help topic that lists every value of every flag that has names.
+// newValuesTopic makes the help topic that shows all lists of names.
 func newValuesTopic() *cobra.Command {
 	const title = "Names of framings, pipes, placements, faults and claims"
 	topic := &cobra.Command{
@@ -168,24 +162,24 @@ func writeValues(cmd *cobra.Command) {
 	}
 }
 
-// completeNames completes the last name of a flag's comma-separated list. For a flag without a list
-// the shell completes files.
+// completeNames returns what completes the values of a flag: names, or files if no list has names
+// for the flag. Of several values, separated by commas, it completes the last.
 func completeNames(flag string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		topology, _ := placement.Read() // without it, all placements are offered
-		before := typed[:strings.LastIndexByte(typed, ',')+1]
-		var names []string
+		topology, _ := placement.Read() // an error changes only which placements are unsupported
+		earlier := typed[:strings.LastIndexByte(typed, ',')+1]
+		var completions []string
 		for _, list := range valueLists(topology) {
 			if list.flag != flag {
 				continue
 			}
 			for _, v := range list.values {
-				names = append(names, before+v.name+"\t"+v.what)
+				completions = append(completions, earlier+v.name+"\t"+v.what)
 			}
 		}
-		if len(names) == 0 {
+		if len(completions) == 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return completions, cobra.ShellCompDirectiveNoFileComp
 	}
 }

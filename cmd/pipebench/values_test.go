@@ -26,7 +26,7 @@ func TestEveryDescriptionHasAName(t *testing.T) {
 	known := map[string]bool{}
 	for _, list := range valueLists(placement.Topology{}) {
 		for _, v := range list.values {
-			known[list.flag+" "+withoutParameter(v.name)] = true
+			known[list.flag+" "+bareValue(v.name)] = true
 		}
 	}
 	texts := map[string]map[string]string{"framing": framingTexts, "pipe": pipeTexts, "io": ioTexts}
