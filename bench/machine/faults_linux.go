@@ -40,11 +40,10 @@ func systemFaults() []Fault {
 	}
 }
 
-// turbo returns a text if the CPUs may run faster than their usual clock, "" if not. Intel's driver
-// has one switch for that, all other drivers have another.
+// turbo returns a text if the CPUs may run faster than their usual clock, "" if not.
 func turbo() string {
-	noTurbo := read(cpuDir + "intel_pstate/no_turbo")
-	boost := read(cpuDir + "cpufreq/boost")
+	noTurbo := read(cpuDir + "intel_pstate/no_turbo") // Intel's driver has only this switch
+	boost := read(cpuDir + "cpufreq/boost")           // all other drivers have only this one
 	if noTurbo == "0" || noTurbo == "" && boost == "1" {
 		return "on: the frequency depends on heat, and on what other cores do"
 	}
@@ -60,11 +59,10 @@ func hardwareThreads() string {
 }
 
 // quota describes the limit on this container's CPU time, "" if there is none. At the limit the
-// kernel stops a process in the middle of a sample. cgroup 2 has the limit in one file, cgroup 1 in
-// two.
+// kernel stops a process, even in the middle of a sample.
 func quota() string {
 	runtime, period, _ := strings.Cut(read("sys/fs/cgroup/cpu.max"), " ")
-	if runtime == "" {
+	if runtime == "" { // cgroup 1, not 2
 		runtime = read("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
 		period = read("sys/fs/cgroup/cpu/cpu.cfs_period_us")
 	}

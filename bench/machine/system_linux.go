@@ -27,18 +27,16 @@ func systemUsage() Usage {
 			continue
 		}
 		stolen := number(f[8]) / hertz
-		if f[0] == "cpu" {
-			u.Known = true
-			u.Stolen = stolen
-			for _, i := range []int{1, 2, 3, 6, 7} { // user, nice, system, irq, softirq
-				u.Busy += number(f[i]) / hertz
-			}
+		id, err := strconv.Atoi(strings.TrimPrefix(f[0], "cpu"))
+		if err == nil { // of one CPU
+			u.CPUs++
+			u.stolenByCPU[id] = stolen
 			continue
 		}
-		u.CPUs++
-		id, err := strconv.Atoi(f[0][len("cpu"):])
-		if err == nil {
-			u.stolenByCPU[id] = stolen
+		u.Known = true
+		u.Stolen = stolen
+		for _, i := range []int{1, 2, 3, 6, 7} { // user, nice, system, irq, softirq
+			u.Busy += number(f[i]) / hertz
 		}
 	}
 	u.Throttled = throttled()

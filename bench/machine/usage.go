@@ -63,11 +63,8 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 const (
 	busyCPUs    = 0.1  // kept busy by others: that moves a figure by more than a percent
 	stolenShare = 0.01 // of the time in which something ran or wanted to
+	minElapsed  = 0.5  // seconds: systems count hundredths, too coarse for a shorter interval
 )
-
-// minElapsed is the shortest interval, in seconds, whose load is judged. Systems count hundredths
-// of a second, which are too coarse for a shorter one.
-const minElapsed = 0.5
 
 // Faults returns what disturbed measurements in the interval: others used the CPUs, the hypervisor
 // gave the CPUs to others, or a quota stopped this process.

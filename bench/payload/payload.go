@@ -6,8 +6,7 @@
 //	err = src.Compare(7, received) // every byte
 //
 // Two sources made from the same arguments give the same messages, so that a writer and a reader in
-// two processes agree without talking. A Source writes numbers into its messages, and so belongs to
-// one goroutine.
+// two processes agree without talking. A Source keeps one buffer and belongs to one goroutine.
 package payload
 
 import (
@@ -165,8 +164,7 @@ func firstDifference(a, b []byte) int {
 // It works on all eight at once: a number is written twice per message inside the timed part, and
 // there a loop over the digits showed in the figures.
 func digits(i int64) uint64 {
-	// Spread the eight digits: each halving doubles the number of parts, up to a digit per byte.
-	x := uint64(uint32(i))
+	x := uint64(uint32(i)) // the next three lines spread its digits, one per byte
 	x = (x<<16 | x) & 0x0000ffff0000ffff
 	x = (x<<8 | x) & 0x00ff00ff00ff00ff
 	x = (x<<4 | x) & 0x0f0f0f0f0f0f0f0f
@@ -305,8 +303,7 @@ func fillRepeating(b []byte, random func() byte) {
 	}
 }
 
-// reserveEnds reserves room for the number at both ends of b, if b is long enough, and returns the
-// body between them.
+// reserveEnds reserves room for the number at both ends of b, if b is long enough.
 func reserveEnds(b []byte) (head, tail int, body []byte) {
 	if len(b) < 2*stampLen {
 		return -1, -1, b

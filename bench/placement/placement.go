@@ -32,26 +32,22 @@ type Place struct {
 func Places() []Place {
 	return []Place{
 		{
-			Name:    "same",
-			What:    "one CPU: the bytes stay in its cache",
+			Name: "same", What: "one CPU: the bytes stay in its cache",
 			related: func(a, b CPU) bool { return a.ID == b.ID },
 			lacking: "no CPU is allowed",
 		},
 		{
-			Name:    "sibling",
-			What:    "two threads of a core",
+			Name: "sibling", What: "two threads of a core",
 			related: func(a, b CPU) bool { return a.ID != b.ID && a.Core == b.Core },
 			lacking: "no core has two hardware threads that this process may use",
 		},
 		{
-			Name:    "apart",
-			What:    "two CPUs: cores under one last-level cache",
+			Name: "apart", What: "two CPUs: cores under one last-level cache",
 			related: func(a, b CPU) bool { return a.Core != b.Core && a.Cache == b.Cache },
 			lacking: "no two cores that this process may use share a last-level cache",
 		},
 		{
-			Name:    "far",
-			What:    "two CPUs, no shared cache",
+			Name: "far", What: "two CPUs, no shared cache",
 			related: func(a, b CPU) bool { return a.Cache != b.Cache },
 			lacking: "all CPUs that this process may use share their last-level cache",
 		},

@@ -16,10 +16,9 @@ import (
 
 // PinThread binds the calling thread to a CPU. The caller must have locked its goroutine to the
 // thread.
-func PinThread(cpu int) error { return pin(callingThread, cpu) }
+func PinThread(cpu int) error { return pin(0, cpu) } // 0: the calling thread
 
-// PinProcess binds every thread of this process to a CPU. Threads that are started later inherit
-// that.
+// PinProcess binds every thread of this process to a CPU, and so those that they will start.
 func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
@@ -57,8 +56,6 @@ func Current() (cpu int, ok bool) {
 	return int(id), true
 }
 
-const callingThread = 0 // the ID by which sched_setaffinity(2) takes it
-
 func pin(thread, cpu int) error {
 	if cpu == Any {
 		return nil
@@ -71,10 +68,9 @@ func pin(thread, cpu int) error {
 	return nil
 }
 
-// Read returns the CPUs that this process may use, and which of them share a core or a cache. If
-// sysfs does not tell, as in some containers, each CPU counts as a core of its own, and all of them
-// share one cache. The first call must come before any thread is bound to a CPU; all later calls
-// return the same.
+// Read returns the CPUs that this process may use. If sysfs does not tell which of them share a
+// core or a cache, as in some containers, each counts as a core of its own, and all share one
+// cache. The first call must come before any thread is bound to a CPU; later calls return the same.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
@@ -92,8 +88,7 @@ func readTopology() (t Topology, err error) {
 	return t, nil
 }
 
-// lastCache names the last-level cache of the CPU whose folder in sysfs is dir: by the CPUs that
-// share the cache. The name is "" if sysfs does not tell.
+// lastCache names a last-level cache by the CPUs that share it. dir is the folder of one of them.
 func lastCache(dir string) string {
 	name := ""
 	highest := 0

@@ -157,8 +157,8 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	o.Policy = oversizePolicies[f.oversize]
 	if o.MaxMessage < 0 {
 		if cmd.Flags().Changed("oversize") && o.Policy != client.Unlimited {
-			return usageError(fmt.Errorf("--oversize %s needs a limit, and --max-message is unlimited",
-				f.oversize))
+			return usageError(fmt.Errorf(
+				"--oversize %s needs a limit, and --max-message is unlimited", f.oversize))
 		}
 		o.Policy = client.Unlimited
 	}

@@ -108,7 +108,6 @@ func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan
 	}
 }
 
-// askLine sends the request on a line.
 func (s *callSession) askLine(ctx context.Context, l line, replies chan<- chan reply) error {
 	if l.err != nil {
 		return fmt.Errorf("read requests: %w", l.err)
@@ -131,7 +130,6 @@ func (s *callSession) askLine(ctx context.Context, l line, replies chan<- chan r
 	return nil
 }
 
-// send makes one request and hands its reply over.
 func (s *callSession) send(ctx context.Context, request client.Request, to chan<- reply) {
 	line, failed := request.Send(ctx, s.pool)
 	to <- reply{line, failed}
@@ -177,8 +175,8 @@ type line struct {
 	err    error
 }
 
-// readLines sends the lines of in on a channel until in ends or stop is closed. It leaves out blank
-// lines and comments (#). It reads in a goroutine, because a read of a terminal cannot be cancelled.
+// readLines returns a channel of the lines of in, without blank lines and comments (#), until in
+// ends or stop is closed. A goroutine reads, because a read of a terminal cannot be cancelled.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A runner is a command of ours: the fields of its type are its flags.
+// A runner is the implementation of a command. The fields of its type are the command's flags.
 type runner interface {
 	register(cmd *cobra.Command) // adds the flags
 	run(cmd *cobra.Command, args []string) error
@@ -35,11 +35,6 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 // flags, so that their error is a usage error.
 func anyArgs(cmd *cobra.Command, _ []string) error {
 	return usageError(cmd.ValidateFlagGroups())
-}
-
-// noArgs allows no arguments.
-func noArgs(cmd *cobra.Command, args []string) error {
-	return exactly(0, cmd.Name()+" takes no arguments")(cmd, args)
 }
 
 // oneOrMore demands an argument; missing is the error if there is none.
@@ -71,15 +66,6 @@ func exactly(n int, says string) cobra.PositionalArgs {
 	}
 }
 
-// twoBeforeDash demands two commands before --. The words behind -- are for both of them.
-func twoBeforeDash(says string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		args, _ = beforeAndAfterDash(cmd, args)
-		return exactly(2, says+" (words for both go behind --)")(cmd, args)
-	}
-}
-
-// beforeAndAfterDash splits the arguments at --.
 func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []string) {
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 {

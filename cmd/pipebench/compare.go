@@ -60,8 +60,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// Flags that are only for some things to compare: two files, two commands, or of the commands two
-// builds of pipebench, or two other programs.
+// Flags that are only for two files, or only for two commands: for all of them, for builds of
+// pipebench, or for other programs.
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
@@ -69,6 +69,13 @@ var (
 	programFlags = []string{"stdin", "counts", "instructions", "drive", "allow-different-output"}
 	recordFlags  = []string{"label", "anonymous"} // of programs, too; builds get them behind --
 )
+
+// compareArgs demands two words before --. Those behind -- are added to both commands.
+func compareArgs(cmd *cobra.Command, args []string) error {
+	before, _ := beforeAndAfterDash(cmd, args)
+	const says = "compare takes two files of results, or two commands (words for both go behind --)"
+	return exactly(2, says)(cmd, before)
+}
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	oldName, newName, more := args[0], args[1], args[2:]
@@ -159,12 +166,8 @@ func fileBegins(path string, texts ...string) (bool, error) {
 		return false, err
 	}
 	begin := strings.TrimSpace(string(head[:n]))
-	for _, text := range texts {
-		if strings.HasPrefix(begin, text) {
-			return true, nil
-		}
-	}
-	return false, nil
+	isBegin := func(text string) bool { return strings.HasPrefix(begin, text) }
+	return slices.ContainsFunc(texts, isBegin), nil
 }
 
 // compareFiles compares two files of results, or two texts of go test -bench.
@@ -259,8 +262,8 @@ func (f *compareFlags) compareSets(
 	return c, after.Set, nil
 }
 
-// refuseSameFile returns an error if two words name one file of results, or two files with the same
-// content.
+// refuseSameFile returns an error if two paths lead to one file of results, or to two files with
+// the same content.
 func refuseSameFile(oldPath, newPath string) error {
 	if oldPath == "-" && newPath == "-" {
 		return usageError(errors.New("standard input is given twice: name a file for one side"))
@@ -271,7 +274,8 @@ func refuseSameFile(oldPath, newPath string) error {
 	case oldInfo == nil || newInfo == nil:
 		return nil
 	case os.SameFile(oldInfo, newInfo):
-		return usageError(fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
+		return usageError(
+			fmt.Errorf("%s is given twice: name the file of the other version", oldPath))
 	case sameContent(oldFile, newFile):
 		return usageError(fmt.Errorf("%s and %s have the same content: one is a copy of the other",
 			oldPath, newPath))

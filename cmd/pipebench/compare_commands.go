@@ -212,7 +212,11 @@ func (f *compareFlags) compareBuilds(
 		builds.Seed = f.seed
 		s.kept = []string{turns.OldFile, turns.NewFile}
 		c, err := turns.Run(ctx, builds, f.observed(cmd, s, plan))
-		return c, errors.Join(usageErrorOfRun(err), builds.Close())
+		failed, ok := errors.AsType[*turns.FailedError](err)
+		if ok && failed.Code == exitUsage { // of a build's command run
+			err = usageError(err)
+		}
+		return c, errors.Join(err, builds.Close())
 	})
 	judgeChanges := t.gate
 	t.gate = func(found *results.Set) error {
@@ -220,15 +224,6 @@ func (f *compareFlags) compareBuilds(
 		return allGates(judgeChanges(found), f.judge(cmd, f.format, after))
 	}
 	return f.do(cmd, nil, t)
-}
-
-// usageErrorOfRun makes err a usage error if it is one of a build's command run.
-func usageErrorOfRun(err error) error {
-	failed, ok := errors.AsType[*turns.FailedError](err)
-	if ok && failed.Code == exitUsage {
-		return usageError(err)
-	}
-	return err
 }
 
 // compareGoTests compares two Go test binaries by their benchmarks.
@@ -247,24 +242,13 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// checkInput returns an error if there is no such file as --stdin names.
-func (f *compareFlags) checkInput() error {
-	if f.stdin == "" {
-		return nil
-	}
-	if _, err := os.Stat(f.stdin); err != nil {
-		return usageError(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
-	}
-	return nil
-}
-
 // comparePrograms compares two programs. It starts each several times, and counts what it does and
 // times it. Of servers it compares the time per message.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
-	if err := f.checkInput(); err != nil {
-		return err
+	if _, err := os.Stat(f.stdin); f.stdin != "" && err != nil {
+		return usageError(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
 	}
 	var noInstructions error // why they cannot be counted
 	if f.drive {
@@ -313,8 +297,8 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns the plan with an observer, which shows the progress of the pairs. After the first
-// pair the observer warns if there is no time for enough pairs.
+// observed returns the plan with an observer. It shows the progress of the pairs, and warns after
+// the first if there is no time for enough of them.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.asked = p.Pairs
@@ -335,8 +319,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands: run runs them, and returns what it found
-// even if it failed later.
+// contestTask returns the task that compares two commands. With an error, run also returns what it
+// found before.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
@@ -373,9 +357,7 @@ func (f *compareFlags) contestTask(
 // keepComparison keeps a finding for each figure, and the values as benchmark text.
 func (s *session) keepComparison(c *stat.Comparison) error {
 	for _, finding := range view.ComparisonFindings(c) {
-		finding.Run = s.run
-		finding.Time = time.Now().UTC()
-		if err := s.Write(finding); err != nil {
+		if err := s.keep(finding); err != nil {
 			return err
 		}
 	}

@@ -175,17 +175,6 @@ func withAdvice(err error) error {
 	return err
 }
 
-// openError makes the error of drive.Open that of this command. If something was asserted, a failed
-// handshake is a failed gate, because the server works at no size.
-func (f *driveFlags) openError(err error) error {
-	_, isHandshake := errors.AsType[*drive.HandshakeError](err)
-	if isHandshake && len(f.asserts) > 0 {
-		return &statusError{exitGate, withAdvice(err)}
-	}
-	return withAdvice(err)
-}
-
-// drive drives the server and keeps what it finds.
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	f.options.Run = s.run
 	f.options.Observe = func(step string) {
@@ -193,8 +182,12 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 		s.progress.step(step)
 	}
 	d, err := drive.Open(ctx, f.options)
+	_, isHandshake := errors.AsType[*drive.HandshakeError](err)
+	if isHandshake && len(f.asserts) > 0 { // no assertion holds if the server works at no size
+		return &statusError{exitGate, withAdvice(err)}
+	}
 	if err != nil {
-		return f.openError(err)
+		return withAdvice(err)
 	}
 	defer d.Close()
 	f.step = "requests were sent" // until the first step is observed
@@ -223,7 +216,6 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	return d.Drive(ctx, f.plan, keep)
 }
 
-// loadSizes loads the server with messages of each size.
 func (f *driveFlags) loadSizes(ctx context.Context, d *drive.Driver, keep drive.Sink) error {
 	sizes := f.plan.Sizes
 	if len(sizes) == 0 {

@@ -30,11 +30,8 @@ type sharedFlags struct {
 	part       string // no flag: the name of a part of the work in lines of progress; "": none
 }
 
-// Arguments of register for commands that have no limit unless --max-time is given.
-const (
-	noMaxTime = 0
-	stopAfter = "stop after this long, and show what was found (default none)"
-)
+const noMaxTime = 0 // the default of --max-time in most commands
+const stopAfter = "stop after this long, and show what was found (default none)"
 
 // register adds the flags. maxTime is the default of --max-time, maxTimeUsage is its help text, and
 // ownFormats are formats that not all commands have.
@@ -196,22 +193,20 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// Upper limits of numbers. The limits of requests and connections are low because their memory is
-// reserved before the first request is sent.
+// Upper limits of numbers. Memory for all requests in flight is reserved before the first is sent.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
 	mostCounted     = 1 << 20 // of everything else
 )
 
-// countFlag says which whole numbers a flag takes.
+// A countFlag says which whole numbers a flag takes.
 type countFlag struct {
 	usual int // the default
 	least int
 	most  int // 0: mostCounted
 }
 
-// addCount adds a flag for a whole number.
 func addCount(cmd *cobra.Command, into *int, name string, c countFlag, usage string) {
 	most := cmp.Or(c.most, mostCounted)
 	parse := func(s string) (int, error) {

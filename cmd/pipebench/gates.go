@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -35,11 +34,9 @@ type pace struct {
 	took  time.Duration // the pairs alone
 }
 
-// each returns how long a pair takes.
 func (p pace) each() time.Duration { return p.took / time.Duration(max(p.pairs, 1)) }
 
-// timeFor returns how long a comparison takes with so many pairs in all: a fifth more than expected,
-// rounded up to a second.
+// timeFor returns how long so many pairs in all take, with a fifth to spare, in whole seconds.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
 	return ((p.spent + more) * 6 / 5).Truncate(time.Second) + time.Second
@@ -166,14 +163,18 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 		f.asserts = append(f.asserts, condition)
 		return err
 	}
-	cmd.Flags().Var(&parsedValue{set: set, kind: "stringArray"}, "assert", usage+"; may be repeated")
+	value := &parsedValue{set: set, kind: "stringArray"}
+	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
 // judge prints for each assertion whether it holds for a set. It returns an error with exitGate if
 // one does not hold, or else with exitInconclusive if one cannot be decided. set is nil for
 // benchmark text.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
-	w := remarksWriter(cmd, format)
+	w := cmd.OutOrStdout()
+	if !isReadable(format) { // a program reads standard output
+		w = cmd.ErrOrStderr()
+	}
 	var failed, undecided []string
 	for _, condition := range f.asserts {
 		result := assert.Result{
@@ -200,19 +201,11 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 		return &statusError{exitGate, err}
 	}
 	if len(undecided) > 0 {
-		err := fmt.Errorf("it cannot be told whether %s: see above", strings.Join(undecided, ", "))
+		err := fmt.Errorf("it cannot be told whether %s: see above",
+			strings.Join(undecided, ", "))
 		return &statusError{exitInconclusive, err}
 	}
 	return nil
-}
-
-// remarksWriter returns where to print remarks on the results: standard output if a person reads
-// the format, standard error if a program does.
-func remarksWriter(cmd *cobra.Command, format view.Format) io.Writer {
-	if isReadable(format) {
-		return cmd.OutOrStdout()
-	}
-	return cmd.ErrOrStderr()
 }
 
 // allGates joins the errors of several gates. Those of gates that failed come first, because the

@@ -49,7 +49,6 @@ type commandGroup struct {
 	commands []commandRow
 }
 
-// A commandRow describes a command.
 type commandRow struct {
 	name      string // of the command, and of its help text
 	newRunner func() runner
@@ -59,7 +58,7 @@ type commandRow struct {
 // commandGroups are all commands, in the order of the help of pipebench itself.
 var commandGroups = []commandGroup{
 	{"Measure a pipe", []commandRow{
-		{"run", func() runner { return &runFlags{} }, noArgs},
+		{"run", func() runner { return &runFlags{} }, exactly(0, "run takes no arguments")},
 		{"tune", func() runner { return &tuneFlags{} }, anyArgs},
 		{"probe", func() runner { return &probeFlags{} }, anyArgs},
 	}},
@@ -72,14 +71,13 @@ var commandGroups = []commandGroup{
 			exactly(1, "inspect takes the number of one process")},
 	}},
 	{"Stand at an end", []commandRow{
-		{"serve", func() runner { return &serveFlags{} }, noArgs},
+		{"serve", func() runner { return &serveFlags{} }, exactly(0, "serve takes no arguments")},
 		{"call", func() runner { return &callFlags{} },
 			oneOrMore("which server? pipebench call -- COMMAND [ARGUMENT...]")},
 		{"tap", func() runner { return &tapFlags{} }, tapArgs},
 	}},
 	{"Look and compare", []commandRow{
-		{"compare", func() runner { return &compareFlags{} },
-			twoBeforeDash("compare takes two files of results, or two commands")},
+		{"compare", func() runner { return &compareFlags{} }, compareArgs},
 		{"report", func() runner { return &reportFlags{} },
 			oneOrMore("which file? give the results.jsonl of one run or more")},
 	}},
@@ -88,20 +86,19 @@ var commandGroups = []commandGroup{
 // addHelpCommand adds cobra's command help, and lets it fail if its topic is unknown.
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	for _, help := range root.Commands() {
-		if help.Name() != "help" {
-			continue
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // cannot fail: cobra has just added it
+	}
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		topic, _, err := root.Find(args)
+		foundNone := err != nil || len(args) > 0 && topic == root
+		if foundNone {
+			return usageError(unknownTopic(root, strings.Join(args, " ")))
 		}
-		help.RunE = func(_ *cobra.Command, args []string) error {
-			topic, _, err := root.Find(args)
-			foundNone := err != nil || len(args) > 0 && topic == root
-			if foundNone {
-				return usageError(unknownTopic(root, strings.Join(args, " ")))
-			}
-			topic.InitDefaultHelpFlag()
-			topic.InitDefaultVersionFlag()
-			return topic.Help()
-		}
+		topic.InitDefaultHelpFlag()
+		topic.InitDefaultVersionFlag()
+		return topic.Help()
 	}
 }
 

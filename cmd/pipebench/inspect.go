@@ -67,7 +67,9 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 		}
 		page.Answer = append(page.Answer, none)
 	}
-	page.Answer = append(page.Answer, processLines(r)...)
+	for _, p := range r.Processes {
+		page.Answer = append(page.Answer, processLine(p, r))
+	}
 	channels := shownChannels(r, detail)
 	leftOut := len(r.Channels) + len(r.Inherited) - len(channels)
 	if len(channels) > 0 {
@@ -127,15 +129,7 @@ func runShare(p inspect.Proc, r *inspect.Report) float64 {
 	return 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
 }
 
-// processLines describes the processes, a line each, and says where their threads sleep.
-func processLines(r *inspect.Report) []string {
-	var lines []string
-	for _, p := range r.Processes {
-		lines = append(lines, processLine(p, r))
-	}
-	return lines
-}
-
+// processLine describes a process: what it did, and in which calls its threads sleep.
 func processLine(p inspect.Proc, r *inspect.Report) string {
 	line := fmt.Sprintf("%d %s", p.PID, p.Command)
 	if p.Parent != 0 && p.PID != r.PID {

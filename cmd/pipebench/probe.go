@@ -108,7 +108,6 @@ func someDecided(found []results.Finding) error {
 	return nil
 }
 
-// measureRules makes the experiments and keeps what they find.
 func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	f.options.Observe = func(p rules.Progress) {
 		count := results.FormatCount(p.Findings, "finding")
@@ -157,7 +156,6 @@ func (f *probeFlags) showRules(
 // people use.
 var documentedSystems = []string{"linux", "macos", "freebsd", "windows"}
 
-// documented returns the documented rules of systems.
 func documented(systems []string) []view.DocumentedSystem {
 	var all []view.DocumentedSystem
 	for _, name := range systems {

@@ -15,10 +15,9 @@ import (
 )
 
 // A progress tells the person who waits how much of a command is done: by a bar if stderr is a
-// terminal, else by a line for each part that is finished. A nil progress prints nothing.
-//
-// A command says by finish that a part is done. If it also counts something finer, such as samples,
-// it calls units, and the bar shows the units in place of the parts.
+// terminal, else by a line for each part that is finished. The bar shows parts, too, unless the
+// command counts something finer, such as samples: these are its units. A nil progress prints
+// nothing.
 type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called, "" for no name
@@ -44,7 +43,6 @@ const (
 	freeColumns   = 4
 )
 
-// newProgress returns the progress that the flags ask for.
 func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	if f.quiet || f.noProgress {
 		return nil
@@ -141,7 +139,7 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units makes the bar show how many units are done. Units are finer than parts.
+// units makes the bar show how many units are done, instead of parts.
 func (p *progress) units(done, total int) {
 	if p == nil || p.bar == nil {
 		return
@@ -158,8 +156,7 @@ func (p *progress) move(done, total int) {
 	p.full = done >= total
 	done = min(done, total)
 	p.expect(done, total)
-	const isComplete = false // stop says so
-	p.bar.SetTotal(int64(total), isComplete)
+	p.bar.SetTotal(int64(total), false) // false: stop completes the bar
 	p.bar.SetCurrent(int64(done))
 }
 

@@ -72,7 +72,6 @@ var otherEndings = []string{
 	".pdf", ".png", ".svg", ".jpg", ".htm", ".md", ".txt", ".csv", ".json", ".jsonl",
 }
 
-// isPage reports whether -o names a page, and not a folder.
 func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
 
 // show prints tables, or makes the page or the pictures that were asked for.
@@ -108,7 +107,6 @@ type gathered struct {
 	members []stat.Member // of the fleet, when all is read
 }
 
-// read reads the files.
 func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []string) error {
 	each := func(paths []string) ([]results.Problem, error) {
 		return results.Each(filter.Through(g.add), paths...)
@@ -141,7 +139,6 @@ func (g *gathered) add(line results.Line) {
 	}
 }
 
-// writePage writes the page.
 func (g *gathered) writePage(w io.Writer, o plots.ReportOptions) error {
 	if g.members != nil {
 		return plots.ReportFleet(w, g.members, g.set.Problems, o)

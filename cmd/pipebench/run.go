@@ -27,7 +27,6 @@ const defaultTime = 16 * time.Second
 
 const samplesUsage = "samples per cell; at least 6 give an interval"
 
-// runFlags are the flags of run.
 type runFlags struct {
 	presets    []string
 	cells      cobra.Command // holds the flags that say what to measure
@@ -124,8 +123,8 @@ func (f *runFlags) cellFlag() string {
 
 func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if name := f.cellFlag(); name != "" && len(f.presets) > 0 {
-		return usageError(fmt.Errorf("--%s has no effect with --preset: a preset says itself what is "+
-			"measured; leave out one of them", name))
+		return usageError(fmt.Errorf("--%s has no effect with --preset: a preset says itself "+
+			"what is measured; leave out one of them", name))
 	}
 	if turns.InTurns() && !cmd.Flags().Changed("forks") {
 		f.plan.Forks = 1 // compare starts the run several times instead

@@ -38,7 +38,7 @@ type session struct {
 	flags           *sharedFlags
 	cmd             *cobra.Command
 	dir             string              // the folder; "" if streamed is not nil
-	streamed        *bytes.Buffer       // the records so far, if they go to standard output; else nil
+	streamed        *bytes.Buffer       // the records so far; nil unless they go to stdout
 	run             string              // ID of the run that was begun last
 	env             results.Environment // of that run
 	runs            []string            // IDs of all runs so far
@@ -101,8 +101,7 @@ func (s *session) read() (*results.Set, error) {
 	return results.Read(filepath.Join(s.dir, recordsFile))
 }
 
-// beginRun begins a run, the first of the session or a further one, with a record of where it takes
-// place.
+// beginRun begins a run, the first of the session or a further one, with its environment record.
 func (s *session) beginRun() error {
 	run, err := results.NewRun()
 	if err != nil {
@@ -144,18 +143,17 @@ func (f *sharedFlags) makeFolder() (string, error) {
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return "", err
 	}
-	second := filepath.Join(parent, time.Now().Format("20060102-150405"))
-	dir := second
+	base := filepath.Join(parent, time.Now().Format("20060102-150405"))
+	dir := base
 	for n := 2; ; n++ {
 		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
 			return dir, err
 		}
-		dir = fmt.Sprintf("%s-%d", second, n)
+		dir = fmt.Sprintf("%s-%d", base, n)
 	}
 }
 
-// commandLine returns a pipebench command as a line for a shell, without secrets. args[0], the path
-// of the program, becomes "pipebench".
+// commandLine returns a command of this program as a line for a shell, without secrets.
 func commandLine(args []string) string {
 	return proc.ShellLine(append([]string{"pipebench"}, results.HideSecrets(args)[1:]...))
 }
@@ -176,31 +174,27 @@ type task struct {
 // do does a task. If files are named, it shows and judges what they hold. Otherwise it measures,
 // keeps everything in a folder, and shows and judges what it measured.
 func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
-	if len(files) > 0 {
-		return t.doWithFiles(cmd, files)
+	if len(files) == 0 {
+		s, err := openSession(cmd, f)
+		if err != nil {
+			return err
+		}
+		measureErr := s.measure(t)
+		return s.finish(t, measureErr)
 	}
-	s, err := openSession(cmd, f)
+	found, err := readFiles(cmd, files)
 	if err != nil {
 		return err
 	}
-	measureErr := s.measure(t)
-	return s.finish(t, measureErr)
-}
-
-func (t task) doWithFiles(cmd *cobra.Command, files []string) error {
-	set, err := readFiles(cmd, files)
-	if err != nil {
-		return err
-	}
-	if err := t.show(set); err != nil {
+	if err := t.show(found); err != nil {
 		return err
 	}
 	if t.gate != nil {
-		if err := t.gate(set); err != nil {
+		if err := t.gate(found); err != nil {
 			return err
 		}
 	}
-	return requireComplete(set)
+	return requireComplete(found)
 }
 
 // measure measures what a task asks for, until its time is over, and closes the file. That the time
@@ -286,7 +280,12 @@ func (s *session) finish(t task, measureErr error) error {
 // writeFiles makes the other files of the folder from its records, and says where they are.
 func (s *session) writeFiles(all *results.Set) error {
 	if !slices.Contains(s.kept, benchFile) { // a comparison has already written its own
-		if err := s.writeBench(all); err != nil {
+		var text bytes.Buffer
+		err := view.Write(&text, all, view.FormatBench, view.Options{})
+		if err == nil {
+			err = s.keepBench(text.Bytes())
+		}
+		if err != nil && !errors.Is(err, view.ErrNothing) { // a probe has nothing for this file
 			return fmt.Errorf("write %s: %w", benchFile, err)
 		}
 	}
@@ -310,20 +309,6 @@ func (s *session) writeFiles(all *results.Set) error {
 	return nil
 }
 
-// writeBench writes the measurements of a set as benchmark text, if the set has any.
-func (s *session) writeBench(set *results.Set) error {
-	var text bytes.Buffer
-	err := view.Write(&text, set, view.FormatBench, view.Options{})
-	if errors.Is(err, view.ErrNothing) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.keepBench(text.Bytes())
-}
-
-// keepBench writes a benchmark text into the folder.
 func (s *session) keepBench(text []byte) error {
 	err := results.ReplaceFile(filepath.Join(s.dir, benchFile), text, 0o666)
 	if err == nil {

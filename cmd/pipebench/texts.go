@@ -97,7 +97,6 @@ func writeTable(w io.Writer, block string, o view.Options) {
 	_ = t.Write(w, view.FormatTable, o) // the output of the command remembers an error
 }
 
-// tableCells returns the cells of a row of a Markdown table.
 func tableCells(row string) []string {
 	cells := strings.Split(strings.Trim(row, "| "), " | ")
 	for i := range cells {

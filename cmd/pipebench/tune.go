@@ -17,7 +17,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tune"
 )
 
-// tuneFlags are the flags of tune.
 type tuneFlags struct {
 	objective tune.Objective
 	options   tune.Options

@@ -121,7 +121,6 @@ func valuesOf[T any](things []T, describe func(T) value) []value {
 	return list
 }
 
-// pairValue describes a pair of a name and what it means.
 func pairValue(pair [2]string) value { return value{name: pair[0], what: pair[1]} }
 
 // newValuesTopic makes the help topic that shows all lists of names.
@@ -136,7 +135,6 @@ func newValuesTopic() *cobra.Command {
 	return topic
 }
 
-// writeValues prints a table for each list of names.
 func writeValues(cmd *cobra.Command) {
 	w := cmd.OutOrStdout()
 	topology, err := placement.Read()

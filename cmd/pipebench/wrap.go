@@ -128,7 +128,6 @@ func (e *serverEntry) isWrapped() bool {
 	return ours && dash > 0 && dash+1 < len(e.args)
 }
 
-// unwrap takes tap away from before a server.
 func (e *serverEntry) unwrap() {
 	own := e.args[slices.Index(e.args, "--")+1:]
 	e.command = own[0]
