@@ -93,7 +93,6 @@ func fewCPUs(system string) string {
 	return ""
 }
 
-// governor says what is wrong with a CPU frequency governor, "" if nothing is.
 func governor(name string) string {
 	if name == "" || name == "performance" {
 		return ""
@@ -108,7 +107,6 @@ const (
 	maxStep    = 1000
 )
 
-// slowClock says how slow and coarse the clock is, "" if it is good enough.
 func slowClock(env results.Environment) string {
 	if env.ClockNS <= maxReading && env.ClockStepNS <= maxStep {
 		return ""
@@ -120,7 +118,6 @@ func slowClock(env results.Environment) string {
 // usualPipeMax is the default of fs.pipe-max-size on Linux: see pipe(7).
 const usualPipeMax = 1 << 20
 
-// smallPipeMax says so if pipes cannot be grown to the usual maximum, "" if they can.
 func smallPipeMax(largest int) string {
 	if largest <= 0 || largest >= usualPipeMax {
 		return ""

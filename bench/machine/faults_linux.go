@@ -50,7 +50,6 @@ func turbo() string {
 	return ""
 }
 
-// hardwareThreads returns a text if cores run two threads at a time, "" if not.
 func hardwareThreads() string {
 	if read(cpuDir+"smt/active") != "1" {
 		return ""

@@ -82,8 +82,7 @@ func (u Usage) Faults() []Fault {
 			Advice: "close them",
 		})
 	}
-	wanted := u.Busy + u.Stolen
-	if u.Stolen > stolenShare*wanted {
+	if wanted := u.Busy + u.Stolen; u.Stolen > stolenShare*wanted {
 		percent := math.Ceil(100 * u.Stolen / wanted)
 		list = append(list, Fault{
 			ID:     "steal",

@@ -17,12 +17,11 @@ import (
 // A callSession sends the requests on stdin to a server, and prints the answers in the order of the
 // requests.
 type callSession struct {
-	pool     *client.Pool
-	inflight int
-	patience time.Duration // how long to wait for acknowledged; 0 or less: for ever
-	asked    int           // requests so far
-
+	pool         *client.Pool
+	inflight     int
+	asked        int           // requests so far
 	acknowledged chan struct{} // gets a value if the server acknowledges a subscription
+	patience     time.Duration // how long to wait for that; 0 or less: for ever
 
 	mu     sync.Mutex
 	out    io.Writer

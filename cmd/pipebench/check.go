@@ -129,9 +129,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			keep := func(line results.Line) error { return f.keep(s, line) }
 			err := withAdvice(checkSide(ctx, *o, keep))
 			incomplete = errors.Is(err, errMaxTime)
-			// Processes that the program left behind are ended, and are a finding.
-			if finding, ok := check.EndAdopted(*o, side); ok {
-				err = errors.Join(err, keep(finding))
+			if leftBehind, ok := check.EndAdopted(*o, side); ok {
+				err = errors.Join(err, keep(leftBehind))
 			}
 			return err
 		},

@@ -21,9 +21,8 @@ type gateFlags struct {
 	failAbove      float64 // a share; below 0 is no limit
 	requireVerdict bool
 	metrics        []string
-	assertFlags    // about the new side
-
-	pace pace // no flag: of the pairs so far
+	assertFlags         // about the new side
+	pace           pace // no flag: of the pairs so far
 }
 
 // A pace is how fast the pairs of a comparison were measured.

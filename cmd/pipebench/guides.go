@@ -28,9 +28,8 @@ func addGuides(root *cobra.Command) {
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
-		// There may be a command of this name: the old one for "claims", for example.
 		guide, _, err := root.Find([]string{topic})
-		if err != nil || guide == root {
+		if err != nil || guide == root { // "claims" is a guide, but also a command: an old name
 			guide = &cobra.Command{Use: topic, Short: title}
 			root.AddCommand(guide)
 		}

@@ -28,8 +28,7 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may take to end: after its stdin was closed, and again after it
-// was sent a signal.
+// modelGrace is how long a model may take to end by itself, and again after a signal.
 const modelGrace = 2 * time.Second
 
 // startModel starts the command of a model. The model ends with the context of cmd.
@@ -59,8 +58,7 @@ func (m *lineModel) close() {
 	m.process.Stop(modelGrace, modelGrace)
 }
 
-// Chat asks for the next turn of a conversation. It does not need its context: when that ends, so
-// does the model, and then the read fails.
+// Chat asks for the next turn of a conversation. When the command is interrupted, the model ends.
 func (m *lineModel) Chat(
 	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
@@ -144,8 +142,7 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	return nil
 }
 
-// questionOn returns the question on a line: the member query if the line is an object that has
-// one, else the whole line.
+// questionOn returns the question on a line: its member query if it is an object, else all of it.
 func questionOn(line []byte) string {
 	var q struct{ Query *string }
 	err := json.Unmarshal(line, &q)

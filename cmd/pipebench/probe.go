@@ -75,8 +75,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	return f.runRules(cmd, files)
 }
 
-// runRules finds out by experiments what pipes do, or shows what the files hold. A rule is one such
-// finding.
+// runRules finds out by experiments what pipes do, or shows what the files hold.
 func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
@@ -100,7 +99,7 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// someDecided returns an error if all findings are undecided.
+// someDecided returns an error if no finding is decided.
 func someDecided(found []results.Finding) error {
 	if view.AllUndecided(found) {
 		return errors.New("no experiment came to a result")
@@ -116,9 +115,8 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
-// comparedWith reads what --against names: others are the contents of files, systems are those
-// whose documented rules are shown. It is called before the measurements, which would be in vain if
-// a name were wrong.
+// comparedWith reads what --against names: files (others), or systems whose documented rules are
+// shown. It must come before the measurements, which would be in vain if a name were wrong.
 func (f *probeFlags) comparedWith(
 	ctx context.Context,
 ) (others []*results.Set, systems []string, err error) {
@@ -152,8 +150,7 @@ func (f *probeFlags) showRules(
 	return view.WriteRules(cmd.OutOrStdout(), f.format, all, documented(systems), o)
 }
 
-// documentedSystems are the systems whose documented rules pipebench knows, by the names that
-// people use.
+// documentedSystems are the systems whose documented rules pipebench knows.
 var documentedSystems = []string{"linux", "macos", "freebsd", "windows"}
 
 func documented(systems []string) []view.DocumentedSystem {

@@ -15,9 +15,8 @@ import (
 )
 
 // A progress tells the person who waits how much of a command is done: by a bar if stderr is a
-// terminal, else by a line for each part that is finished. The bar shows parts, too, unless the
-// command counts something finer, such as samples: these are its units. A nil progress prints
-// nothing.
+// terminal, else by a line for each part that is finished. The bar shows parts, too, or units that
+// are finer, such as samples. A nil progress prints nothing.
 type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called, "" for no name
@@ -58,8 +57,7 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	}
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(width))
 	p.doing.Store(new(string))
-	// The line has three parts, such as "3 of 8", the bar, and "12s raw, 4 KiB". Until the total is
-	// known, it has only the step.
+	// Until the total is known, the line has only the step.
 	count := decor.Any(func(s decor.Statistics) string {
 		switch {
 		case s.Total <= 0:

@@ -245,9 +245,9 @@ func withoutTimeUp(err error) error {
 	return err
 }
 
-// finish reads the file again, shows and judges what this session added to it, draws all of it, and
-// says where everything is kept. measureErr is the error of the measurement: a session that failed
-// in part still shows and judges what it finished. An interrupted one is not judged.
+// finish shows and judges what this session measured, and makes the other files of the folder.
+// measureErr is the error of the measurement: a session that failed in part still shows and judges
+// what it finished. An interrupted one is not judged.
 func (s *session) finish(t task, measureErr error) error {
 	all, err := s.read()
 	if err != nil {
@@ -304,8 +304,7 @@ func (s *session) writeFiles(all *results.Set) error {
 	if plotCount := len(pictures) / 2; plotCount > 0 { // each is an SVG and a PNG
 		drawn += " and " + results.FormatCount(plotCount, "plot")
 	}
-	saved = append(saved, drawn)
-	s.flags.say(s.cmd, "saved in %s: %s", s.dir, strings.Join(saved, ", "))
+	s.flags.say(s.cmd, "saved in %s: %s, %s", s.dir, strings.Join(saved, ", "), drawn)
 	return nil
 }
 
