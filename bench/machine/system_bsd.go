@@ -33,8 +33,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in what these systems tell. They do not tell of a governor. PipeMaxSize stays empty,
-// because a program cannot ask for a capacity: a pipe grows by itself, to 64 KiB.
+// describe fills in what these systems tell: no governor, and no PipeMaxSize, because a program
+// cannot ask for a capacity. A pipe grows by itself, to 64 KiB.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")

@@ -205,8 +205,8 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 	return all, nil
 }
 
-// presetCells returns the cells of the presets that were asked for. If none was, these are two for
-// a person who looks, and one for --assert and for compare.
+// presetCells returns the cells of the presets that were asked for. If none was asked for, it takes
+// the first two, but only the first for --assert and for compare.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	var presets []measure.Preset
 	switch {
@@ -234,9 +234,9 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// hardLimit returns when to cut off the measuring of a plan. By itself it ends after MaxTime, and a
-// little later on a busy machine. So this cuts off only a message that takes long, as with a slow
-// reader.
+// hardLimit returns after how long to cut off the measuring of a plan. Measuring ends by itself
+// after MaxTime, on a busy machine a little later. So only a message that takes longer by itself is
+// cut off, as with a slow reader.
 func hardLimit(p bench.Plan) time.Duration {
 	return p.MaxTime + p.MaxTime/4 + 2*time.Second
 }
