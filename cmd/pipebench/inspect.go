@@ -20,8 +20,7 @@ type inspectFlags struct {
 	detail bool
 }
 
-// computingShare is the share of the time, in percent, from which a thread that ran counts as one
-// that computes.
+// A thread that could run for computingShare percent of the time or more is said to compute.
 const computingShare = 90
 
 // watchTime is the time between the first and the second look at the processes.
