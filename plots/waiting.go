@@ -135,6 +135,9 @@ func waitChart(all rows) Chart {
 	case known && least > 2:
 		c.Title = "Chunks let a small message pass a large one: it waits " +
 			timesRange(least, most) + "× less"
+		if len(chunks) > 1 {
+			c.Title += ", at best"
+		}
 	case !known && slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }):
 		c.Title = "Noise hides whether chunks shorten the wait of a small message"
 	}

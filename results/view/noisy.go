@@ -187,5 +187,5 @@ func overheadSentence(bare []stat.Row) sentence {
 		text += fmt.Sprintf(", at most %s to those of %s", metricText(largest, "overhead"),
 			SizeTitle(largest.Cell.Size))
 	}
-	return sentence{text: text + ": exact on any machine."}
+	return sentence{text: text + ", on any machine."}
 }

@@ -13,7 +13,7 @@ import (
 var pipeClaims = []Claim{
 	{
 		ID: "000-pipe-buf", Where: "The Problem",
-		Says: "A pipe keeps writes of up to 512 bytes whole (PIPE_BUF), and longer ones not",
+		Says: "Only writes of up to 512 bytes (PIPE_BUF) stay whole in a pipe",
 		MacOS: "XNU's sys/syslimits.h has 512, and pipe_write splits a longer write only where " +
 			"it has to wait for room",
 		Needs: []string{pipe("interleave")},
