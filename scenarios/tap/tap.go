@@ -166,6 +166,8 @@ func (s *session) start() error {
 	for i, f := range []*os.File{s.Stdin, toChild, fromChild, s.Stdout} {
 		ends[i], err = open(f)
 		if err != nil {
+			toChild.Close()
+			fromChild.Close()
 			return fmt.Errorf("tap: %w", err)
 		}
 	}

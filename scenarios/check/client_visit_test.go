@@ -1,0 +1,22 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A notification asks for nothing, so it is no request, and is not sent again.
+func TestNotificationsAreNoRequests(t *testing.T) {
+	v := &visit{}
+	for _, method := range []string{
+		"initialize", "notifications/initialized", "notifications/progress", "tools/call",
+		"notifications/progress", "notifications/cancelled", "tools/call",
+	} {
+		v.messages = append(v.messages, results.Message{Dir: "request", Method: method})
+	}
+	v.count()
+	if v.asked != 2 || v.again != 1 || v.cancelled != 1 {
+		t.Errorf("%d requests, %d of them again, %d cancelled", v.asked, v.again, v.cancelled)
+	}
+}
