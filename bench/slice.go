@@ -127,8 +127,8 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 const fallbackDivisor = 1000
 
 // slice lets the workers move as many messages of a cell as fill d at the best rate so far. (The
-// latest rate may be that of a slice that others disturbed.) If the slice was left out, the reports
-// are nil and the fork's workers have ended.
+// latest rate may be that of a slice that others disturbed.) If the slice was so slow that leaveOut
+// skips it, the reports are nil, and the fork's workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))

@@ -189,7 +189,7 @@ func (c *Chart) complete() {
 	c.addToSubtitle(names[0])
 }
 
-// addToSubtitle adds a name to the last line of the subtitle, or as its first line.
+// addToSubtitle adds a name to the last line of the subtitle. If there is none, it begins one.
 func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {

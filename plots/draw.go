@@ -265,8 +265,8 @@ func (p *picture) hoverElements() string {
 	return out.String()
 }
 
-// How many times as wide a text may be on a machine that lacks the typeface: DejaVu Sans is wider
-// by an eighth, its bold letters by a fifth.
+// By what factor a text may be wider on a machine that lacks the typeface. DejaVu Sans, which takes
+// its place there, is wider by an eighth, and in bold by a fifth.
 const (
 	widerType     = vg.Length(1.15)
 	widerBoldType = vg.Length(1.25)

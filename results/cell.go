@@ -110,7 +110,7 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 // A FieldText is one field of a cell as it stands in the file.
 type FieldText struct{ Name, Text string }
 
-// Values lists the fields of a cell that stand in the file, sorted by name.
+// Values lists the fields of a cell that a results file stores, sorted by name.
 func (c Cell) Values() []FieldText {
 	var out []FieldText
 	for _, f := range fields {

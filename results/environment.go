@@ -71,7 +71,7 @@ func (e Environment) Node() string {
 func (Environment) kind() string  { return KindEnvironment }
 func (e Environment) run() string { return e.Run }
 
-// lastRun is when the latest run of this process was named, in nanoseconds of Unix time.
+// lastRun is when this process last made a name for a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
 // NewRun makes the unique name of a run, which its environment line and all its records carry: a

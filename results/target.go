@@ -49,8 +49,8 @@ type TargetEvidence struct {
 	Growth  *GrowthEvidence
 	Replay  *ReplayEvidence
 
-	// Capacity is the capacity of the server's pipes, in bytes; 0 is the system's default. In the
-	// record of a growth it is the capacity that the pipes had.
+	// Capacity is the capacity of the server's pipes, in bytes; 0 is the system's default. A
+	// record of how the server's time grows always has it: there it is what the system gave.
 	Capacity int
 	Why      string // the verdict, in words
 	Advice   string

@@ -97,7 +97,7 @@ func textMachine(line *benchfmt.Result) string {
 	return strings.Join(known, " ")
 }
 
-// benchMetric makes a metric of a unit of benchmark text. The metric has the unit's name.
+// benchMetric returns the metric for a unit of benchmark text, which is also its name.
 func benchMetric(name string, better Better) Metric {
 	m := Metric{Name: name, Title: name, Better: better}
 	switch {

@@ -158,8 +158,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 	return e, e.Interval != nil && e.Interval.Lo > 0
 }
 
-// Differ reports whether groups of values differ beyond chance, and the largest median of a group
-// is more than a tenth above the smallest.
+// Differ reports whether groups of values differ by more than chance, and also by more than a tenth
+// from the smallest median to the largest.
 func Differ(groups [][]float64) bool {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)

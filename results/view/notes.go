@@ -59,7 +59,8 @@ const (
 
 // sampleNotes explain the figure after ±. They say how many samples it rests on, how many cells
 // have too few samples, and how many samples were left out because other programs disturbed them.
-// If all cells have too few samples, the first sentence says so, and only detailed notes repeat it.
+// If all cells have too few samples, the first sentence of the screen has said so, and these notes
+// repeat it only with detail.
 func sampleNotes(rows []stat.Row, detail bool) []string {
 	var least, most int // samples of a cell, among cells that have enough
 	var few int         // cells that have too few samples

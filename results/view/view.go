@@ -112,9 +112,9 @@ func (o Options) paint(text string, tone Tone) string {
 // ErrNothing is returned by a view that has nothing to show, which is never a success.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
-// Write writes what the set holds: its measurements, with what they mean, its findings, servers and
-// messages. A set without any is [ErrNothing]. CSV has the measurements or, if there are none, all
-// the rest. Go benchmark text has only measurements.
+// Write writes what the set holds: measurements and what they mean, findings, servers, messages. If
+// it holds none of these, Write returns [ErrNothing]. CSV has the measurements or, if there are
+// none, all the rest. Go benchmark text has only measurements.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing

@@ -23,8 +23,7 @@ func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
 
-// converse drops answers that came to earlier requests, such as second ones, and then does as
-// exchange.
+// converse drops late and repeated answers to earlier requests, and then does what exchange does.
 func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	c.dropOldAnswers(ctx)
 	return c.exchange(ctx, n, msgs...)

@@ -155,7 +155,7 @@ func (o Options) tryOne(
 	return f
 }
 
-// run tries the situation, and ends and removes what it leaves.
+// run tries the situation. Then it ends the processes and removes the files that were left.
 func (f *finding) run(ctx context.Context, do situation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -136,7 +136,7 @@ func judgePipeBuf(e *Evidence) Judgement {
 			whole = max(whole, n)
 		}
 	}
-	// A write longer than the shortest cut one may have stayed whole by luck.
+	// A write may have stayed whole by luck if a shorter one was cut.
 	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
 	case shortest == 0:

@@ -33,8 +33,8 @@ type Experiment struct {
 }
 
 // A Trial is one run of an experiment. Check and the methods that can fail keep the first error;
-// after it, the methods do nothing. Loops have to look at Err. What a trial opens is closed by the
-// end of its process.
+// after it, the methods do nothing. Loops have to look at Err. What a trial opens stays open
+// until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error

@@ -25,7 +25,7 @@ type program struct {
 // startTime is how long a program may take. Those that end by themselves take far less.
 const startTime = 3 * time.Second
 
-// check runs the situation of the program, and records the finding.
+// check tries the program in its situation, and records the finding.
 func (r *recorder) check(ctx context.Context, p *program) error {
 	ours, err := os.Executable()
 	if err != nil {

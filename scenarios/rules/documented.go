@@ -13,9 +13,9 @@ type Rule struct {
 	Source string // where it was read
 }
 
-// Documented returns the documented rules of a system, nil if none are known. They were read in the
-// sources that they name. [Run] finds out whether the kernel of this machine follows them; nothing
-// here can find that out for another system.
+// Documented returns the documented rules of a system, nil if none are known. Each names the
+// document or source code that it comes from. [Run] finds out whether the kernel of this machine
+// follows them; nothing here can find that out for another system.
 func Documented(os string) []Rule {
 	var found []Rule
 	for _, r := range documented {

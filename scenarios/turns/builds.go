@@ -189,8 +189,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn waits until the run gives up its turn or ends. It returns nil after a turn, and the
-// records of the run at its end.
+// takeTurn lets the run measure, and waits until it gives up its turn, or ends. If it has ended,
+// takeTurn returns its records; otherwise nil.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

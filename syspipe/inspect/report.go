@@ -35,7 +35,7 @@ type Report struct {
 	// the tree, and a process outside has an end, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks of Over; 0 for the single look of Process.
+	// Look is the time between the two looks that [Over] takes; 0 for [Process], which takes one.
 	Look time.Duration `json:"look_ns"`
 
 	taken time.Time    // when the report was made
