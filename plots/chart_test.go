@@ -17,6 +17,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 var update = resultstest.Update
@@ -313,6 +314,29 @@ func TestEachSizeInAPlacementOfItsOwn(t *testing.T) {
 		t.Errorf("panels %q", got)
 	}
 	drawn(t, c)
+}
+
+// A time is drawn as rough if it is rough itself, not if another time of the same messages is.
+func TestEachTimeHasItsOwnDoubt(t *testing.T) {
+	r := results.Record{Cell: testCell("ndjson", 4096, "same", "stream")}
+	for i := range int64(stat.LeastSamples) {
+		due, err := results.NewLatency(slices.Repeat([]int64{1e4 << i}, 40))
+		service, err2 := results.NewLatency(slices.Repeat([]int64{1e4}, 40))
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		r.Samples = append(r.Samples, results.Sample{ElapsedNS: 1e6, Messages: 40,
+			PayloadBytes: 1e4, WireBytes: 1e4,
+			Latency: map[string]results.Latency{"due": due, "service": service}})
+	}
+	all := rowsOf(&results.Set{Records: []results.Record{r}})
+	for key, want := range map[string]bool{"due": true, "service": false} {
+		c := latencyChart(key, "A message")(all)
+		points := c.points()
+		if len(points) == 0 || points[0].Doubt != want {
+			t.Errorf("%s: %+v", key, points)
+		}
+	}
 }
 
 // sweep is the chunked framing alone, with five chunk sizes.

@@ -83,20 +83,20 @@ func percentiles(row stat.Row, key string) []Point {
 	for i, name := range shownQuantiles {
 		if ns := row.Latency[key].Quantile(name); ns != nil {
 			p := exact(i, float64(*ns))
-			p.Doubt = isRoughTime(row)
+			p.Doubt = isRoughTime(row, key)
 			points = append(points, p)
 		}
 	}
 	return points
 }
 
-// isRoughTime reports whether a screen marks the median time of a row's messages as rough.
-func isRoughTime(row stat.Row) bool { return view.IsRough(row.Estimates["p50"]) }
+// isRoughTime reports whether a screen marks the median of one clock's times as rough.
+func isRoughTime(row stat.Row, key string) bool { return view.IsRough(row.Estimates[key+".p50"]) }
 
 // latencySpan says how long the smallest messages take in the first placement, leaving out rough
 // figures: " of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), 3.2 to 4.8 µs (p99)".
 func (r rows) latencySpan(key string) string {
-	r = r.where(func(row stat.Row) bool { return !isRoughTime(row) })
+	r = r.where(func(row stat.Row) bool { return !isRoughTime(row, key) })
 	if len(r.all) == 0 {
 		return ", by percentile of messages"
 	}
@@ -109,7 +109,7 @@ func (r rows) latencySpan(key string) string {
 		typical := float64(*row.Latency[key].Quantile("p50"))
 		low, high = min(low, typical), max(high, typical)
 		ns := row.Latency[key].Quantile("p99")
-		if ns != nil && !view.IsRough(row.Estimates["p99"]) {
+		if ns != nil && !view.IsRough(row.Estimates[key+".p99"]) {
 			lowP99, highP99 = min(lowP99, float64(*ns)), max(highP99, float64(*ns))
 		}
 	}
