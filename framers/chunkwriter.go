@@ -7,6 +7,9 @@ import (
 	"strconv"
 )
 
+// maxGather is the most pieces of one gather call: IOV_MAX of Linux, macOS and FreeBSD.
+const maxGather = 1024
+
 // A chunkWriter sends each message as a bare line if it may be one, else in one frame or several.
 type chunkWriter struct {
 	framing
@@ -31,7 +34,7 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		return err
 	}
 	if w.bare && bareLine(msg, w.size, &w.set) {
-		return w.out.frame(nil, msg, newline)
+		return w.out.writeFrame(nil, msg, newline)
 	}
 	if w.pack {
 		msg = w.packer.pack(msg)
@@ -60,7 +63,7 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
-	if w.out.v != nil {
+	if w.out.vectored != nil {
 		batch = maxGather / 2 // a frame is two pieces: header with the newline before it, data
 	}
 	if w.set.writeSize > 0 {

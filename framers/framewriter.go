@@ -14,23 +14,30 @@ const (
 	// gatherFrom is the size from which a Vectored gets a frame as a gather list. For smaller
 	// frames one copy costs less than a second piece.
 	gatherFrom = 16 << 10
-	// fileCopy is the largest frame that is copied together for one write to an *os.File; of a
-	// larger frame, the first write has as many bytes. It is a pipe's capacity: a frame that fits
-	// an empty pipe goes out in one write.
+	// fileCopy is the most bytes that are copied together for one write to an *os.File. It is a
+	// pipe's capacity: a frame that fits an empty pipe goes out in one write.
 	fileCopy = 64 << 10
-	// maxGather is the most pieces of one gather call: IOV_MAX of Linux, macOS and FreeBSD.
-	maxGather = 1024
-	// keepCompose is the largest compose buffer kept between messages, in bytes.
+	// keepCompose is the largest buffer, in bytes, that is kept whether it is needed or not.
 	keepCompose = 1 << 20
 )
 
-// A frameWriter writes frames to the stream. A frame comes in pieces: header, message, tail. The
-// frameWriter decides what each call hands over. A bufio.Writer gets each piece. Any other writer
-// gets a small frame as one copy. A large frame goes to a Vectored as gather lists, to other
-// writers as copies of the small pieces and parts of the message itself.
+// A frameWriter writes frames to the stream. A frame comes in pieces: header, message, tail. What
+// the calls get depends on the writer and on the size of the frame:
+//
+//	*bufio.Writer   any size        each piece in a call of its own
+//	Vectored        below 16 KiB    one copy of all pieces, in one call
+//	                larger          a gather list of the pieces, in one call
+//	*os.File        up to 64 KiB    one copy of all pieces, in one call
+//	                larger          calls that each get a copy of up to 64 KiB, or a part of the
+//	                                message from where it lies
+//	any other       any size        one copy of all pieces, in one call
+//
+// With a write size, frames above it (and above 4 KiB) go out in several calls, none larger than
+// the write size; a writer of the last kind then gets them as an *os.File does. The first call of a
+// frame may be shorter than it could be, so that the kernel copies fast: see page.go.
 type frameWriter struct {
 	w         io.Writer
-	v         Vectored // w, if it is one; else nil
+	vectored  Vectored // w, if it takes gather lists; else nil
 	buffered  bool     // w is a bufio.Writer, which copies anyway
 	writeSize int      // the most bytes of a call, 0 for no bound
 	copyMost  int      // the largest frame, in bytes, that is copied together and sent at once
@@ -42,13 +49,13 @@ type frameWriter struct {
 
 func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	o := frameWriter{w: w, writeSize: writeSize}
-	switch w := w.(type) {
+	switch typed := w.(type) {
 	case *bufio.Writer:
 		o.buffered = true
 		o.copyMost = -1 // copy no frame
 		return o
 	case Vectored:
-		o.v = w
+		o.vectored = typed
 		o.copyMost = gatherFrom - 1
 	case *os.File:
 		o.copyMost = fileCopy
@@ -61,8 +68,8 @@ func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	return o
 }
 
-// frame writes a message with what stands before and behind it.
-func (o *frameWriter) frame(head, msg, tail []byte) error {
+// writeFrame writes a message with what stands before and behind it.
+func (o *frameWriter) writeFrame(head, msg, tail []byte) error {
 	frame := o.compose(head, msg, tail)
 	if frame == nil {
 		return o.send(head, msg, tail)
@@ -75,9 +82,10 @@ func (o *frameWriter) frame(head, msg, tail []byte) error {
 }
 
 // compose copies the pieces of a frame together. It returns nil if the caller should call send
-// instead: if the frame is large or just a message, and after a failure. Writers call compose and
-// then Write themselves, because after a system call the processor mispredicts the return from each
-// function above. This gains 3 to 5 % at 256 and 4000 B on one CPU.
+// instead: if the frame is large or just a message, and after a failure. The writers of most frames
+// call compose and then Write instead of writeFrame, because after a system call the processor
+// mispredicts the return from each function above. This gains 3 to 5 % at 256 and 4000 B on one
+// CPU.
 func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	total := len(head) + len(msg) + len(tail)
 	if total > o.copyMost || total == len(msg) || o.broken != nil {
@@ -160,43 +168,44 @@ func (o *frameWriter) sendCalls(total int) error {
 	return nil
 }
 
-// callBytes returns how many bytes the next call hands over. left holds the size bytes of a frame
-// of total bytes that have not been sent.
-func (o *frameWriter) callBytes(left [][]byte, size, total int) int {
-	n := size
+// callBytes returns how many bytes the next call hands over. left holds the unsent bytes of a frame
+// of total bytes; unsent is their number.
+func (o *frameWriter) callBytes(left [][]byte, unsent, total int) int {
+	n := unsent
 	if o.writeSize > 0 && total > atomicBytes {
 		n = min(n, o.writeSize)
 	}
-	isFirst := size == total
-	if o.v == nil {
-		n = min(n, o.plainBytes(left, size))
+	isFirst := unsent == total
+	if o.vectored == nil {
+		n = min(n, o.plainBytes(left, unsent))
 	} else if isFirst && n >= gatherFrom && slowTogether(left) {
-		return len(left[0]) // the header goes alone
+		// The header goes alone: behind it, the kernel would copy the message slowly.
+		return len(left[0])
 	}
-	if isFirst && n < size {
+	if isFirst && n < unsent {
 		n = toPageStart(left, n)
 	}
 	return n
 }
 
-// plainBytes returns how many of the size bytes left a Write without a gather list should have.
-func (o *frameWriter) plainBytes(left [][]byte, size int) int {
-	n := len(left[0])
+// plainBytes returns how many of the unsent bytes a Write without a gather list should have.
+func (o *frameWriter) plainBytes(left [][]byte, unsent int) int {
+	first := len(left[0])
 	switch {
-	case size <= fileCopy, n == size: // little is left, or one piece
-		return size
-	case n <= fileCopy: // copy the piece together with the beginning of the next
+	case unsent <= fileCopy, first == unsent: // little is left, or one piece
+		return unsent
+	case first <= fileCopy: // copy the piece together with the beginning of the next
 		return fileCopy
 	}
 	// Write the whole pages of a large piece from where they lie. What remains of the piece will be
 	// copied together with the next.
-	return n &^ (pageSize - 1)
+	return first &^ (pageSize - 1)
 }
 
 // call writes the first n bytes of left in one call: as a gather list if the writer takes one and
 // the frame is not to be copied.
 func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err error) {
-	if o.v == nil || copied {
+	if o.vectored == nil || copied {
 		return o.w.Write(o.together(left, n))
 	}
 	o.list = o.list[:0]
@@ -208,7 +217,7 @@ func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err 
 			break
 		}
 	}
-	sent, err := o.v.Writev(o.list)
+	sent, err := o.vectored.Writev(o.list)
 	clear(o.list)
 	return int(sent), err
 }
@@ -243,7 +252,7 @@ const cacheLine = 64
 
 // frameBuffer returns total bytes of the compose buffer. They begin so that the message, which
 // follows a header of head bytes, begins at a cache line: then it takes 5 % less time to copy and
-// write 4 KiB. A large buffer is kept only while frames need it.
+// write 4 KiB. A buffer above keepCompose is kept while frames need at least a quarter.
 func (o *frameWriter) frameBuffer(head, total int) []byte {
 	skew := -head & (cacheLine - 1)
 	need := skew + total

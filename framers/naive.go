@@ -3,7 +3,8 @@ package framers
 import "io"
 
 // The naive forms put the same bytes on the wire as ndjson, but receive them by two slow
-// algorithms, which documents on MCP's stdio transport print. They are here to be measured.
+// algorithms, which published descriptions of MCP's stdio transport show. They are here to be
+// measured.
 var (
 	bytewise = &form{
 		name:    "ndjson-bytewise",
@@ -36,8 +37,8 @@ func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 }
 
 // Bytewise returns the line framing whose Reader reads one byte per call, up to a newline.
-func Bytewise() Framing { return framing{bytewise, 0} }
+func Bytewise() Framing { return framing{form: bytewise} }
 
 // Rescan returns the line framing whose Reader reads 4096 bytes per call, and after each call
 // searches the whole line again.
-func Rescan() Framing { return framing{rescan, 0} }
+func Rescan() Framing { return framing{form: rescan} }
