@@ -13,9 +13,9 @@ import (
 
 // A finding is the record of a situation, and what the situation needs while it is tried.
 type finding struct {
-	results.Finding // its Class selects the advice for a runtime
+	results.Finding // what is recorded; its Class selects the advice for a runtime
 	name            string
-	mild            bool   // fails sets the verdict "slow": no protocol demands more
+	mild            bool   // fails sets the verdict "slow": no protocol forbids what was found
 	evidence        any    // a struct; nil for none
 	mark            string // NAME=value in the environment of all that the situation starts
 	temp            string // its folder for temporary files
@@ -61,14 +61,15 @@ func (f *finding) cannotTell(format string, args ...any) {
 	f.judge(results.CannotTell, format, args...)
 }
 
-// clear sets the verdict back to "ok", and forgets what was found.
+// clear sets the verdict back to "ok", and forgets what was found and its class.
 func (f *finding) clear() {
 	f.Verdict = results.OK
 	f.Found = ""
 	f.Class = ""
 }
 
-// withdraw changes the verdict from "fails" to "cannot-tell", and adds why to what was found.
+// withdraw sets the verdict "cannot-tell", adds why to what was found, and drops the advice and the
+// command that reproduces the failure.
 func (f *finding) withdraw(why string) {
 	f.Verdict = results.CannotTell
 	f.Found += "; " + why
@@ -86,7 +87,8 @@ func (f *finding) command(argv []string) *proc.Process {
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark) // Environ is our environment if Env is nil
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
 		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
-	// What it leaves behind lives on, to be judged, where the mark can find it.
+	// Where the system tells of other processes, the mark finds what the program leaves behind. So
+	// that is not killed with the program: the situation judges it.
 	p.Attached = proc.TellsOfOthers
 	p.Session = true
 	return p

@@ -72,7 +72,7 @@ func answersDiscover(s *mcpSession) error {
 	}
 	if m.Failure != nil {
 		_, err := s.initialize(mcpstdio.LastWithHandshake)
-		if _, refuses := errors.AsType[departure](err); err != nil && !refuses {
+		if _, refuses := errors.AsType[exemption](err); err != nil && !refuses {
 			return fmt.Errorf("refuses server/discover, and then %w", err)
 		}
 		return nil
@@ -118,9 +118,9 @@ func answersWithoutSession(s *mcpSession) error {
 	}
 	switch {
 	case !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout):
-		return departure("speaks no revision without sessions")
+		return exemption("speaks no revision without sessions")
 	case about.Capabilities["tools"] == nil:
-		return departure("has no tools")
+		return exemption("has no tools")
 	case listed.Failure != nil:
 		return errors.New("refuses tools/list until server/discover was asked")
 	}
@@ -157,7 +157,7 @@ func listsTools(s *mcpSession) error {
 		return err
 	}
 	if capabilities["tools"] == nil {
-		return departure("has no tools")
+		return exemption("has no tools")
 	}
 	list, err := s.ask("tools/list", nil)
 	if err != nil {

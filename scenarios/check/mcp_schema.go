@@ -103,7 +103,7 @@ func fitSchemas(
 		said := s.evidence()
 		asked.Sent = append(asked.Sent, said.Sent...)
 		asked.Got = append(asked.Got, said.Got...)
-		_, notSpoken := errors.AsType[departure](err)
+		_, notSpoken := errors.AsType[exemption](err)
 		if err != nil && !notSpoken {
 			f.evidence = asked
 			f.fails("%v", err)
@@ -130,7 +130,7 @@ func fitSchemas(
 	return nil
 }
 
-// askAll asks for the lists that the server has, and calls echo. It returns a departure if the
+// askAll asks for the lists that the server has, and calls echo. It returns an exemption if the
 // server does not speak the revision.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
@@ -182,7 +182,7 @@ func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	}
 	about, err := s.discover()
 	if err == nil && !slices.Contains(about.SupportedVersions, revision) {
-		err = departure("speaks no revision without sessions")
+		err = exemption("speaks no revision without sessions")
 	}
 	return about.Capabilities, meta(revision), err
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // An mcpRule tries one rule of MCP on a session of its own. It returns how the server breaks the
-// rule, a departure, or nil.
+// rule; an exemption if the server need not keep it; else nil.
 type mcpRule func(*mcpSession) error
 
-// A departure says why a server need not keep the rule: it has no tools, for example.
-type departure string
+// An exemption says why a server need not keep the rule: it has no tools, for example.
+type exemption string
 
-func (d departure) Error() string { return string(d) }
+func (e exemption) Error() string { return string(e) }
 
 // An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
 type McpEvidence struct {
@@ -59,15 +59,15 @@ func tryRule(
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if d, ok := errors.AsType[departure](err); ok {
-		f.ok("%s", d)
+	if e, ok := errors.AsType[exemption](err); ok {
+		f.ok("%s", e)
 	} else if err != nil {
 		f.fails("%v", err)
 	}
-	if s.inFrames {
+	if s.framed {
 		f.cannotTell(inFrames)
 	}
-	f.ok("keeps the rule")
+	f.ok("keeps the rule") // counts if nothing else was said
 	return nil
 }
 
@@ -94,7 +94,7 @@ type mcpSession struct {
 	id       int64         // of the last request
 	sent     []string
 	heard    []heardMessage
-	inFrames bool // a message came in frames, where lines are expected
+	framed   bool // a message came in frames, where lines are expected
 }
 
 // A heardMessage is a line from the server. Its Message is zero if the line is not JSON-RPC.
@@ -109,7 +109,7 @@ const (
 	mostKept  = 2 << 10 // bytes of each message
 )
 
-// evidence returns what both sides sent, within the limits.
+// evidence returns the beginnings of all that was sent, and of the server's first lines.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
 	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
@@ -143,7 +143,8 @@ func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	return s.awaitAnswer(method, id)
 }
 
-// awaitAnswer returns the answer to the request with this id. It keeps other messages as evidence.
+// awaitAnswer returns the answer to the request with this id. A server at work is given about
+// three times s.patience. All that comes is kept as evidence.
 func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
@@ -157,7 +158,7 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 		case err != nil:
 			return heardMessage{}, fmt.Errorf("ends, where it should answer %s", method)
 		}
-		s.inFrames = s.inFrames || line.InChunks
+		s.framed = s.framed || line.InChunks
 		parsed, _ := jsonrpc.Parse(line.Raw) // stray-output judges lines that are no messages
 		kept := string(line.Raw[:min(len(line.Raw), mostKept)])
 		m := heardMessage{text: kept, Message: parsed}
@@ -174,37 +175,37 @@ const (
 	futureVersion = "2099-12-31" // so late that no server takes it for a version with sessions
 )
 
-// An initialized is the answer to initialize.
-type initialized struct {
+// An initializeResult is the answer to initialize.
+type initializeResult struct {
 	ProtocolVersion string
 	Capabilities    map[string]any
 }
 
-// initialize opens a session of a version. If the server refuses, the error is a departure: a
+// initialize opens a session of a version. If the server refuses, the error is an exemption: a
 // server that does not speak a version breaks none of its rules.
-func (s *mcpSession) initialize(version string) (initialized, error) {
-	var answer initialized
+func (s *mcpSession) initialize(version string) (initializeResult, error) {
+	var answer initializeResult
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
 	if err != nil {
 		return answer, err
 	}
 	if m.Failure != nil {
-		return answer, departure("opens no session of " + version)
+		return answer, exemption("opens no session of " + version)
 	}
 	_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero, which the rules see
 	return answer, nil
 }
 
-// A discovered is the answer to server/discover.
-type discovered struct {
+// A discoverResult is the answer to server/discover.
+type discoverResult struct {
 	SupportedVersions []string
 	Capabilities      map[string]any
 }
 
 // discover asks which versions the server speaks. If the server refuses the request, the list is
 // empty.
-func (s *mcpSession) discover() (discovered, error) {
-	var about discovered
+func (s *mcpSession) discover() (discoverResult, error) {
+	var about discoverResult
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	if err == nil && m.Failure == nil {
 		_ = json.Unmarshal(m.Result, &about) // a missing field stays zero
