@@ -3,22 +3,22 @@ package syspipe
 import (
 	"errors"
 	"io"
-	"math/bits"
 	"os"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
+// supportedIOs are the ways to wait besides Sleep, which every system has. Poll is missing: Windows
+// has no call that waits until a pipe has bytes or room.
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
 // pollerSubstitute is how an end of an anonymous pipe waits: Go's poller does not take such a pipe,
 // which is synchronous. The Go scheduler sees these calls, and a call blocks its own thread only.
 const pollerSubstitute = Blocking
 
-// descriptor is what an end consists of on Windows.
+// descriptor is what an [End], one end of a pipe, consists of on Windows.
 type descriptor struct {
 	handle     windows.Handle
 	overlapped bool // opened for overlapped operation: named pipes
@@ -146,8 +146,8 @@ func (e *End) offer(p []byte) []byte {
 	return p[:min(e.quota, len(p))]
 }
 
-// readerGone are the errors of a write without a reader: ERROR_NO_DATA if the reader left before
-// the write began, ERROR_BROKEN_PIPE if it left while the write waited.
+// readerGone are the errors of a write without a reader, for ReaderLeft: ERROR_NO_DATA if the
+// reader left before the write began, ERROR_BROKEN_PIPE if it left while the write waited.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
 // transfer runs one ReadFile or WriteFile to its end. With a synchronous handle the call itself
@@ -209,6 +209,7 @@ func closeHandle(h windows.Handle) error {
 	return os.NewSyscallError("CloseHandle", windows.CloseHandle(h))
 }
 
+// poll returns the error that Windows does not support [Poll].
 func (e *End) poll(direction) error { return Poll.Supported() }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
@@ -218,26 +219,3 @@ func HungUp(any) bool { return false }
 
 // CountSIGPIPE counts nothing: Windows has no such signal.
 func CountSIGPIPE() func() *int { return func() *int { return nil } }
-
-// Go's own clock goes in steps of 0.5 to 15.6 ms on Windows. The performance counter has finer
-// steps; x/sys has no function for it.
-var (
-	kernel32     = windows.NewLazySystemDLL("kernel32.dll")
-	queryCounter = kernel32.NewProc("QueryPerformanceCounter")
-	counterRate  = query(kernel32.NewProc("QueryPerformanceFrequency")) // ticks per second
-)
-
-// Now returns the time since a moment that is the same for all processes, by the finest clock of
-// the system that never goes back.
-func Now() time.Duration {
-	hi, lo := bits.Mul64(query(queryCounter), uint64(time.Second))
-	ns, _ := bits.Div64(hi, lo, counterRate)
-	return time.Duration(ns)
-}
-
-// query calls a function that fills in a number. The two functions cannot fail on the versions of
-// Windows that Go supports. Unlike LazyProc.Call, query allocates nothing.
-func query(call *windows.LazyProc) (n uint64) {
-	syscall.SyscallN(call.Addr(), uintptr(unsafe.Pointer(&n)))
-	return n
-}
