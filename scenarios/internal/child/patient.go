@@ -9,14 +9,15 @@ import (
 // A program is at work, not asleep, if it uses more than this share of a CPU.
 const busyShare = 0.2
 
-// maxInterval bounds the time between two readings that show whether a program computes.
+// maxInterval bounds the time between the first reading of a program's CPU time and the second,
+// which shows whether the program computes.
 const maxInterval = time.Second / 2
 
 // A patience is a wait for a program to do something.
 type patience struct {
 	c     *Conn
 	limit time.Duration // the wait ends if the program does nothing for so long
-	most  time.Duration // the wait ends after this in any case
+	most  time.Duration // a check after this time ends the wait in any case
 	began time.Time
 	last  reading
 
@@ -29,14 +30,15 @@ type patience struct {
 // A reading says what a program had done at a time.
 type reading struct {
 	at             time.Time
-	sent, received int64         // bytes, seen from us
+	sent, received int64         // bytes to the program, bytes from it
 	cpu            time.Duration // of the program and all that it started
 	known          bool          // cpu was read, and the system tells
 }
 
-// Patient returns a context that ends with ErrSilent when the program has neither taken, sent nor
-// computed anything for limit, and after most at the latest. A program is not silent either if we
-// have not read all its output yet, or if it waits for a CPU. While all goes well this costs
+// Patient returns a context that ends, with ErrSilent as its cause, when the program was silent for
+// limit: it has taken and sent no bytes and used at most busyShare of a CPU. A program is not
+// silent if we have not read all its output yet, or if it waits for a CPU. In any case the context
+// ends at the first check after most, which is at most limit later. While all goes well this costs
 // nothing: the CPU time of the program is not read before limit is over.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
@@ -53,13 +55,13 @@ func (c *Conn) Patient(
 
 // check is called by the timer. It ends the wait or sets the timer again.
 func (p *patience) check() {
-	more := p.more() // takes time, so the wait may end meanwhile
+	remaining := p.remaining() // takes time, so the wait may end meanwhile
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.ctx.Err() != nil:
-	case more > 0:
-		p.timer.Reset(more)
+	case remaining > 0:
+		p.timer.Reset(remaining)
 	default:
 		p.cancel(ErrSilent)
 	}
@@ -72,8 +74,8 @@ func (p *patience) stop() {
 	p.timer.Stop()
 }
 
-// more returns how much longer the wait may last, 0 if it is over.
-func (p *patience) more() time.Duration {
+// remaining returns the time until the next check, 0 if the wait is over.
+func (p *patience) remaining() time.Duration {
 	if time.Since(p.began) >= p.most {
 		return 0
 	}
@@ -81,8 +83,8 @@ func (p *patience) more() time.Duration {
 	last := p.last
 	p.last = now
 	moved := now.sent > last.sent || now.received > last.received
-	// The last condition finds what was read after progress and before hasMore.
-	if moved || p.c.hasMore() || p.c.Out.Bytes() > now.received {
+	// The last condition finds what was read after progress and before isDelayed.
+	if moved || p.c.isDelayed() || p.c.Out.Bytes() > now.received {
 		return p.limit
 	}
 	worked := now.cpu - last.cpu
@@ -104,8 +106,9 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// hasMore reports whether there is output to read, or the program would go on if it had a CPU.
-func (c *Conn) hasMore() bool {
+// isDelayed reports whether the program may be held up by others: we have not read all its output,
+// or it would go on if it had a CPU.
+func (c *Conn) isDelayed() bool {
 	unread, _ := c.Out.Unread()
 	return unread > 0 || c.Process != nil && c.Process.Runnable()
 }
