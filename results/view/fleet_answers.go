@@ -84,7 +84,7 @@ func answerSection(members []stat.Member, area, title string,
 	}
 	switch {
 	case questions[0] == pipeQuestions[0].asks: // anonymous pipes
-		out.Lead = pipeSentences(columns)
+		out.Lead = differingAnswers(columns)
 	case area != results.AreaRule && differing <= mostSentences:
 		for i, asks := range questions {
 			if disagree(columns, i) {

@@ -22,8 +22,9 @@ type DocumentedRule struct{ About, Says, Source string }
 
 // WriteRules writes what probe found out about pipes. For people it writes a table with a row per
 // question, and a column per kind of pipe. If there are several machines or systems, it writes a
-// table per kind of pipe, with a column per machine or system. With [Options.Detail], all findings
-// follow. Formats for programs always have all findings.
+// table per kind of pipe, with a column per machine or system, where machines that answer alike
+// share a column. With [Options.Detail], all findings follow. Formats for programs always have all
+// findings.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -50,7 +51,7 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 			"share a column; times are those of its first. Where a system is emulated or "+
 			"imitated, this shows what pipes do there and not how fast.")
 	} else {
-		p.Header = nonEmpty(append([]string{pipeSentence(rules.Findings)}, p.Header...))
+		p.Header = nonEmpty(append([]string{pipeSummary(rules.Findings)}, p.Header...))
 	}
 	if o.Detail {
 		p.addTable(findingTable(rules, sorted(rules.Findings), detailed))
@@ -72,7 +73,7 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	machines := probedMachines(set)
 	var p Page
 	if areCompared(machines, systems) {
-		for _, kind := range append(kindsIn(all), "") { // "": what no kind of pipe is about
+		for _, kind := range append(kindsIn(all), "") { // "": findings about no kind of pipe
 			p.addTable(comparedRules(machines, systems, kind))
 		}
 		return p.Tables
@@ -91,10 +92,11 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	return p.Tables
 }
 
-// pipeSentence says what most people want to know about pipes; "" if any of it was not found out.
-func pipeSentence(all []results.Finding) string {
+// pipeSummary says what most people want to know about pipes; "" if any of it was not found out.
+func pipeSummary(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
+	// The questions are those of mainSteps, in the order of the sentence.
 	for _, steps := range [][]string{
 		{"capacity/stated", "capacity/accepted"}, {"all-or-nothing"}, {"slot"},
 	} {
@@ -109,7 +111,8 @@ func pipeSentence(all []results.Finding) string {
 		"A full pipe takes more once %s were read.", sizes[0], sizes[1], sizes[2])
 }
 
-// ruleSummary says how many findings follow the documented rules.
+// ruleSummary says how many findings differ from the documented rules, agree with them, are not
+// documented, or came to no result.
 func ruleSummary(all []results.Finding) string {
 	count := make(map[results.Verdict]int)
 	for _, f := range all {
@@ -142,11 +145,11 @@ func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
 	}
-	return pipeSentences(machineColumns(machines, "anonymous", pipeQuestions))
+	return differingAnswers(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
-// pipeSentences says which answers to the main questions differ, in columns for pipeQuestions.
-func pipeSentences(columns []column) []string {
+// differingAnswers says which answers to the main questions differ, in columns for pipeQuestions.
+func differingAnswers(columns []column) []string {
 	var out []string
 	for _, step := range mainSteps {
 		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
@@ -166,7 +169,7 @@ func (s DocumentedSystem) documentedAnswers(questions []question) column {
 			continue
 		}
 		f := results.Finding{ID: results.AreaRule + "/anonymous/" + q.steps[0], Value: value}
-		if _, isNumber := f.Number(); isNumber {
+		if _, isNumber := f.Number(); isNumber { // all predicted numbers are sizes
 			f.Unit = "B"
 		}
 		c.cells[i] = q.cell(f)
