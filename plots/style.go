@@ -20,8 +20,9 @@ var (
 	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // for what fails; no series has it
 )
 
-// colors of the series are those of Okabe and Ito ("Color Universal Design", 2008), which can be
-// told apart with all kinds of colour blindness. Brown replaces their yellow, which is too pale.
+// colors of the series. The first seven are those of Okabe and Ito ("Color Universal Design",
+// 2008), which can be told apart with all kinds of colour blindness. Brown replaces their yellow,
+// which is too pale.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -41,6 +42,9 @@ var colors = []color.RGBA{
 // framingColors is how many of the first colors are kept for framings.
 const framingColors = 7
 
+// noFraming is the index of a series that is no framing. The colors for such series begin there.
+const noFraming = framingColors
+
 var markers = []draw.GlyphDrawer{
 	draw.CircleGlyph{},
 	draw.BoxGlyph{},
@@ -53,20 +57,21 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. Its colour alone, or its marker alone, sets it apart.
+// A style is what a series looks like. Its colour and its marker together set it apart.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles has the colour and the marker of each framing: one index in both lists.
+// fixedStyles has the colour and the marker of each framing: one index in both lists. The two
+// framings with the same index are seldom in one chart; there the second gets another marker.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 }
 
-// family returns the part of a name that decides its style: "chunked" of "chunked:61440", "sleep"
+// family returns the part of a name that decides its style: "chunked" of "chunked:60KiB", "sleep"
 // of "sleep=10ms", "linux" of "linux/amd64".
 func family(name string) string {
 	i := strings.IndexAny(name, ":=/,")
@@ -76,7 +81,7 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart its style. A framing has the same style in all charts.
+// assignStyles gives each series of a chart its style. A framing has the same colour in all charts.
 // Its chunk sizes have its colour and different markers; the usual size has the framing's own
 // marker. Series that are not framings have other colours.
 func assignStyles(c Chart) map[string]style {
@@ -85,7 +90,7 @@ func assignStyles(c Chart) map[string]style {
 	assign := func(name string) {
 		index, known := fixedStyles[family(name)]
 		if !known {
-			index = framingColors
+			index = noFraming
 		}
 		n := used[index]
 		used[index]++
@@ -95,6 +100,7 @@ func assignStyles(c Chart) map[string]style {
 			marker: markers[(index+n)%len(markers)],
 		}
 	}
+	// Framings come first, and the usual chunk size, so that each gets the marker of its index.
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
 		_, again := styles[s.Name]
@@ -114,12 +120,12 @@ func assignStyles(c Chart) map[string]style {
 }
 
 // colorAt returns the index in colors for the n-th name with a style's index, counted from 0. Names
-// of no framing (index framingColors) take the last colours in turn. Names of a framing have its
+// of no framing (index noFraming) take the last colours in turn. Names of a framing have its
 // colour as long as there are markers, then the last colours, then those of other framings.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
-	if index == framingColors {
-		return framingColors + n%others
+	if index == noFraming {
+		return noFraming + n%others
 	}
 	round := n / len(markers)
 	if round == 0 {

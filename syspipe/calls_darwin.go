@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits. macOS has no pipe2(2), which does both in one step. So
-// ForkLock keeps other goroutines from starting a child in between.
+// pipe makes a pipe that no child inherits. macOS has no pipe2(2), which makes such a pipe in one
+// call. So ForkLock keeps other goroutines from starting a child between the calls.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -66,7 +66,7 @@ func sysRead(fd int, p []byte) (int, syscall.Errno) { return result(unix.Read(fd
 func sysWrite(fd int, p []byte) (int, syscall.Errno) { return result(unix.Write(fd, p)) }
 
 // sysWritev turns the vectors back into slices, which unix.Writev wants; up to eight of them cost
-// no allocation on either side.
+// no allocation, neither here nor in unix.Writev.
 func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	var few [8][]byte
 	bufs := few[:0]

@@ -12,8 +12,9 @@ import (
 )
 
 // A Playback answers requests from a recording of a client and a server. A request with the same
-// method and params as a recorded request gets the recorded answer. Any other request gets the next
-// of the recorded answers to its method, and the first again after the last.
+// method as a recorded request, and params of the same bytes, gets the recorded answer; if several
+// were recorded, they take turns. Any other request gets the next of the recorded answers to its
+// method, and the first again after the last.
 //
 // If the recording has no bodies, each answer has as many bytes as the recorded one. The answers
 // that open a session need content that a client understands, so in that case the server makes
@@ -45,19 +46,22 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
 	for _, recorded := range messages {
 		m, _ := jsonrpc.Parse(recorded.Body) // what cannot be parsed neither asks nor answers
-		asks := m.Kind() == jsonrpc.Request
-		answers := m.Kind().Answers()
+		isRequest := m.Kind() == jsonrpc.Request
+		isAnswer := m.Kind().Answers()
 		if recorded.Body == nil && len(recorded.ID) > 0 { // the body was not recorded
 			m = jsonrpc.Message{ID: jsonrpc.ID(recorded.ID), Method: recorded.Method}
-			asks = m.Method != ""
-			answers = !asks
+			isRequest = m.Method != ""
+			isAnswer = !isRequest
 		}
+		// Dir may be empty: then both are false, and either side may have sent the message.
+		fromClient := recorded.Dir == "request"
+		fromServer := recorded.Dir == "reply"
 		request, known := requests[m.ID]
 		// The requests of the server and their answers have ids of their own, and are left out.
 		switch {
-		case asks && recorded.Dir != "reply":
+		case isRequest && !fromServer:
 			requests[m.ID] = m
-		case answers && recorded.Dir != "request" && known:
+		case isAnswer && !fromClient && known:
 			delete(requests, m.ID)
 			answer := recordedAnswer{result: m.Result, failure: m.Failure, size: recorded.Size}
 			p.add(request, answer)

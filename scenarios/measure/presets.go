@@ -11,10 +11,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Preset is a list of cells that answers one question.
+// A Preset is a list of cells that are measured to answer one question.
 type Preset struct {
 	Name string
-	What string // the question, in a line
+	What string // what the cells show, in a line
 	make func(placement.Topology) []results.Cell
 }
 
@@ -63,7 +63,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 	for _, place := range t.BestAndFree() {
 		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
-				c := results.UsualCell(variedFraming, "stream", place, variedSize)
+				c := results.UsualCell(baseFraming, "stream", place, baseSize)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
 				// The first list has the cells with the usual pipe and whole writes.
@@ -73,23 +73,23 @@ func defaultCells(t placement.Topology) []results.Cell {
 			}
 		}
 	}
-	for _, framing := range []string{variedFraming, "chunked:61440"} {
-		c := results.UsualCell(framing, bench.PatternMixed, "free", variedSize)
-		c.Drain = 20_000_000 // so slow that small and large messages have to wait
-		c.Rate = 8000        // then a usual sample has enough small messages for a median
+	for _, framing := range []string{baseFraming, "chunked:61440"} {
+		c := results.UsualCell(framing, bench.PatternMixed, "free", baseSize)
+		c.Drain = 20_000_000 // bytes/s, so few that small and large messages have to wait
+		c.Rate = 8000        // messages/s: a usual sample has enough small ones for a median
 		cells = append(cells, c)
 	}
 	return cells
 }
 
-// Values that the default preset varies beside framings and sizes.
+// Values of the cells of the default preset.
 const (
 	programSize = 65_000  // bytes of the messages that a program makes and looks at
 	largerPipe  = 1 << 20 // bytes: what a Linux system allows without privileges
 
 	// The message that is sent through larger pipes, in smaller writes and before small messages.
-	variedFraming = "ndjson"
-	variedSize    = 1_000_000 // bytes
+	baseFraming = "ndjson"
+	baseSize    = 1_000_000 // bytes
 )
 
 // mustCells returns the cells of a sweep whose lists are fixed in this package.

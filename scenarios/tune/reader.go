@@ -18,8 +18,8 @@ type ReaderCost struct {
 	Bytes     int64   `json:"bytes"`       // that it was given
 }
 
-// A reader gets as much input as it takes in readerTime, but at most readerBytes. It has to end
-// within readerEnds of the end of its input.
+// A reader gets as much input as it takes in readerTime, but at most readerBytes, or two messages
+// if these are more. It has to end within the sum of readerTime and readerEnds.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
@@ -52,7 +52,7 @@ func MeasureReader(ctx context.Context, size int, name string, args ...string) (
 }
 
 // feed runs the command with up to n messages on its standard input. It returns the CPU time of the
-// command and the bytes that it took.
+// command and the number of bytes that the pipe took.
 func feed(ctx context.Context, source *payload.Source, n int64, name string, args []string) (
 	cpu time.Duration, taken int64, err error,
 ) {

@@ -52,13 +52,13 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
-	ended := p.Wait()
+	waitErr := p.Wait()
 	s := Start{Wall: float64(time.Since(began)), Exit: p.ExitCode()}
 	if ctx.Err() != nil {
 		return s, fmt.Errorf("%s: %w", f.name, context.Cause(ctx))
 	}
 	if _, signal, killed := proc.Signaled(p.Cmd.ProcessState); killed {
-		return s, fmt.Errorf("%s was ended by %s: %w", f.name, signal, ended)
+		return s, fmt.Errorf("%s was ended by %s: %w", f.name, signal, waitErr)
 	}
 	if s.Exit != 0 {
 		s.Said = firstLine(p.Stderr().String())
@@ -78,10 +78,10 @@ func (f filter) start(ctx context.Context) (Start, error) {
 }
 
 // isUnread reports whether a child has read nothing of its input: there is none, or the position in
-// the file, which both processes share, is at its start. What is no regular file counts as read.
+// the file, which both processes share, is at its start. A file that is not regular counts as read.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
-	if !isFile {
+	if !isFile { // input is nil: start sets a file or nothing
 		return true
 	}
 	info, err := f.Stat()
@@ -104,7 +104,7 @@ func peakOf(p *proc.Process) int64 {
 	return peak
 }
 
-// digest returns a hash of the content of a file.
+// digest returns the length and a hash of the content of a file.
 func digest(f *os.File) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("read the output: %w", err)

@@ -74,14 +74,14 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 }
 
 // measurePipe finds out how full a pipe is, and whether its other side has gone. For this it opens
-// one of the holders' ends a second time, without waiting, and closes it again. If it may not open
-// the end of one holder, it tries the next. The mode is O_WRONLY for writers, O_RDONLY for readers.
+// a holder's end a second time, without waiting, and closes it again. If it cannot open or measure
+// the end of one holder, it tries the next. The mode is that of all holders: O_WRONLY or O_RDONLY.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))
 		fd, err := unix.Open(path, mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if mode == unix.O_WRONLY && errors.Is(err, unix.ENXIO) { // nobody reads this FIFO
-			c.Queued = -1
+			c.Queued = -1 // not known
 			c.NoReader = true
 			return
 		}
