@@ -221,15 +221,15 @@ func (d Decision) chunkAdvice() string {
 	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
 		"then " + c.String() + " " + d.waitText(c)
 	text += " (objective " + string(d.Objective) + ")."
-	cost, ok := d.chunkCost(c)
+	speed, ok := d.chunkSpeed(c)
 	switch {
 	case !ok:
 		return text
-	case cost.Interval == nil:
+	case speed.Interval == nil:
 		return text + " Too few samples to compare their time per byte with whole messages."
 	}
 	return text + fmt.Sprintf(" Their time per byte, beside whole messages, is %s.",
-		changeText(cost.Inverse()))
+		changeText(speed.Inverse()))
 }
 
 // waitText says by how much chunks shorten the wait of small messages, or that they may.

@@ -11,6 +11,47 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
+// A Decision is what records of the grid say. Each [Choice] is compared with whole messages through
+// the usual pipe. The Decision answers two separate questions:
+//
+//   - Is a larger pipe worth it, or are smaller writes? decideLever takes the mean gain over the
+//     placements, and prefers the simplest change among those that gain nearly as much.
+//   - Which chunk size is best, if small messages must not wait behind large ones? decideChunk
+//     weighs the speed that chunks cost against the wait that they save.
+//
+// If Unproven is set, Lever, Alike and Chunk may be set, too: they are the best so far.
+type Decision struct {
+	Objective Objective `json:"objective"`
+	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
+	Alike     []Choice  `json:"alike,omitempty"`    // Lever, and changes that gain about as much
+	Chunk     int       `json:"chunk,omitempty"`    // bytes; if small messages must not wait
+	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
+
+	grid
+}
+
+// A grid finds records by choice and situation.
+type grid struct {
+	records []results.Record
+	shared  results.Cell // its size is that of all cells, its framing that of all whole messages
+}
+
+// Decide weighs the records of one run of the grid.
+func Decide(records []results.Record, o Objective) Decision {
+	d := Decision{Objective: o, grid: newGrid(records)}
+	switch {
+	case d.shared.Size == 0:
+		d.Unproven = "no message was measured whole: this is no run of tune, or it ended too early"
+		return d
+	case d.disturbed() > 0.5:
+		d.Unproven = fmt.Sprintf("the machine did other work in %s of the measurements",
+			results.FormatPercent(100*d.disturbed()))
+	}
+	d.decideLever()
+	d.decideChunk()
+	return d
+}
+
 // An Objective says how much goodput a shorter wait of small messages may cost. It also says
 // whether a larger pipe or smaller writes are judged by goodput, by the time of one message, or by
 // both.
@@ -32,8 +73,7 @@ var Objectives = [][2]string{
 	{string(Latency), "the time of one message; halving a wait is worth half of the goodput"},
 }
 
-// waitWeight returns the exponent w in goodput ÷ waitʷ, the value by which chunk sizes are
-// compared.
+// waitWeight returns the exponent w in speed ÷ waitʷ, the value by which chunk sizes are compared.
 func (o Objective) waitWeight() float64 {
 	switch o {
 	case Throughput:
@@ -56,51 +96,10 @@ func ParseObjective(name string) (Objective, error) {
 	return "", fmt.Errorf("objective %q is unknown; known are %s", name, strings.Join(known, ", "))
 }
 
-// Limits of the decision.
-const (
-	worthIt       = 1.15 // a change has to reach this ratio on average,
-	worstAllowed  = 0.9  // and at least this ratio at each placement
-	nearBest      = 0.7  // the share of the best gain, as a logarithm, that a simpler change needs
-	mostHalfWidth = 0.25 // of an interval, as a logarithm; noise hides the answer of a wider one
-)
-
-// A Decision is what records of the grid say.
-type Decision struct {
-	Objective Objective `json:"objective"`
-	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
-	Alike     []Choice  `json:"alike,omitempty"`    // changes that gain nearly as much
-	Chunk     int       `json:"chunk,omitempty"`    // bytes; if small messages must not wait
-	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
-
-	grid
-}
-
-// A grid finds records by choice and situation.
-type grid struct {
-	records []results.Record
-	shared  results.Cell // size and framing of messages that are not cut
-}
-
-// Decide weighs the records of one run of the grid.
-func Decide(records []results.Record, o Objective) Decision {
-	d := Decision{Objective: o, grid: newGrid(records)}
-	switch {
-	case d.shared.Size == 0:
-		d.Unproven = "no message was measured whole: this is no run of tune, or it ended too early"
-		return d
-	case d.disturbed() > 0.5:
-		d.Unproven = fmt.Sprintf("the machine did other work in %s of the measurements",
-			results.FormatPercent(100*d.disturbed()))
-	}
-	d.decideLever()
-	d.decideChunk()
-	return d
-}
-
 // isFullSpeed reports whether a cell is a stream to a reader that only moves bytes.
 func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work == 0 }
 
-// newGrid keeps the records that have samples.
+// newGrid keeps the records that have samples. One of whole messages at full speed becomes shared.
 func newGrid(records []results.Record) grid {
 	var g grid
 	for _, r := range records {
@@ -183,6 +182,15 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
+// Limits of decideLever. All are ratios to whole messages through the usual pipe, or logarithms of
+// such ratios.
+const (
+	worthIt       = 1.15 // the ratio that a change has to reach on average
+	worstAllowed  = 0.9  // the ratio that it has to reach at each placement
+	nearBest      = 0.7  // the share of the best gain, as a logarithm, that a simpler change needs
+	mostHalfWidth = 0.25 // of an interval, as a logarithm; noise hides the answer of a wider one
+)
+
 // A score is the mean gain of a choice over the placements. All figures are logarithms of ratios.
 type score struct {
 	choice    Choice
@@ -191,9 +199,9 @@ type score struct {
 	worst     float64 // the smallest gain at any placement
 }
 
-// score weighs a choice by the goodput of a stream and the time of a round trip, as the objective
+// weigh scores a choice by the goodput of a stream and the time of a round trip, as the objective
 // asks. It returns false if a figure is missing.
-func (d Decision) score(c Choice) (score, bool) {
+func (d Decision) weigh(c Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
 	n := 0
 	variance := 0.0
@@ -238,21 +246,21 @@ func halfWidth(e stat.Estimate) float64 {
 // isBlurred reports whether an estimate is too uncertain for an answer.
 func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 
-// decideLever finds the simplest change that gains nearly as much as the best one, among those that
-// lose nowhere.
+// decideLever finds the simplest change that gains nearly as much as the best one. A change that
+// loses too much at any placement does not count. If the records prove nothing, Unproven says why.
 func (d *Decision) decideLever() {
-	var scores []score // of the changes that lose nowhere
+	var scores []score // of the changes that count, the simplest first, as choices are
 	best := score{gain: math.Inf(-1)}
-	sharpest := math.Inf(1) // the smallest half-width of any change
+	narrowest := math.Inf(1) // the smallest half-width of all changes
 	for _, c := range choices {
 		if c == unchanged || c.Chunk > 0 {
 			continue
 		}
-		s, ok := d.score(c)
+		s, ok := d.weigh(c)
 		if !ok {
 			continue
 		}
-		sharpest = min(sharpest, s.halfWidth)
+		narrowest = min(narrowest, s.halfWidth)
 		if s.worst < math.Log(worstAllowed) {
 			continue
 		}
@@ -261,14 +269,15 @@ func (d *Decision) decideLever() {
 			best = s
 		}
 	}
-	decisive := sharpest // the half-width on which the decision rests
+	decisive := narrowest // the half-width on which the decision rests
 	if len(scores) > 0 {
 		decisive = best.halfWidth
 	}
 	limit := math.Log(worthIt)
+	// The best change seems to be worth it, but its interval reaches down to no gain.
 	mayGainNothing := best.gain > limit && best.gain < best.halfWidth
 	switch {
-	case d.Unproven != "": // by Decide
+	case d.Unproven != "": // Decide has said why
 	case math.IsInf(decisive, 1) && d.interrupted():
 		d.Unproven = "it was interrupted, with too few samples to compare"
 	case math.IsInf(decisive, 1):
@@ -286,7 +295,7 @@ func (d *Decision) decideLever() {
 	}
 }
 
-// decideChunk finds the chunk size whose price is worth the shorter wait of small messages.
+// decideChunk finds the best chunk size, even if it is not better than whole messages.
 func (d *Decision) decideChunk() {
 	best := math.Inf(-1)
 	for _, c := range choices {
@@ -301,27 +310,28 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue weighs what a chunk size costs against what small messages wait.
+// chunkValue weighs the speed of a chunk size against the wait of small messages. Both are compared
+// with whole messages; the value is the logarithm of speed ÷ waitʷ.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
-	cost, ok := d.chunkCost(c)
+	speed, ok := d.chunkSpeed(c)
 	if !ok {
 		return 0, false
 	}
-	value := math.Log(cost.Median)
+	value := math.Log(speed.Median)
 	for _, r := range slowReaders {
-		wait, ok := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
+		shorter, ok := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
 		if !ok {
 			return 0, false
 		}
 		weight := d.Objective.waitWeight() / float64(len(slowReaders))
-		value += weight * math.Log(wait.Median)
+		value += weight * math.Log(shorter.Median)
 	}
 	return value, true
 }
 
-// chunkCost compares chunks with whole messages: below 1 they cost more. If both ends ran on one
+// chunkSpeed compares chunks with whole messages: below 1 they are slower. If both ends ran on one
 // CPU it compares CPU times, which other programs do not change; else goodput.
-func (d *Decision) chunkCost(c Choice) (stat.Estimate, bool) {
+func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {
 		if e, ok := d.ratio("cpu", c, place, "stream", movingReader); ok {
