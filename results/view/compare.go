@@ -32,8 +32,14 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 // mostChanges is the largest number of rows of figures on the screen of a comparison.
 const mostChanges = 12
 
-// comparisonPage says what changed. Then follow the times: for files a table of framings and sizes,
-// else a row per time. Last come the counts that changed, or for two programs all counts.
+// comparisonPage says what changed, and shows the figures in tables, in this order:
+//
+//   - the times of cells that were measured in two files, relative to raw, by framing and size
+//   - the other times, a row each: those of Go benchmarks, servers or commands run in pairs
+//   - the counts that changed; all counts if two programs are compared
+//
+// With Detail, the times of the first tables get a row each, too. Without it, the rows are limited
+// to what fits a screen.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -54,7 +60,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	}
 	basis := basisNotes(times)
 	leftOut := 0
-	if format == FormatTable && !o.Detail && !isOfPrograms(c) { // as many as fit a screen
+	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
 		all := len(counts) + len(times)
 		counts = mostSignificant(counts, mostChanges/2+1)
 		times = mostSignificant(times, mostChanges-len(counts))
@@ -93,40 +99,42 @@ func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isIn
 // moreSamples says how to get more samples for a comparison.
 func moreSamples(c *stat.Comparison) string {
 	switch {
-	case c.Pairs > 0:
+	case c.Pairs > 0: // two commands
 		return "give compare more time (--max-time)"
 	case slices.ContainsFunc(c.Changes, func(ch stat.Change) bool { return ch.Cell != nil }):
 		return "measure old and new again with run --samples or --max-time"
 	}
-	return "run both benchmarks again with a larger -count"
+	return "run both benchmarks again with a larger -count" // two texts of go test -bench
 }
 
 // sortedChanges are the changes that a page shows, one list per table.
 type sortedChanges struct {
 	counts   []stat.Change // counts that changed, or all counts of two programs
-	times    []stat.Change
-	relative []stat.Change // times compared with raw
+	times    []stat.Change // times that are compared directly
+	relative []stat.Change // times of cells, compared by their ratio to raw
 }
 
 func sortChanges(c *stat.Comparison) sortedChanges {
 	var s sortedChanges
 	for _, ch := range c.Changes {
 		isCount := ch.Before.Metric.Counter
-		isOfFiles := c.Pairs == 0 && ch.Cell != nil
+		isRelative := ch.Cell != nil && c.Pairs == 0 // pairs need no raw beside them
 		switch {
 		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
 			s.counts = append(s.counts, ch)
 		case isCount: // did not change
-		case isOfFiles && ch.Interval != nil:
-			s.relative = append(s.relative, ch)
-		case !isOfFiles: // for files, a note says why there is no verdict
+		case !isRelative:
 			s.times = append(s.times, ch)
+		case ch.Interval == nil: // not shown: a note says why this time has no verdict
+		default:
+			s.relative = append(s.relative, ch)
 		}
 	}
 	return s
 }
 
-// isOfPrograms reports whether two programs are compared, which have few figures and no cases.
+// isOfPrograms reports whether two programs are compared, which have few figures. Only their
+// changes have no name: a program has no cases, as a file or a set of benchmarks has.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
 // mostSignificant returns the most significant changes, at most room of them.
@@ -138,7 +146,8 @@ func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	return ordered[:min(len(ordered), room)]
 }
 
-// basisNotes say what the verdicts on times rest on, or why there is no verdict, and for how many.
+// basisNotes say what the verdicts on times rest on, or why there is none. If a note holds only for
+// some of the times, it says for how many.
 func basisNotes(times []stat.Change) []string {
 	var out []string
 	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
@@ -151,8 +160,8 @@ func basisNotes(times []stat.Change) []string {
 	return nonEmpty(out)
 }
 
-// significance is larger for established changes than for others, among these for changes for the
-// worse, and then for figures that changed more.
+// significance orders changes: established ones for the worse are above the other established ones,
+// and these above all others. Within each of the three, it is larger for figures that changed more.
 func significance(ch stat.Change) float64 {
 	moved := math.Log(math.MaxFloat64) // from zero, or to zero
 	if ch.Ratio != nil {
@@ -167,7 +176,8 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// ComparisonFindings returns a finding, without run and time, for each figure of two commands.
+// ComparisonFindings returns a finding for each figure of two commands, and of each case if they
+// have cases. Run and time are not set.
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {
