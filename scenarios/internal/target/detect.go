@@ -225,7 +225,7 @@ func (g greeting) checkFilter(sent int64) error {
 	if lines > sent || !g.answersLines() {
 		return fmt.Errorf("%w: %q", errGarbage, first)
 	}
-	g.Strays.forget()
+	g.Strays.forgetLines()
 	return nil
 }
 

@@ -70,7 +70,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		e.Probe = probeGone
 		out.Verdict = s.ExitVerdict()
 		partial := s.Partial()
-		if s.Strays.endsInHalf() { // a line framing took the rest of the stream for a message
+		if s.Strays.mayEndInHalf() { // a line framing took the rest of the stream for a message
 			partial = s.Out.Bytes() - before.Received
 		}
 		if partial > 0 {

@@ -107,7 +107,7 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err != nil || isTo(first, sent) {
 		return first, err
 	}
-	g.Strays.add(first.Raw)
+	g.Strays.addLine(first.Raw)
 	settled, cancel := context.WithTimeoutCause(g.ctx, min(settle, g.within), child.ErrSilent)
 	defer cancel()
 	for {
@@ -118,7 +118,7 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 		if err != nil || isTo(m, sent) {
 			return m, err
 		}
-		g.Strays.add(m.Raw)
+		g.Strays.addLine(m.Raw)
 	}
 }
 

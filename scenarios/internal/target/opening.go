@@ -64,7 +64,7 @@ func (g greeting) hearBoth(o *opening) error {
 		if m.Envelope.Kind() != jsonrpc.None {
 			continue
 		}
-		g.Strays.add(m.Raw)
+		g.Strays.addLine(m.Raw)
 		if first {
 			settled, cancel := context.WithTimeoutCause(g.ctx, settle, child.ErrSilent)
 			defer cancel()

@@ -13,23 +13,23 @@ import (
 type Strays struct {
 	Unasked atomic.Int64 // answers that nobody waited for
 
-	mu    sync.Mutex
-	lines arrivals // messages that are no JSON-RPC
-	cut   bool     // the last of these lines began like JSON, so it may be half a message
-	since arrivals // all that came since a request was sent, except the answer to it
+	mu               sync.Mutex
+	lines            arrivals // lines that are no JSON-RPC
+	isLastLikeObject bool     // the last of these lines began as a JSON object does
+	untaken          arrivals // all strays since the last takeArrivals, of either kind
 }
 
-// arrivals say how many messages came, and how the first one began.
+// arrivals say how many lines or messages came, and how the first one began.
 type arrivals struct {
 	n       int64
 	first   string
 	foreign bool // the first is no JSON-RPC
 }
 
-// strayText is the number of characters of a message that are kept.
+// strayText is the largest number of characters of a message that are kept.
 const strayText = 120
 
-// add counts a message; foreign says that it is no JSON-RPC.
+// add counts a line or a message; foreign says that it is no JSON-RPC.
 func (a *arrivals) add(msg []byte, foreign bool) {
 	a.n++
 	if a.n == 1 {
@@ -39,6 +39,7 @@ func (a *arrivals) add(msg []byte, foreign bool) {
 	}
 }
 
+// String describes them all as it describes the first.
 func (a arrivals) String() string {
 	n := int(a.n)
 	if a.foreign {
@@ -47,49 +48,50 @@ func (a arrivals) String() string {
 	return results.FormatCount(n, "other message") + ": " + a.first
 }
 
-// add counts a line that is no JSON-RPC and does not belong on standard output.
-func (s *Strays) add(msg []byte) {
-	s.note(msg, true /* foreign */)
+// addLine counts a line that is no JSON-RPC and does not belong on standard output.
+func (s *Strays) addLine(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines.add(msg, true /* foreign */)
-	s.cut = len(msg) > 0 && msg[0] == '{'
+	s.untaken.add(line, true /* foreign */)
+	s.lines.add(line, true /* foreign */)
+	s.isLastLikeObject = len(line) > 0 && line[0] == '{'
 }
 
-// note counts a message that does not answer the request that was sent last.
-func (s *Strays) note(msg []byte, foreign bool) {
+// addMessage counts a JSON-RPC message that does not answer the request that was sent last.
+func (s *Strays) addMessage(msg []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.since.add(msg, foreign)
+	s.untaken.add(msg, false /* foreign */)
 }
 
 // takeArrivals returns what came since the last call of takeArrivals.
 func (s *Strays) takeArrivals() arrivals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	since := s.since
-	s.since = arrivals{}
-	return since
+	taken := s.untaken
+	s.untaken = arrivals{}
+	return taken
 }
 
-// Lines returns how many lines were no message, and the first of them.
+// Lines returns how many lines were no JSON-RPC, and the first of them.
 func (s *Strays) Lines() (n int64, first string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lines.n, s.lines.first
 }
 
-// endsInHalf reports whether the last line was half a message.
-func (s *Strays) endsInHalf() bool {
+// mayEndInHalf reports whether the last line may be the first half of a message: it began as a JSON
+// object does.
+func (s *Strays) mayEndInHalf() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cut
+	return s.isLastLikeObject
 }
 
-// forget drops the lines so far: they were messages after all.
-func (s *Strays) forget() {
+// forgetLines drops what Lines returns: the lines were messages after all.
+func (s *Strays) forgetLines() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = arrivals{}
-	s.cut = false
+	s.isLastLikeObject = false
 }

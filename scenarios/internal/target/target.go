@@ -203,17 +203,17 @@ func (s *Server) divert(m child.Message) bool {
 		s.inChunks.Store(true)
 	}
 	if m.Err != nil {
-		s.Strays.add(m.Raw)
+		s.Strays.addLine(m.Raw)
 		return true
 	}
 	p := s.protocol.Load()
 	if p != nil && p.JSONRPC {
 		switch m.Envelope.Kind() {
 		case jsonrpc.Notification:
-			s.Strays.note(m.Raw, false /* foreign */)
+			s.Strays.addMessage(m.Raw)
 			return true
 		case jsonrpc.None:
-			s.Strays.add(m.Raw)
+			s.Strays.addLine(m.Raw)
 			return true
 		case jsonrpc.Request:
 			if !slices.Contains(ourMethods, string(m.Envelope.Method)) {

@@ -187,7 +187,7 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 				(*before)(m)
 			} else {
 				s.Strays.Unasked.Add(1)
-				s.Strays.note(m.Raw, false /* foreign */)
+				s.Strays.addMessage(m.Raw)
 			}
 			return
 		}
