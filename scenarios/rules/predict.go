@@ -28,9 +28,10 @@ type system struct {
 func (s system) predict(step string) (any, bool) {
 	name, n := splitStep(step)
 	if strings.HasSuffix(name, "/sigpipe") {
-		// FreeBSD, too: after a write that was taken in part, it sends SIGPIPE for the next write,
-		// of the rest.
-		return s.os != "windows", s.os != ""
+		// FreeBSD sends it, too, if a write was taken in part: for the next write, of the rest.
+		isSent := s.os != "windows"
+		isKnown := s.os != ""
+		return isSent, isKnown
 	}
 	value, ok := s.values(n)[name]
 	return value, ok
@@ -79,29 +80,29 @@ func (s system) values(n int) map[string]any {
 	switch s.os {
 	case "linux":
 		values["capacity/stated"] = linuxSlots * s.page
-		values["slot"] = s.page
-		values["all-or-nothing"] = s.page
-		values["poll/writable-after"] = s.page
-		values["poll/after"] = false
+		values["slot"] = s.page                // bytes to read until a full pipe takes one more
+		values["all-or-nothing"] = s.page      // the longest write that is never cut
+		values["poll/writable-after"] = s.page // bytes to read until poll(2) says writable
+		values["poll/after"] = false           // whether poll(2) says that a full pipe is writable
 		values["growth/first-write"] = s.capacity
-		values["growth/stated"] = 0
+		values["growth/stated"] = 0    // what the first write adds to the capacity
 		emptied := n / s.page * s.page // a slot takes bytes again only when it was read empty
 		values["broken/after/accepted"] = s.capacity + emptied
 		if n > 0 { // rounded up to a power of two
 			values["settable"] = 1 << bits.Len(uint(max(n, s.page)-1))
 		}
 	case "gvisor":
-		values["capacity/stated"] = grownBSD
+		values["capacity/stated"] = bufferSize
 		values["slot"] = 1
 		values["all-or-nothing"] = s.atomic()
 		values["poll/writable-after"] = 1
-		values["growth/first-write"] = grownBSD
+		values["growth/first-write"] = bufferSize
 		values["growth/stated"] = 0
 	case "darwin", "freebsd": // what both have inherited from the same ancestor
 		values["slot"] = 1
 		values["all-or-nothing"] = s.atomic()
 		values["poll/writable-after"] = s.atomic()
-		values["growth/first-write"] = grownBSD
+		values["growth/first-write"] = bufferSize
 		if n > 0 {
 			values["settable"] = "unsupported"
 		}
@@ -124,24 +125,24 @@ func (s system) atomic() int {
 }
 
 // model returns a model of how the system's pipe takes writes; nil if that is not documented.
-func (s system) model() model {
+func (s system) model() pipeModel {
 	switch s.os {
 	case "linux":
 		return ring(s.page, s.capacity/s.page)
 	case "darwin", "freebsd", "gvisor":
-		return buffer(grownBSD, s.atomic())
+		return buffer(bufferSize, s.atomic())
 	}
 	return nil
 }
 
-// A model answers a non-blocking write of n bytes as a pipe does: a real pipe, or one that follows
-// a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
-type model func(n int) (accepted int)
+// A pipeModel answers a non-blocking write of n bytes as a pipe does: a real pipe, or one that
+// follows a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
+type pipeModel func(n int) (accepted int)
 
 // ring models Linux's pipe: a ring of slots of one page each. free is how many are unused. The part
 // of a write beyond whole pages goes first: into the newest slot, if all of it fits there. The rest
 // of the write takes new slots.
-func ring(slot, free int) model {
+func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false
 	return func(n int) int {
@@ -160,9 +161,10 @@ func ring(slot, free int) model {
 	}
 }
 
-// buffer models a pipe of the BSDs that has grown and has room for free bytes. A write of up to
-// atomic bytes (PIPE_BUF) goes in whole or not at all; part of a larger write may go in.
-func buffer(free, atomic int) model {
+// buffer models gVisor's pipe, and that of macOS and FreeBSD when it has grown. free is its room in
+// bytes. A write of up to atomic bytes (PIPE_BUF) goes in whole or not at all; part of a larger one
+// may go in.
+func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {
 			return 0
@@ -174,13 +176,13 @@ func buffer(free, atomic int) model {
 }
 
 const (
-	grownBSD   = 64 << 10 // bytes that a pipe of macOS or FreeBSD holds when grown (BIG_PIPE_SIZE)
-	linuxSlots = 16       // slots of a new pipe of Linux (PIPE_DEF_BUFFERS)
+	bufferSize = 64 << 10 // of gVisor's pipe, and of a BSD's when it has grown (BIG_PIPE_SIZE)
+	linuxSlots = 16       // of a new pipe of Linux, a page each (PIPE_DEF_BUFFERS)
 )
 
 // fillModel writes n bytes at a time to m until m refuses. It returns how many bytes were accepted
 // in all, and how many of the last write, if that was accepted only in part; otherwise last is 0.
-func fillModel(m model, n int) (total, last int) {
+func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k
 		last = k % n // 0 if the whole write was accepted
