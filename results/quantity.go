@@ -21,7 +21,8 @@ func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 // there may be a hundred of them.
 const mostPercent = 1e6
 
-// FormatPercent writes a share in percent: "6.2 %", "0 %". "0.075 %" does not read as zero.
+// FormatPercent writes a share in percent: "6.2 %", "0 %". A small share keeps two digits, so that
+// it does not read as zero: "0.075 %".
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -43,8 +44,8 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value as shortly as a label needs it, in the unit that fits and without
-// trailing zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// FormatLabel writes a value as shortly as a label needs it. Unlike [FormatUnit], it rounds sizes,
+// too, and leaves out trailing zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
 func FormatLabel(v float64, unit string) string {
 	units, known := scales[unit]
 	switch {
@@ -172,7 +173,7 @@ func parseBytes(s string, units map[string]float64) (int64, error) {
 	return int64(bytes), nil
 }
 
-// FormatUnit writes a figure with its unit, as every view shows it.
+// FormatUnit writes a figure with its unit, as texts and most tables show it.
 func FormatUnit(v float64, unit string) string {
 	switch unit {
 	case "B/s", "ns":
@@ -192,7 +193,7 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatExact writes a figure as [FormatUnit] does, but a size to the byte.
+// FormatExact writes a figure as [FormatUnit] does, but a size in bytes: "61,440 B", not "60 KiB".
 func FormatExact(v float64, unit string) string {
 	if unit == "B" && v == math.Trunc(v) {
 		return FormatGrouped(int64(v)) + " B"
@@ -200,7 +201,7 @@ func FormatExact(v float64, unit string) string {
 	return FormatUnit(v, unit)
 }
 
-// FormatCount returns a number of things in words: "0 plots", "1 plot", "3 processes".
+// FormatCount returns a number with the noun that it counts: "0 plots", "1 plot", "3 processes".
 func FormatCount(n int, what string) string {
 	switch {
 	case n == 1:

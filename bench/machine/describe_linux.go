@@ -21,12 +21,9 @@ func describe(env *results.Environment) {
 	}
 	env.CPU = cpuModel()
 	env.Virtualisation = virtualised()
-	// Under qemu-user this link names the emulator. It answers /proc/self/exe with the emulated
-	// program.
-	program, err := os.Readlink("/proc/thread-self/exe")
-	if err != nil {
-		program = ""
-	}
+	// Under qemu-user this link names the emulator, which fakes only /proc/self/exe: that names the
+	// emulated program.
+	program, _ := os.Readlink("/proc/thread-self/exe") // "" if the link cannot be read
 	env.Imitation = imitated(program)
 	env.Governor = read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	first, _, _ := strings.Cut(read("proc/loadavg"), " ")
@@ -48,7 +45,8 @@ func cpuModel() string {
 	return field(info, "cpu") // POWER
 }
 
-// virtualised names the virtual machine and the container that this system runs in; "" if none.
+// virtualised names the virtual machine that this system runs in, and says whether it is a
+// container; "" if neither.
 func virtualised() string {
 	var signs []string
 	switch {

@@ -8,8 +8,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// hasTooFewSamples reports whether cells could run, but none has enough samples for an interval.
-func hasTooFewSamples(rows []stat.Row) bool {
+// allHaveTooFewSamples reports whether cells could run, but none has enough samples for an
+// interval.
+func allHaveTooFewSamples(rows []stat.Row) bool {
 	c := countCells(rows)
 	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples
 }

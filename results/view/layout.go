@@ -10,8 +10,8 @@ import (
 // keys, then it breaks the texts of the widest columns into lines. If all is set, the columns that
 // were left out follow in further tables, beside the keys; otherwise their titles are returned.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
-	left := t.withoutRoom(t.extents(), width, all)
-	part := t.withColumns(func(i int) bool { return !slices.Contains(left, i) })
+	leftOut := t.columnsLeftOut(t.extents(), width, all)
+	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })
 	widths := narrow(part.extents(), width)
 	part.rewrite(func(i int, text string) string {
 		lines := wrap(text, widths[i])
@@ -21,33 +21,33 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 		return strings.Join(lines, "\n")
 	})
 	parts = []Table{part}
-	if all && len(left) > 0 {
+	if all && len(leftOut) > 0 {
 		rest := t.withColumns(func(i int) bool {
-			return t.Columns[i].Key || slices.Contains(left, i)
+			return t.Columns[i].Key || slices.Contains(leftOut, i)
 		})
 		further, _ := rest.fit(width, all)
 		return append(parts, further...), nil
 	}
-	for _, i := range left {
+	for _, i := range leftOut {
 		dropped = append(dropped, t.Columns[i].Title)
 	}
 	return parts, dropped
 }
 
-// Widths of columns of words. Columns are left out before others get narrower than comfortable.
+// Widths in characters.
 const (
-	comfortableWidth = 44
+	comfortableWidth = 44 // columns are left out before one of words gets narrower
 	wholeWidth       = 28 // the comfortable width if Table.Whole is set
-	leastWidth       = 10
-	leastLongWidth   = 8 // the least width of columns in the style Long
-
-	columnGap = 2 // blanks between two columns
+	leastWidth       = 10 // of a column of words
+	leastLongWidth   = 8  // of a column in the style Long
+	columnGap        = 2  // blanks between two columns
 )
 
 // An extent is how wide the texts of a column are, and how narrow they may become.
 type extent struct{ natural, least int }
 
-// extents measures the columns. Figures are never broken, and words only in the style Long.
+// extents measures the columns. In the style Long, texts may be broken anywhere. In other styles
+// words are broken only after slashes, and figures never.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
 	for r, row := range t.titled() {
@@ -73,14 +73,14 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// withoutRoom lists the columns that are left out to fit a width: first the Spare ones, then others
-// that are not keys, from the last one on. If all is set, at least one of them stays.
-func (t Table) withoutRoom(extents []extent, width int, all bool) []int {
+// columnsLeftOut lists the columns that are left out to fit a width: first the Spare ones, then
+// others that are not keys, from the last one on. If all is set, at least one of them stays.
+func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {
 	case t.Whole:
 		comfortable = wholeWidth
-	case all:
+	case all: // narrow columns are better than a further table
 		comfortable = leastWidth
 	}
 	taken := 0

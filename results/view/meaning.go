@@ -23,7 +23,7 @@ func meaning(rows []stat.Row) []string {
 		refusalSentence(run.waiting, noisy),
 	}
 	program := programSentence(run.program)
-	if noisy || hasTooFewSamples(rows) { // then no framing can be compared with raw
+	if noisy || allHaveTooFewSamples(rows) { // then no framing can be compared with raw
 		absolute := []sentence{tripSentence(run.bare), overheadSentence(run.bare)}
 		effects = append(absolute, effects...)
 	}

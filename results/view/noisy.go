@@ -102,7 +102,7 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	if 2*(count.blurred+count.few) <= count.all {
 		return false
 	}
-	if count.few == count.all && hasTooFewSamples(rows) {
+	if count.few == count.all && allHaveTooFewSamples(rows) {
 		return false // not noise: tooFewSamples says what to do
 	}
 	for _, one := range seriesIn(bare, patternStream) {

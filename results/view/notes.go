@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes on the rows. Without detail it has only those that a person can act on.
+// notes lists the notes on the rows. Without detail it leaves out explanations of the table and the
+// warnings that are told elsewhere, and says which flag asks for which placement.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -20,12 +21,13 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 		out = append(out, placementNote(rows))
 	}
 	out = append(out, stoppedNotes(s, detail)...)
-	tooFew := hasTooFewSamples(rows) && countRatios(rows).all > 0
-	loadTold := tooFew || isTooNoisyToRank(rows, splitRun(rows).bare) // by the first sentence
+	tooFew := allHaveTooFewSamples(rows) && countRatios(rows).all > 0
+	// In both cases the first sentence of the screen tells of the load, if there was any.
+	isLoadTold := tooFew || isTooNoisyToRank(rows, splitRun(rows).bare)
 	var doubts []warning
 	for _, r := range rows {
 		for _, text := range rowWarnings(r) {
-			if !detail && isToldElsewhere(text, loadTold) {
+			if !detail && isToldElsewhere(text, isLoadTold) {
 				continue
 			}
 			doubts = append(doubts, warning{results.CellLabel(r.Cell, nil), text})
@@ -45,11 +47,11 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
-// isToldElsewhere reports whether a first screen needs no note on a cell's warning: sampleNotes
-// tell of too few samples, and the first sentence may tell of the load.
-func isToldElsewhere(text string, loadTold bool) bool {
+// isToldElsewhere reports whether a first screen needs no note on a cell's warning: sampleNotes or
+// the first sentence tell of too few samples, and the first sentence may tell of the load.
+func isToldElsewhere(text string, isLoadTold bool) bool {
 	return strings.HasPrefix(text, "fewer samples than asked for") ||
-		loadTold && strings.HasPrefix(text, "load: ")
+		isLoadTold && strings.HasPrefix(text, "load: ")
 }
 
 const (
@@ -91,12 +93,12 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 			text += fmt.Sprintf(" to %d", most)
 		}
 		text += " samples a cell"
-		if least == stat.LeastSamples {
+		if least == stat.LeastSamples { // which is six
 			text += "; of six samples it is [min, max]"
 		}
 		out = append(out, text)
 	}
-	isToldFirst := hasTooFewSamples(rows)
+	isToldFirst := allHaveTooFewSamples(rows)
 	if few > 0 && (detail || !isToldFirst) {
 		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their figures have no "+
 			"interval and are rough (%s)", stat.LeastSamples, few,
@@ -128,7 +130,7 @@ func placementNote(rows []stat.Row) string {
 	return text
 }
 
-// cpuNote names the first ratio to raw that CPU time contradicts.
+// cpuNote names the first ratio to raw that CPU time contradicts: only such a row has ToRawByCPU.
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil {

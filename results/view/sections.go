@@ -60,7 +60,7 @@ func Sections(s *results.Set) []Section {
 // only to find something else out, or too noisy to tell framings apart.
 func isFinal(s *results.Set, rows []stat.Row) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
-	return found > 0 || hasTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
+	return found > 0 || allHaveTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 }
 
 // sections lists a section for each kind of record, without detail as on a first screen.
@@ -135,7 +135,7 @@ func answer(s *results.Set, sum Summary) []string {
 	out = nonEmpty(append(out, findingSentences(s)...))
 	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
 	switch {
-	case hasTooFewSamples(sum.Rows):
+	case allHaveTooFewSamples(sum.Rows):
 		out = append(out, tooFewSamples(s, sum.Rows)...)
 	case len(sum.Rows) > 0 && len(out)+len(last) == 0:
 		out = append(out, countCells(sum.Rows).text())

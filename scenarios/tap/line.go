@@ -52,17 +52,17 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendText appends a JSON string. inside is the text between its quotes, as it stood in the
+// appendText appends a JSON string. quoted is the text between its quotes, as it stood in the
 // message.
-func appendText(dst, inside []byte) []byte {
-	if bytes.IndexByte(inside, '\\') >= 0 {
+func appendText(dst, quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
 		var decoded string
-		err := json.Unmarshal(slices.Concat([]byte{'"'}, inside, []byte{'"'}), &decoded)
+		err := json.Unmarshal(slices.Concat([]byte{'"'}, quoted, []byte{'"'}), &decoded)
 		if err == nil {
-			inside = []byte(decoded)
+			quoted = []byte(decoded)
 		}
 	}
-	return jsonrpc.AppendString(dst, inside)
+	return jsonrpc.AppendString(dst, quoted)
 }
 
 // appendID appends an id as it stood in the message, or as a string if it is not JSON. The id must
@@ -78,8 +78,8 @@ func appendID(dst, id []byte) []byte {
 	return jsonrpc.AppendString(dst, id)
 }
 
-// protocolOf returns the protocol that a method belongs to, or jsonrpc if none is known. It returns
-// "" if there is no method.
+// protocolOf returns the protocol that a method belongs to, "" if there is no method. It returns
+// jsonrpc if no protocol is known, or several have the method, such as initialize.
 func protocolOf(method []byte) string {
 	prefix, _, _ := bytes.Cut(method, []byte("/"))
 	switch string(prefix) {

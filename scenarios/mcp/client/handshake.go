@@ -12,7 +12,8 @@ import (
 )
 
 // stateless reports whether the revision has no handshake: then each request says what initialize
-// would have said. Revisions are dates, so they compare as text.
+// would have said. FirstWithout is the first such revision. Revisions are dates, so they compare as
+// text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }
 
 // opening is the method of the first request.
@@ -48,11 +49,11 @@ func (o *Options) hello() []byte {
 // startHandshake makes l the current server and begins the handshake. The caller has the lock.
 func (c *Conn) startHandshake(l *link) {
 	c.link = l
-	p := c.addCall()
-	l.init = p.id
+	call := c.addCall()
+	l.init = call.id
 	opening := c.opts.opening()
 	// The queue is new: there is room.
-	l.queue <- jsonrpc.AppendRequest(nil, p.id, opening, c.opts.hello())
+	l.queue <- jsonrpc.AppendRequest(nil, call.id, opening, c.opts.hello())
 	limit := c.opts.InitTimeout
 	if limit > 0 {
 		c.stopTimer = c.opts.AfterFunc(limit, func() {
@@ -90,13 +91,15 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 
 // A serverInfo is what a server says of itself in its answer to the first request.
 type serverInfo struct {
-	ProtocolVersion   string   `json:"protocolVersion"`
-	SupportedVersions []string `json:"supportedVersions"`
+	ProtocolVersion   string   `json:"protocolVersion"`   // in the answer to initialize
+	SupportedVersions []string `json:"supportedVersions"` // in the answer to server/discover
 	Capabilities      struct {
 		Experimental map[string]any `json:"experimental"`
 	} `json:"capabilities"`
 }
 
+// readServerInfo reads the answer to the first request. It returns an error if the server speaks no
+// revision that this client can go on with.
 func (o *Options) readServerInfo(m jsonrpc.Message) (*serverInfo, error) {
 	if m.Failure != nil {
 		return nil, jsonrpc.ParseError(m.Failure)

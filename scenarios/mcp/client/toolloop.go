@@ -32,8 +32,8 @@ type ToolCall struct {
 const MaxRounds = 16
 
 // ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text.
-// Failures of tools and errors of the server are told to the model; only a lost connection and an
-// error of the model end the conversation.
+// The model is told if a tool fails, or if the server answers a call with an error. Any other error
+// ends the conversation.
 func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
 	tools, err := ListTools(ctx, c)
 	if err != nil {
