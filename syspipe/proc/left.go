@@ -44,8 +44,9 @@ func isBecoming(pid int) bool {
 
 // EndMarked waits until all processes that were started with a variable, "NAME=value", in their
 // environment have ended. Children inherit the variable, whatever group or session they move to.
-// Processes that are still there after patience are killed, and returned as "1234 (name)". Known is
-// false if the system does not show the environments of other processes.
+// Processes that are still there after patience are killed, and returned as "1234 (name)"; while one
+// of them runs, that may take four times as long. Known is false if the system does not show the
+// environments of other processes.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
@@ -57,12 +58,18 @@ const (
 	maxUnclear   = 50              // the same, if each list is unclear
 )
 
-// endAll calls list until it finds no process any more. After patience, endAll kills the processes
-// that list finds, again and again, because they may fork between list and kill.
+// moreTime is how many times as long as planned endAll waits while one of the processes runs: on a
+// busy machine it may be about to end.
+const moreTime = 4
+
+// endAll calls list until it finds no process any more. After patience, or moreTime times patience
+// if one of them runs at each look, endAll kills the processes that list finds, again and again,
+// because they may fork between list and kill.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {
 	deadline := time.Now().Add(patience)
+	lastDeadline := time.Now().Add(moreTime * patience)
 	empty := 0 // lists in a row
 	for {
 		pids, unclear, known := list()
@@ -77,12 +84,14 @@ func endAll(
 		if empty >= maxUnclear || empty >= enoughEmpty && !unclear {
 			return left, true
 		}
-		if !time.Now().Before(deadline) {
+		now := time.Now()
+		isOver := !now.Before(deadline) && !slices.ContainsFunc(pids, isRunnable)
+		if isOver || !now.Before(lastDeadline) {
 			for _, pid := range pids {
 				left = kill(pid, left)
 			}
 		}
-		if time.Since(deadline) > maxKilling {
+		if now.Sub(lastDeadline) > maxKilling {
 			return left, true
 		}
 		time.Sleep(listInterval)

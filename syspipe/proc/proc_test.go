@@ -109,6 +109,11 @@ func program(kind string) {
 		for {
 			runtime.Gosched()
 		}
+	case "lingers": // computes for a while, and ends
+		fmt.Println("ready")
+		for begun := time.Now(); time.Since(begun) < 300*time.Millisecond; {
+			runtime.Gosched()
+		}
 	case "parent": // of a program of another kind
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), programEnv+"="+rest)
@@ -472,6 +477,22 @@ func TestUsageIsOfTheProcess(t *testing.T) {
 	}
 	if after, _ := p.PeakMemory(); after < before {
 		t.Errorf("the peak went from %d to %d", before, after)
+	}
+}
+
+// On a busy machine a process takes long to end. While it runs, it gets more time.
+func TestAProcessThatRunsGetsMoreTimeToEnd(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("not told")
+	}
+	mark := fmt.Sprintf("PROC_TEST_LINGERS=%d", os.Getpid())
+	for kind, want := range map[string]int{"lingers": 0, "wait": 1, "spin": 1} {
+		startProgram(t, t.Context(), kind, func(p *proc.Process) {
+			p.Cmd.Env = append(p.Cmd.Env, mark)
+		})
+		if left, _ := proc.EndMarked(mark, 200*time.Millisecond); len(left) != want {
+			t.Errorf("%s: %v are left, want %d", kind, left, want)
+		}
 	}
 }
 

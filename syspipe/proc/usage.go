@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -98,13 +99,16 @@ func (p *Process) Runnable() bool {
 	if !ok {
 		return false
 	}
-	for _, pid := range procfs.Tree(root) {
-		threads, _ := procfs.Threads(pid)
-		for _, tid := range threads {
-			stat, err := procfs.ReadThread(pid, tid)
-			if err == nil && (stat.State == 'R' || stat.State == 'D') {
-				return true
-			}
+	return slices.ContainsFunc(procfs.Tree(root), isRunnable)
+}
+
+// isRunnable is [Process.Runnable] for one process, without its descendants.
+func isRunnable(pid int) bool {
+	threads, _ := procfs.Threads(pid)
+	for _, tid := range threads {
+		stat, err := procfs.ReadThread(pid, tid)
+		if err == nil && (stat.State == 'R' || stat.State == 'D') {
+			return true
 		}
 	}
 	return false
