@@ -44,9 +44,9 @@ func isBecoming(pid int) bool {
 
 // EndMarked waits until all processes that were started with a variable, "NAME=value", in their
 // environment have ended. Children inherit the variable, whatever group or session they move to.
-// Processes that are still there after patience are killed, and returned as "1234 (name)"; while one
-// of them runs, that may take four times as long. Known is false if the system does not show the
-// environments of other processes.
+// Processes that are still there after patience are killed, and returned as "1234 (name)". As long
+// as one of them runs, EndMarked waits for up to four times patience. Known is false if the system
+// does not show the environments of other processes.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
