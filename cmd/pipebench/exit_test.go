@@ -26,7 +26,10 @@ func TestExitCodes(t *testing.T) {
 		{"nothing went wrong", t.Context(), nil, 0},
 		{"nothing went wrong, though it was told to stop", interrupted, nil, 0},
 		{"it could not run", t.Context(), errors.New("no pipes left"), 1},
-		{"it was asked for what cannot be", t.Context(), usageError(errors.New("unknown framing")), 2},
+		{
+			"it was asked for what cannot be", t.Context(),
+			usageError(errors.New("unknown framing")), 2,
+		},
 		{"a gate failed", t.Context(), &statusError{exitGate, errors.New("slower")}, 3},
 		{"no verdict", t.Context(), &statusError{exitInconclusive, errors.New("too noisy")}, 4},
 		{"the user stopped it", interrupted, context.Canceled, 130},

@@ -54,9 +54,13 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		reader = &cost
 	}
-	plan, err := f.makePlan()
-	if err != nil && len(files) == 0 { // files need no plan
-		return usageError(err)
+	var plan bench.Plan
+	if len(files) == 0 {
+		var err error
+		plan, err = f.makePlan()
+		if err != nil {
+			return usageError(err)
+		}
 	}
 	return f.do(cmd, files, task{
 		limit: hardLimit(plan),

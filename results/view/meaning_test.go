@@ -268,7 +268,8 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	sum := Summarise(set)
 	for i, want := range []string{
 		"This machine was too noisy to tell framings apart: ",
-		"Certain all the same: framing adds 0.078 % (ndjson) to messages of 64 KiB, on any machine.",
+		"Certain all the same: framing adds 0.078 % (ndjson) to messages of 64 KiB, on any " +
+			"machine.",
 		"Certain all the same: a small message behind messages of 1,000,000 B, for a reader of ",
 	} {
 		if i >= len(sum.Meaning) || !strings.HasPrefix(sum.Meaning[i], want) {

@@ -73,7 +73,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}
 	set.Messages[3].Size = 99
 	again := "was open of 99 B. " +
-		"Send it again: pipebench drive --messages RECORDING -- node x.js. If that is answered, does the client read standard error? pipebench check --server " +
+		"Send it again: pipebench drive --messages RECORDING -- node x.js. If that is answered, " +
+		"does the client read standard error? pipebench check --server " +
 		"--only unread-stderr may tell"
 	if got := recordingSummary(set)[0]; !strings.HasSuffix(got, again) {
 		t.Errorf("got %q, want the end %q", got, again)

@@ -45,11 +45,14 @@ func TestAProgramThatEndsBecauseItsTimeIsUpHasNotEndedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
-	for overdue, want := range map[bool]string{false: "exit 0", true: ""} {
-		o := &outcome{process: p, begun: time.Now(), overdue: overdue}
-		o.conclude("", time.Now())
-		if o.end != want {
-			t.Errorf("overdue: %v: %q, want %q", overdue, o.end, want)
-		}
+	inTime := &outcome{process: p, begun: time.Now()}
+	inTime.conclude("", time.Now())
+	if inTime.end != "exit 0" {
+		t.Errorf("in its time: %q", inTime.end)
+	}
+	late := &outcome{process: p, begun: time.Now(), overdue: true}
+	late.conclude("", time.Now())
+	if late.end != "" {
+		t.Errorf("when its time was up: %q", late.end)
 	}
 }

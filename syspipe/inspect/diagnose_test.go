@@ -126,20 +126,60 @@ func TestDiagnoseOfTwoLooks(t *testing.T) {
 		inDoubt bool
 	}{
 		{name: "waits in a read", look: 500 * ms},
-		{name: "computes", look: 500 * ms, cpu: cpuTime{ran: 490 * ms, runnable: true}, want: Spins},
-		{name: "starts up on a busy machine", look: 36 * ms, cpu: cpuTime{ran: 3 * ms, waited: 33 * ms, runnable: true}, inDoubt: true},
-		{name: "starts up on an idle machine", look: 20 * ms, cpu: cpuTime{ran: 20 * ms, runnable: true}, inDoubt: true},
-		{name: "came to rest at last", look: 360 * ms, cpu: cpuTime{ran: 70 * ms, waited: 285 * ms}},
-		{name: "computes on a busy machine", look: 800 * ms, cpu: cpuTime{ran: 80 * ms, waited: 720 * ms, runnable: true}, want: Spins},
-		{name: "computes and passes on", look: 500 * ms, after: Usage{WriteCalls: 9, WriteBytes: 9000}, cpu: cpuTime{ran: 500 * ms, runnable: true}},
-		{name: "asks in vain", look: 500 * ms, after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 300 * ms}, want: Spins},
-		{name: "asks in vain on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 60 * ms, waited: 400 * ms}, want: Spins},
-		{name: "asks now and then on a busy machine", look: 500 * ms, after: Usage{ReadCalls: 400}, cpu: cpuTime{ran: 60 * ms, waited: 300 * ms}},
-		{name: "asked in vain as it started up", look: 20 * ms, after: Usage{ReadCalls: 200}, cpu: cpuTime{ran: 15 * ms}, inDoubt: true},
-		{name: "holds its output back", look: 500 * ms, before: blocks, after: blocks, want: Buffers},
+		{
+			name: "computes", look: 500 * ms,
+			cpu: cpuTime{ran: 490 * ms, runnable: true}, want: Spins,
+		},
+		{
+			name: "starts up on a busy machine", look: 36 * ms,
+			cpu: cpuTime{ran: 3 * ms, waited: 33 * ms, runnable: true}, inDoubt: true,
+		},
+		{
+			name: "starts up on an idle machine", look: 20 * ms,
+			cpu: cpuTime{ran: 20 * ms, runnable: true}, inDoubt: true,
+		},
+		{
+			name: "came to rest at last", look: 360 * ms,
+			cpu: cpuTime{ran: 70 * ms, waited: 285 * ms},
+		},
+		{
+			name: "computes on a busy machine", look: 800 * ms,
+			cpu: cpuTime{ran: 80 * ms, waited: 720 * ms, runnable: true}, want: Spins,
+		},
+		{
+			name: "computes and passes on", look: 500 * ms,
+			after: Usage{WriteCalls: 9, WriteBytes: 9000},
+			cpu:   cpuTime{ran: 500 * ms, runnable: true},
+		},
+		{
+			name: "asks in vain", look: 500 * ms,
+			after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 300 * ms}, want: Spins,
+		},
+		{
+			name: "asks in vain on a busy machine", look: 500 * ms,
+			after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 60 * ms, waited: 400 * ms}, want: Spins,
+		},
+		{
+			name: "asks now and then on a busy machine", look: 500 * ms,
+			after: Usage{ReadCalls: 400}, cpu: cpuTime{ran: 60 * ms, waited: 300 * ms},
+		},
+		{
+			name: "asked in vain as it started up", look: 20 * ms,
+			after: Usage{ReadCalls: 200}, cpu: cpuTime{ran: 15 * ms}, inDoubt: true,
+		},
+		{
+			name: "holds its output back", look: 500 * ms,
+			before: blocks, after: blocks, want: Buffers,
+		},
 		{name: "wrote its first blocks", look: 500 * ms, after: blocks},
-		{name: "wrote small pieces before", look: 500 * ms, before: Usage{WriteCalls: 1, WriteBytes: 4095}, after: blocks},
-		{name: "writes blocks as it computes them", look: 500 * ms, before: blocks, after: blocks, cpu: cpuTime{ran: 100 * ms, waited: 350 * ms}},
+		{
+			name: "wrote small pieces before", look: 500 * ms,
+			before: Usage{WriteCalls: 1, WriteBytes: 4095}, after: blocks,
+		},
+		{
+			name: "writes blocks as it computes them", look: 500 * ms,
+			before: blocks, after: blocks, cpu: cpuTime{ran: 100 * ms, waited: 350 * ms},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			began := time.Now()
@@ -150,13 +190,18 @@ func TestDiagnoseOfTwoLooks(t *testing.T) {
 				}}
 			}
 			earlier := cpuTime{ran: 5 * ms, waited: 7 * ms}
-			total := cpuTime{earlier.ran + row.cpu.ran, earlier.waited + row.cpu.waited, row.cpu.runnable}
+			total := cpuTime{
+				ran:      earlier.ran + row.cpu.ran,
+				waited:   earlier.waited + row.cpu.waited,
+				runnable: row.cpu.runnable,
+			}
 			row.after.ReadCalls += row.before.ReadCalls
 			row.after.ReadBytes += row.before.ReadBytes
 			row.after.WriteCalls += row.before.WriteCalls
 			row.after.WriteBytes += row.before.WriteBytes
 			r := report(row.after, began.Add(row.look), map[int]cpuTime{2: total})
-			if inDoubt := r.compare(report(row.before, began, map[int]cpuTime{2: earlier})); inDoubt != row.inDoubt {
+			inDoubt := r.compare(report(row.before, began, map[int]cpuTime{2: earlier}))
+			if inDoubt != row.inDoubt {
 				t.Errorf("in doubt is %v, want %v", inDoubt, row.inDoubt)
 			}
 			if len(r.Diagnoses) > 0 != (row.want != "") || row.want != "" && r.Diagnoses[0].Kind != row.want {
