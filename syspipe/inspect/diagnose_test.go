@@ -157,7 +157,8 @@ func TestDiagnoseOfTwoLooks(t *testing.T) {
 		},
 		{
 			name: "asks in vain on a busy machine", look: 500 * ms,
-			after: Usage{ReadCalls: 9000}, cpu: cpuTime{ran: 60 * ms, waited: 400 * ms}, want: Spins,
+			after: Usage{ReadCalls: 9000},
+			cpu:   cpuTime{ran: 60 * ms, waited: 400 * ms}, want: Spins,
 		},
 		{
 			name: "asks now and then on a busy machine", look: 500 * ms,
