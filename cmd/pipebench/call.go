@@ -19,7 +19,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// callFlags are what call was asked for, as it was typed.
+// callFlags are the flags of the command call. completeOptions turns some of them into options of
+// the client.
 type callFlags struct {
 	options     client.Options
 	limits      client.Limits
@@ -38,8 +39,8 @@ const framingUsage = "ndjson, content-length, chunked (every message in frames) 
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// oversizePolicies maps each value of --oversize to what the client does with an answer beyond the
-// limit.
+// oversizePolicies maps each value of --oversize to what the client does with an answer that is
+// larger than the limit.
 var oversizePolicies = map[string]client.Policy{
 	"close":     client.CloseOnOversize,
 	"error":     client.ErrorOnOversize,
@@ -106,7 +107,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
 		conns[i], err = client.Open(command, f.options)
-		if err != nil { // about the options, which all share: only the first can fail
+		if err != nil { // the options are wrong; all connections share them, so only i == 0 can fail
 			return usageError(err)
 		}
 	}
@@ -114,7 +115,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	closePool := func() { _ = s.pool.Close() } // which always returns nil
+	closePool := func() { _ = s.pool.Close() } // Close always returns nil
 	stop := context.AfterFunc(cmd.Context(), closePool)
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; "+
@@ -136,16 +137,16 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// completeOptions translates the flags that are not options of the client themselves.
+// completeOptions sets the options of the client that no flag sets directly.
 func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	o := &f.options
 	if cmd.Flags().Changed("timeout") {
-		o.InitTimeout = o.RequestTimeout // of initialize, which is a request, too
+		o.InitTimeout = o.RequestTimeout // initialize is a request, too
 	}
 	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
 	if o.Restarts == 0 {
-		o.Restarts = -1 // never: the client takes 0 as no limit
+		o.Restarts = -1 // never restart: for the client 0 means without end
 	}
 	if !f.quiet {
 		stderr := cmd.ErrOrStderr()
@@ -168,20 +169,20 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	return nil
 }
 
-// An answerBar shows at a terminal how much of a large chunked answer has come. It follows one
-// answer at a time.
+// An answerBar shows at a terminal how much of a large answer has arrived, if the answer comes in
+// chunks. It follows one answer at a time.
 type answerBar struct {
 	stderr io.Writer
 	mu     sync.Mutex
-	id     string    // of the answer
+	id     string    // of the answer that has the bar
 	shown  *progress // nil if no answer has a bar
 }
 
-// largeAnswer is the number of frames from which an answer gets a bar. An answer of 1 MiB has 18
-// frames.
+// largeAnswer is the least number of frames of an answer that gets a bar. For comparison: an answer
+// of 1 MiB has 18 frames.
 const largeAnswer = 16
 
-// chunk updates the bar for a chunk that has come.
+// chunk updates the bar after the chunk c has arrived.
 func (b *answerBar) chunk(c framers.Chunk) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -196,7 +197,7 @@ func (b *answerBar) chunk(c framers.Chunk) {
 	case c.Received < c.Total:
 		b.shown.units(c.Received, c.Total)
 	default:
-		b.shown.stop() // removes the bar: it was never told of the last chunk
+		b.shown.stop() // removes the bar: the bar is not full, because the last chunk did not move it
 		b.shown = nil
 	}
 }

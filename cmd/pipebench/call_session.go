@@ -14,22 +14,22 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// A callSession sends the requests on stdin to a server, and prints the answers in the order of the
-// requests.
+// A callSession reads requests from stdin, sends them to a server, and prints the answers in the
+// order of the requests.
 type callSession struct {
 	pool         *client.Pool
 	inflight     int
-	asked        int           // requests so far
-	acknowledged chan struct{} // gets a value if the server acknowledges a subscription
-	patience     time.Duration // how long to wait for that; 0 or less: for ever
+	asked        int           // requests read so far; with --model: questions
+	acknowledged chan struct{} // gets a value when the server acknowledges a subscription
+	patience     time.Duration // how long to wait for an acknowledgement; 0 or less: for ever
 
 	mu     sync.Mutex
 	out    io.Writer
-	failed int   // requests so far
-	err    error // why no more is printed
+	failed int   // how many of the asked ones failed so far
+	err    error // why nothing more is printed; nil if printing goes on
 }
 
-// A reply is a line of output.
+// A reply is a line of output, and whether it reports a failed request.
 type reply struct {
 	line   []byte
 	failed bool
@@ -38,7 +38,7 @@ type reply struct {
 // errOver stops the output when the session ends, so that open subscriptions print nothing more.
 var errOver = errors.New("the input has ended")
 
-// print prints an answer, or what a server tells its subscribers.
+// print prints a reply: the answer to a request, or a notification for a subscription.
 func (s *callSession) print(r reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,9 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Each request has a channel for its reply. The channels are in the order of the requests. Of
-	// s.inflight requests, the goroutine below holds one, and the others wait in replies.
+	// Each request has a channel for its reply. The channels are in the order of the requests. At
+	// most s.inflight requests are unanswered: the goroutine below waits for the reply to one of
+	// them, and the channels of the others are in replies.
 	replies := make(chan chan reply, s.inflight-1)
 	var printing sync.WaitGroup
 	printing.Go(func() {
@@ -83,8 +84,8 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// ask sends each request, and puts a channel into replies on which its reply will come. It returns
-// when the input, the server or ctx ends.
+// ask sends each request that it reads from in. For each request it puts a channel into replies,
+// and the reply will come on that channel. ask returns when the input, the server or ctx ends.
 func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan reply) error {
 	stop := make(chan struct{})
 	defer close(stop)
@@ -120,7 +121,7 @@ func (s *callSession) askLine(ctx context.Context, l line, replies chan<- chan r
 		return s.pool.Notify(ctx, request.Method, request.Params)
 	}
 	r := make(chan reply, 1)
-	if request.Method == mcp.Listen { // its reply comes when the subscription ends
+	if request.Method == mcp.Listen { // the reply comes when the subscription ends
 		go s.send(ctx, request, r)
 		return s.awaitSubscription(ctx, r)
 	}
@@ -134,7 +135,8 @@ func (s *callSession) send(ctx context.Context, request client.Request, to chan<
 	to <- reply{line, failed}
 }
 
-// notified prints what a server tells its subscribers.
+// notified prints a notification of the server if it belongs to a subscription. If the notification
+// acknowledges a subscription, notified tells awaitSubscription.
 func (s *callSession) notified(method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"io.modelcontextprotocol/subscriptionId"`)) {
 		return
@@ -148,8 +150,9 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// awaitSubscription waits until the server acknowledges or refuses a subscription, so that it
-// already covers the effects of the next requests. ended gets the reply when the subscription ends.
+// awaitSubscription waits until the server acknowledges or refuses a subscription. Only then may
+// the next request be sent, so that the subscription already covers the effects of that request.
+// The reply comes on ended when the subscription ends, or at once if the server refuses it.
 func (s *callSession) awaitSubscription(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
@@ -174,8 +177,10 @@ type line struct {
 	err    error
 }
 
-// readLines returns a channel of the lines of in, without blank lines and comments (#), until in
-// ends or stop is closed. A goroutine reads, because a read of a terminal cannot be cancelled.
+// readLines returns a channel that delivers the lines of in. It leaves out blank lines, and
+// comments, which begin with #. The channel is closed when in ends, after an error, or after the
+// caller closes stop. A goroutine reads the lines, because a read of a terminal cannot be
+// cancelled.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {

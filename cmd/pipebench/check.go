@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// checkFlags are what check was asked for, as it was typed.
+// checkFlags are the flags of the command check.
 type checkFlags struct {
 	options        check.Options
 	server, client bool
@@ -77,7 +77,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations lists the names of one side's situations for the help.
+// situations returns the names of all situations in which check tries one side: a program, a server
+// or a client.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
@@ -119,7 +120,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 		}
 		o.Template = template
 	}
-	incomplete := false // the time was over first
+	incomplete := false // whether --max-time was over before all situations were tried
 	err := f.do(cmd, nil, task{
 		limit: f.maxTime,
 		measure: func(ctx context.Context, s *session) error {
@@ -172,7 +173,7 @@ func checkGate(found []results.Finding, incomplete bool) error {
 	if len(found) > 0 && view.AllUndecided(found) {
 		why := found[0]
 		for _, f := range found {
-			if f.Verdict == results.CannotTell { // the others are unsupported, or the reference
+			if f.Verdict == results.CannotTell { // rather than "unsupported", or the reference
 				why = f
 				break
 			}

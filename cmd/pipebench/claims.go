@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
-// runClaims judges what people say about stdio: by the records in files if the arguments name some,
-// else by measurements. The words behind "--" are the command of an MCP server to ask.
+// runClaims judges common claims about stdio. If the arguments name files, it judges by the records
+// in these files. Otherwise it measures. The words behind "--" are the command of an MCP server to
+// check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
@@ -40,8 +41,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// measureClaims measures what the session's file does not hold yet, and keeps the results and the
-// verdicts.
+// measureClaims makes the measurements that the selected claims need and that the session's file
+// does not hold yet. It keeps the results of the measurements, and the verdicts.
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {

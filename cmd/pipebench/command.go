@@ -12,14 +12,15 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A runner is the implementation of a command. The fields of its type are the command's flags.
+// A runner implements a command. The fields of the type that implements it are the command's flags.
 type runner interface {
 	register(cmd *cobra.Command) // adds the flags
 	run(cmd *cobra.Command, args []string) error
 }
 
-// newCommand makes a command from its row and its help text. It registers the flags only if they
-// are wanted, because registering flags takes most of the time that pipebench takes to start.
+// newCommand makes a command from its row in [commandGroups] and from its help text. It registers
+// the flags only if they are wanted, because registering flags takes most of the time that
+// pipebench takes to start.
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
@@ -31,13 +32,13 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	return cmd
 }
 
-// anyArgs allows any arguments. Like all checks of arguments, it also checks cobra's groups of
-// flags, so that their error is a usage error.
+// anyArgs allows any arguments. Like oneOrMore and exactly, it also checks cobra's flag groups,
+// such as flags that exclude each other. So an error about a flag group is a usage error, too.
 func anyArgs(cmd *cobra.Command, _ []string) error {
 	return usageError(cmd.ValidateFlagGroups())
 }
 
-// oneOrMore demands an argument; missing is the error if there is none.
+// oneOrMore requires at least one argument. missing is the text of the error if there is none.
 func oneOrMore(missing string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -47,7 +48,7 @@ func oneOrMore(missing string) cobra.PositionalArgs {
 	}
 }
 
-// exactly demands n arguments; says begins the error if there are fewer or more.
+// exactly requires n arguments. If there are fewer or more, the error begins with the text says.
 func exactly(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
