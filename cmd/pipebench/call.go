@@ -107,7 +107,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
 		conns[i], err = client.Open(command, f.options)
-		if err != nil { // the options are wrong; all connections share them, so only i == 0 can fail
+		if err != nil { // the options are wrong, for all connections: only the first can fail
 			return usageError(err)
 		}
 	}
@@ -197,7 +197,7 @@ func (b *answerBar) chunk(c framers.Chunk) {
 	case c.Received < c.Total:
 		b.shown.units(c.Received, c.Total)
 	default:
-		b.shown.stop() // removes the bar: the bar is not full, because the last chunk did not move it
+		b.shown.stop() // removes the bar, which never became full: see units
 		b.shown = nil
 	}
 }

@@ -25,7 +25,7 @@ type callSession struct {
 
 	mu     sync.Mutex
 	out    io.Writer
-	failed int   // how many of the asked ones failed so far
+	failed int   // requests that failed so far
 	err    error // why nothing more is printed; nil if printing goes on
 }
 

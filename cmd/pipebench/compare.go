@@ -19,13 +19,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// compareFlags are what compare was asked for, as it was typed.
+// compareFlags are the flags of the command compare.
 type compareFlags struct {
 	gateFlags
-	across bool // of fileFlags
-	pairs  int  // of buildFlags
+	across bool // one of fileFlags
+	pairs  int  // one of buildFlags
 
-	// programFlags
+	// These are programFlags.
 	stdin        string
 	counts       bool
 	instructions bool
@@ -35,7 +35,7 @@ type compareFlags struct {
 	sharedFlags
 }
 
-// metricWall is another name for the metric "time", for elapsed time.
+// metricWall is a second name that --metric accepts for the metric "time", the elapsed time.
 const metricWall = "wall"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -60,17 +60,22 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// Flags that are only for two files, or only for two commands: for all of them, for builds of
-// pipebench, or for other programs.
+// Names of the flags that only some comparisons take:
+//
+//   - fileFlags: comparisons of two files
+//   - commandFlags: comparisons of two commands
+//   - buildFlags: comparisons of two builds of pipebench
+//   - programFlags: comparisons of two programs that are neither builds nor Go tests
+//   - recordFlags: comparisons of two commands that are not builds; builds get these flags behind --
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
 	buildFlags   = []string{"pairs"}
 	programFlags = []string{"stdin", "counts", "instructions", "drive", "allow-different-output"}
-	recordFlags  = []string{"label", "anonymous"} // of programs, too; builds get them behind --
+	recordFlags  = []string{"label", "anonymous"}
 )
 
-// compareArgs demands two words before --. Those behind -- are added to both commands.
+// compareArgs requires two words before "--". The words behind "--" are added to both commands.
 func compareArgs(cmd *cobra.Command, args []string) error {
 	before, _ := beforeAndAfterDash(cmd, args)
 	const says = "compare takes two files of results, or two commands (words for both go behind --)"
@@ -126,8 +131,8 @@ func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	return nil
 }
 
-// namesResults reports whether a word names results, and not a command. Results are standard input,
-// a folder, a FIFO, and a file that is no program.
+// namesResults reports whether a word names results, rather than a command. "-" (standard input), a
+// folder and a FIFO are results. So is a file that is not a program.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
@@ -137,7 +142,7 @@ func namesResults(word string) (bool, error) {
 		if !info.Mode().IsRegular() || notProgram != nil {
 			return true, nil
 		}
-		// Some file systems make every file executable, so look at the content.
+		// Some file systems make every file executable, so look at the content, too.
 		return fileBegins(word, "{", "goos:", "Benchmark")
 	}
 	words, err := commandWords(word)
@@ -153,7 +158,8 @@ func namesResults(word string) (bool, error) {
 	return false, nil
 }
 
-// fileBegins reports whether a file begins with one of several texts, after any white space.
+// fileBegins reports whether the content of a file begins with one of the texts. It ignores white
+// space before the text.
 func fileBegins(path string, texts ...string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -170,7 +176,7 @@ func fileBegins(path string, texts ...string) (bool, error) {
 	return slices.ContainsFunc(texts, isBegin), nil
 }
 
-// compareFiles compares two files of results, or two texts of go test -bench.
+// compareFiles compares two files of results, or two files with the output of go test -bench.
 func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string) error {
 	c, after, err := f.compareSets(cmd, oldPath, newPath)
 	if err != nil {
@@ -190,8 +196,9 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two sides without a common cell, or without a common
-// benchmark if they are benchmark text. It says what each side has instead.
+// nothingInCommon returns the error for two files without a common cell (see [results.Cell]). If
+// isText is true, the files hold the output of go test -bench, and have no common benchmark. The
+// error says what each file has instead.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
@@ -212,7 +219,7 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 }
 
 // splitCPUs splits the name of a benchmark, such as BenchmarkEcho-8, into the name proper and its
-// GOMAXPROCS. A name without the number was measured with 1.
+// GOMAXPROCS. If GOMAXPROCS is 1, go test leaves it out of the name.
 func splitCPUs(benchmark string) (name, cpus string) {
 	dash := strings.LastIndex(benchmark, "-")
 	_, err := strconv.ParseUint(benchmark[dash+1:], 10, 32)
@@ -232,8 +239,8 @@ func someNames(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// compareSets compares what two files hold. It also returns the records of the new file, nil if it
-// holds benchmark text.
+// compareSets compares what two files hold. It also returns the records of the new file, or nil if
+// the files hold benchmark text.
 func (f *compareFlags) compareSets(
 	cmd *cobra.Command, oldPath, newPath string,
 ) (c *stat.Comparison, newRecords *results.Set, err error) {
@@ -262,8 +269,8 @@ func (f *compareFlags) compareSets(
 	return c, after.Set, nil
 }
 
-// refuseSameFile returns an error if two paths lead to one file of results, or to two files with
-// the same content.
+// refuseSameFile returns an error if two paths name the same file of results, or two files with the
+// same content.
 func refuseSameFile(oldPath, newPath string) error {
 	if oldPath == "-" && newPath == "-" {
 		return usageError(errors.New("standard input is given twice: name a file for one side"))
@@ -296,8 +303,8 @@ func sameContent(oldPath, newPath string) bool {
 	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// findResults returns the path of a file of results, and its info, nil if there is no such file.
-// path is the file itself, or its folder.
+// findResults returns the path of a file of results and the info about the file. path names the
+// file itself, or its folder. The info is nil if there is no such file.
 func findResults(path string) (string, os.FileInfo) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

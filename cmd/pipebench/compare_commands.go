@@ -22,8 +22,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command as a shell does. If all of text is the name of a file, that is the
-// command, even with spaces.
+// commandWords splits a command into words as a shell does. If a file has the name text, that file
+// is the whole command, even if its name contains spaces.
 func commandWords(text string) ([]string, error) {
 	if _, err := os.Stat(text); err == nil {
 		return []string{text}, nil
@@ -41,8 +41,8 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf splits a command into its words, with the path of its program, and adds the words that
-// both commands get.
+// argvOf splits a command into words, and replaces the first word by the path of the program. Then
+// it appends more: the words that both commands get.
 func argvOf(command string, more []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
@@ -59,8 +59,8 @@ func argvOf(command string, more []string) ([]string, error) {
 	return append(words, more...), nil
 }
 
-// compareCommands runs two commands in turns and compares them: builds of pipebench, Go tests with
-// benchmarks, or any programs.
+// compareCommands runs two commands, each several times and by turns, and compares them. The
+// commands are builds of pipebench, Go tests with benchmarks, or any other programs.
 func (f *compareFlags) compareCommands(
 	cmd *cobra.Command, oldName, newName string, more []string,
 ) error {
@@ -107,7 +107,8 @@ func (f *compareFlags) compareCommands(
 	return f.comparePrograms(cmd, programs, old, new)
 }
 
-// sameProgram reports whether two commands run one program, or a copy of it, with the same words.
+// sameProgram reports whether two commands run the same program, or two copies of it, with the same
+// arguments.
 func sameProgram(old, new []string) bool {
 	if !slices.Equal(old[1:], new[1:]) {
 		return false
@@ -118,12 +119,14 @@ func sameProgram(old, new []string) bool {
 		// One file may be two programs under two names, as with busybox.
 		return filepath.Base(old[0]) == filepath.Base(new[0])
 	}
-	// Two copies of a script may start different programs, each the one that lies beside it.
+	// Two copies of a script may do different things: each may start the program that lies beside
+	// it.
 	isScript, _ := fileBegins(old[0], "#!")
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// warnOfSame says that both commands are the same program. For a gate this is an error.
+// warnOfSame prints that both commands are the same program. If the comparison is a gate,
+// warnOfSame returns an error instead.
 func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) error {
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
 	if oldName == newName {
@@ -136,8 +139,8 @@ func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) e
 	return nil
 }
 
-// hasTestFlag reports whether the words of a command have one of the named flags of Go test
-// binaries. The flag named bench is -test.bench or --test.bench, also with =VALUE behind it.
+// hasTestFlag reports whether one of the words is one of the named flags of a Go test binary. The
+// flag with the name "bench" is -test.bench or --test.bench. It may have =VALUE behind it.
 func hasTestFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag, _, _ := strings.Cut(word, "=")
@@ -150,8 +153,8 @@ func hasTestFlag(words []string, names ...string) bool {
 	return false
 }
 
-// refuseIdleTest returns an error if a command is a Go test binary that is not told what to do. The
-// comparison would only time its start.
+// refuseIdleTest returns an error if a command is a Go test binary without a flag that says what to
+// run. The comparison would only measure how long the binary takes to start.
 func refuseIdleTest(name string, argv []string) error {
 	if !turns.IsGoTest(argv[0]) || hasTestFlag(argv, "bench", "run", "list", "fuzz") {
 		return nil
@@ -160,19 +163,22 @@ func refuseIdleTest(name string, argv []string) error {
 		"add  -- -test.bench .  (or -test.run . for its tests)", name))
 }
 
-// Limits of a comparison of builds. Without --pairs it runs usualPairs pairs, or as many as it can
-// in spendOnPairs if those are more. A pair of runs with many cells takes half a minute.
+// Limits of a comparison of builds if no verdict ends it earlier. Without --pairs it stops after
+// usualPairs pairs or after spendOnPairs, whichever comes later. Without --max-time it stops after
+// timeForBuilds at the latest. This is long because a pair of runs with many cells takes half a
+// minute.
 const (
 	spendOnPairs  = 45 * time.Second
 	usualPairs    = 20
 	timeForBuilds = 30 * time.Minute
 )
 
-// compareBuilds compares two builds of pipebench by what their command run measures with runFlags.
+// compareBuilds compares two builds of pipebench. Each build executes its command run with
+// runFlags, and compareBuilds compares what they measured.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
-	runFlags = append([]string{"--samples", "12"}, runFlags...) // runFlags may have another number
+	runFlags = append([]string{"--samples", "12"}, runFlags...) // --samples in runFlags wins
 	if err := turns.CheckFlags(runFlags); err != nil {
 		return usageError(err)
 	}
@@ -213,7 +219,7 @@ func (f *compareFlags) compareBuilds(
 		s.kept = []string{turns.OldFile, turns.NewFile}
 		c, err := turns.Run(ctx, builds, f.observed(cmd, s, plan))
 		failed, ok := errors.AsType[*turns.FailedError](err)
-		if ok && failed.Code == exitUsage { // of a build's command run
+		if ok && failed.Code == exitUsage { // a build refused runFlags
 			err = usageError(err)
 		}
 		return c, errors.Join(err, builds.Close())
@@ -242,15 +248,16 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// comparePrograms compares two programs. It starts each several times, and counts what it does and
-// times it. Of servers it compares the time per message.
+// comparePrograms compares two programs. It starts each several times, counts the calls and bytes,
+// and measures the time. If the programs are servers (--drive), it measures the time per message
+// instead.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
 	if _, err := os.Stat(f.stdin); f.stdin != "" && err != nil {
 		return usageError(fmt.Errorf("--stdin %s: no such file%s", f.stdin, likeFile(f.stdin)))
 	}
-	var noInstructions error // why they cannot be counted
+	var noInstructions error // why instructions cannot be counted; nil if they can
 	if f.drive {
 		refused := []string{"stdin", "counts", "instructions"}
 		err := refuseFlags(cmd, refused,
@@ -283,7 +290,8 @@ func (f *compareFlags) comparePrograms(
 	return f.do(cmd, nil, t)
 }
 
-// plan returns the plan that the flags ask for. usualTime limits it if --max-time does not.
+// plan returns the plan that the flags ask for. usualTime is the limit of its time if --max-time is
+// not given.
 func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	p := turns.Plan{
 		MaxTime: cmp.Or(f.maxTime, usualTime),
@@ -297,8 +305,8 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns the plan with an observer. It shows the progress of the pairs, and warns after
-// the first if there is no time for enough of them.
+// observed returns the plan p with an observer. After each pair, the observer shows the progress.
+// After the first pair, it also warns if the time is too short for the pairs that a verdict needs.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.asked = p.Pairs
@@ -309,7 +317,7 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 		took = took.Round(time.Millisecond)
 		if p.Pairs > 0 {
 			s.progress.finish(max(p.Pairs, pair), took.String())
-		} else { // nobody knows how many there will be
+		} else { // nobody knows how many pairs there will be
 			s.progress.step(fmt.Sprintf("pair %d: %s", pair, took))
 		}
 		if pair == 1 && f.pace.timeFor(stat.LeastPairs) > p.MaxTime {
@@ -319,8 +327,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands. With an error, run also returns what it
-// found before.
+// contestTask returns the task that compares two commands. run makes the comparison. If run fails,
+// it still returns what it compared before, or nil if that is nothing.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
@@ -354,7 +362,8 @@ func (f *compareFlags) contestTask(
 	}
 }
 
-// keepComparison keeps a finding for each figure, and the values as benchmark text.
+// keepComparison writes a finding about each compared figure to the records. It also writes the
+// measured values to the session's folder, as benchmark text.
 func (s *session) keepComparison(c *stat.Comparison) error {
 	for _, finding := range view.ComparisonFindings(c) {
 		if err := s.keep(finding); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// driveFlags are what drive was asked for, as it was typed.
+// driveFlags are the flags of the command drive.
 type driveFlags struct {
 	options   drive.Options
 	plan      drive.Plan
@@ -26,7 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
-	step      string // no flag: what drive waits for now, for the error if the time ends there
+	step      string // not a flag: what drive waits for now; an error names it if the time ends
 	assertFlags
 	sharedFlags
 }
@@ -70,7 +70,8 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	})
 }
 
-// registerRequests adds the flags that say what the server speaks and is sent.
+// registerRequests adds the flags for the protocol that the server speaks and for the requests that
+// it gets.
 func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o := &f.options
@@ -99,7 +100,7 @@ func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 		"message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 }
 
-// registerPipes adds the flags that say how the server is connected.
+// registerPipes adds the flags for the pipes between pipebench and the server.
 func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 	o := &f.options
 	addParsed(cmd, &o.Pipe, "pipe", string(syspipe.Anonymous), syspipe.ParseKind,
@@ -109,8 +110,8 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"capacity of the pipes in which growth is measured again; none")
 }
 
-// sweepTime limits a sweep or a search for limits without --max-time: with a server that is slow at
-// large messages they may take hours.
+// sweepTime is the time limit of a sweep, and of a search for limits, if --max-time is not given.
+// They may take hours if the server is slow at large messages.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
@@ -121,7 +122,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	for _, size := range f.plan.Sizes { // an echo may be larger than its request
 		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 2*size)
 	}
-	isSweep := f.messages == "" && !f.isLoad() // or a search for limits
+	isSweep := f.messages == "" && !f.isLoad() // also true for a search for limits
 	if isSweep && f.maxTime == 0 {
 		f.maxTime = sweepTime
 	}
@@ -147,13 +148,14 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	})
 	if errors.Is(err, errNothingInTime) {
 		err = fmt.Errorf("nothing was measured in the time: it was over while %s", f.step)
-		found := &results.Set{} // --assert has a verdict nevertheless
+		found := &results.Set{} // print the verdicts of --assert nevertheless
 		return allGates(f.judge(cmd, f.format, found), err)
 	}
 	return err
 }
 
-// isLoad reports whether the server is loaded, instead of being sent one size after the other.
+// isLoad reports whether the flags ask to load the server with --inflight or --rate, instead of
+// sending it one size of message after the other.
 func (f *driveFlags) isLoad() bool { return f.load.Inflight > 0 || f.load.Rate > 0 }
 
 // driveGate returns an error if the server failed, or if it is not known whether it fails.
@@ -167,7 +169,8 @@ func driveGate(found *results.Set) error {
 	return nil
 }
 
-// withAdvice adds advice to the error of a failed handshake: what to look at first.
+// withAdvice adds advice to err if a handshake failed: what to look at first. Any other error stays
+// as it is.
 func withAdvice(err error) error {
 	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
 		return fmt.Errorf("%w\n%s", err, handshake.Advice())
@@ -183,14 +186,14 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	}
 	d, err := drive.Open(ctx, f.options)
 	_, isHandshake := errors.AsType[*drive.HandshakeError](err)
-	if isHandshake && len(f.asserts) > 0 { // no assertion holds if the server works at no size
+	if isHandshake && len(f.asserts) > 0 { // the server works at no size, so no assertion holds
 		return &statusError{exitGate, withAdvice(err)}
 	}
 	if err != nil {
 		return withAdvice(err)
 	}
 	defer d.Close()
-	f.step = "requests were sent" // until the first step is observed
+	f.step = "requests were sent" // until Observe is called for the first time
 	sending := d.Request()
 	if f.messages != "" {
 		sending = "the messages of " + f.messages
@@ -209,7 +212,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	case f.isLoad():
 		return f.loadSizes(ctx, d, keep)
 	case f.plan.Limits:
-		largest := slices.Max(append([]int{0}, f.plan.Sizes...)) // 0: the usual one
+		largest := slices.Max(append([]int{0}, f.plan.Sizes...)) // 0: the usual largest size
 		_, err := d.FindLimits(ctx, largest, keep)
 		return err
 	}

@@ -16,11 +16,11 @@ import (
 // drawTime is about how long a run takes to draw its pictures and to write its page.
 const drawTime = 4 * time.Second
 
-// printPlan does what --dry-run asks for. It prints what the runs would measure, how long that
-// takes, and why some cells cannot be measured. If this machine can measure none of them, it
-// returns the error that the run would end with.
+// printPlan prints what --dry-run asks for: which cells ([results.Cell]) the runs would measure,
+// how long that would take, and why this machine cannot measure some of the cells. If it can
+// measure none, printPlan returns the error that the run would end with.
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
-	unsupported := map[string]int{} // how many cells, by the reason
+	unsupported := map[string]int{} // from a reason to the number of cells
 	var supported []results.Cell
 	for _, c := range p.Cells {
 		if err := bench.Unsupported(c); err != nil {
@@ -79,7 +79,8 @@ func summary(cells []results.Cell) string {
 		sizes, distinct(framings), distinct(patterns), distinct(placements))
 }
 
-// distinct lists each name once, in the order in which they came.
+// distinct joins the names with commas. It takes each name once, in the order in which the names
+// first appear.
 func distinct(names []string) string {
 	var once []string
 	for _, name := range names {

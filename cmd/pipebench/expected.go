@@ -12,13 +12,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// expectedFailures are the situations in which a program is known to fail (--expected-failures).
+// expectedFailures is the list of situations in which a program is known to fail
+// (--expected-failures).
 type expectedFailures struct {
-	file  string   // lists them
+	file  string   // the path of the list
 	names []string // of the situations
 }
 
-// read reads the file: the name of a situation per line; # begins a comment.
+// read reads the file, which has the name of a situation on each line. # begins a comment. side
+// says which situations exist.
 func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	if e.file == "" {
 		return nil
@@ -29,7 +31,8 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	}
 	known := catalogue.For(side)
 	if side != catalogue.Program {
-		// What a server or client leaves behind is a failure. A program may do so on purpose.
+		// A server or client that leaves processes behind fails. A program may leave some on
+		// purpose.
 		known = append(known, catalogue.Situation{Name: "left-behind"})
 	}
 	for line := range strings.Lines(string(text)) {
@@ -47,8 +50,9 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	return nil
 }
 
-// judge changes the finding about a situation of the list. A failure becomes an expected one. A
-// success becomes a failure, because the situation has to be taken off the list.
+// judge changes the finding f if its situation is in the list. If f is a failure, it becomes an
+// expected failure. If f is a success, it becomes a failure, because the situation has to be taken
+// off the list.
 func (e *expectedFailures) judge(f results.Finding) results.Finding {
 	_, name, _ := strings.Cut(f.Name(), "/")
 	if !slices.Contains(e.names, name) {

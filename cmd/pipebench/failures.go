@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// runFailures reproduces the ways in which stdio fails, or shows what the files hold.
+// runFailures reproduces the ways in which stdio fails. If files are named, it shows the findings
+// in them instead.
 func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	var chosen []failures.Failure
 	for _, name := range f.only {
@@ -37,7 +38,8 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// reproduce makes the failures happen. If it cannot make one happen, it goes on with the next.
+// reproduce makes the chosen failures happen. If it cannot reproduce a failure, it goes on with the
+// next one.
 func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) error {
 	var errs []error
 	for _, failure := range chosen {

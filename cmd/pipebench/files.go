@@ -24,15 +24,15 @@ func readFiles(cmd *cobra.Command, paths []string) (*results.Set, error) {
 func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 	for _, p := range problems {
 		prefix := "skipped: "
-		if p.File == "" { // it is about a run, and nothing was skipped
+		if p.File == "" { // the problem is about a run, and nothing was skipped
 			prefix = "pipebench: "
 		}
 		writeNotice(cmd.ErrOrStderr(), prefix+p.String())
 	}
 }
 
-// requireComplete returns an error if measurements are missing from a set. reportProblems has said
-// which.
+// requireComplete returns an error if measurements are missing from a set. It relies on
+// reportProblems to have said which are missing.
 func requireComplete(set *results.Set) error {
 	if !set.Incomplete() {
 		return nil
@@ -46,7 +46,8 @@ func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
 	return interruptibly(ctx, paths, read)
 }
 
-// wrap adds to an error what was being done. It returns nil if err is nil.
+// wrap puts the text doing, which says what was being done, before the message of err. It returns
+// nil if err is nil.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -54,9 +55,10 @@ func wrap(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// interruptibly returns read(path), or the error of ctx if that ends first. It calls read in a
-// goroutine, because opening a FIFO or reading a device can block forever. An error of read leads
-// to exitFailed: it is no mistake in usage. P is one path or several.
+// interruptibly returns read(path), or the error of ctx if ctx ends first. It calls read in a
+// goroutine, because opening a FIFO or reading a device can block forever. An error from read leads
+// to the exit code exitFailed, because it is no mistake in usage. P is the type of path: one path,
+// or several.
 func interruptibly[P, T any](
 	ctx context.Context, path P, read func(P) (T, error),
 ) (T, error) {
