@@ -66,7 +66,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 //   - commandFlags: comparisons of two commands
 //   - buildFlags: comparisons of two builds of pipebench
 //   - programFlags: comparisons of two programs that are neither builds nor Go tests
-//   - recordFlags: comparisons of two commands that are not builds; builds get these flags behind --
+//   - recordFlags: comparisons of two commands, except builds, which get these flags behind --
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}

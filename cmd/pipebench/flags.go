@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// sharedFlags are those that mean the same for every command that measures.
+// sharedFlags are the flags that every command that measures has, always with the same meaning.
 type sharedFlags struct {
 	out        string
 	format     view.Format
@@ -26,15 +26,15 @@ type sharedFlags struct {
 	labels     map[string]string
 	anonymous  bool // records name no host and no user
 	maxTime    time.Duration
-	detail     bool   // added by each command, with a text of its own
-	part       string // no flag: the name of a part of the work in lines of progress; "": none
+	detail     bool   // each command registers it with its own help text
+	part       string // not a flag: the name of a part of the work in lines of progress, or ""
 }
 
-const noMaxTime = 0 // the default of --max-time in most commands
+const noMaxTime = 0 // no limit: the default of --max-time in most commands
 const stopAfter = "stop after this long, and show what was found (default none)"
 
 // register adds the flags. maxTime is the default of --max-time, maxTimeUsage is its help text, and
-// ownFormats are formats that not all commands have.
+// ownFormats are the formats that this command has in addition to the formats of all commands.
 func (f *sharedFlags) register(
 	cmd *cobra.Command, maxTime time.Duration, maxTimeUsage string, ownFormats ...view.Format,
 ) {
@@ -53,12 +53,12 @@ func (f *sharedFlags) register(
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 
-// registerFormat adds the flag for the format of what is printed. ownFormats are those that this
-// command has in addition to the formats of all commands.
+// registerFormat adds the flag for the format of what is printed. ownFormats are the formats that
+// this command has in addition to the formats of all commands.
 func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.Format) {
 	var names []string
 	for _, f := range view.Formats() {
-		if f != view.FormatBench { // not all commands have it
+		if f != view.FormatBench { // only some commands have it: see ownFormats
 			names = append(names, string(f))
 		}
 	}
@@ -104,7 +104,7 @@ func parseTime(s string) (time.Duration, error) {
 	return t, err
 }
 
-// complete gives the values of flags to the completion of the shell.
+// complete makes the shell's completion offer these values for these flags.
 func complete(cmd *cobra.Command, flags map[string][]string) {
 	for flag, values := range flags {
 		fixed := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
@@ -112,12 +112,12 @@ func complete(cmd *cobra.Command, flags map[string][]string) {
 	}
 }
 
-// A parsedValue is the value of a flag in pflag. It is parsed as soon as it is given, so that an
-// impossible one is a usage error.
+// A parsedValue is the value of a flag, for pflag. It parses its text as soon as pflag sets it, so
+// that an impossible text is a usage error.
 type parsedValue struct {
 	set  func(string) error
 	kind string // the type of value that the help names
-	text string // as it was given
+	text string // the text that was given
 }
 
 func (p *parsedValue) String() string { return p.text }
@@ -127,8 +127,8 @@ func (p *parsedValue) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag whose text is turned into a value by parse. usual is the default text. If
-// the text is "", the value stays as it is.
+// addParsed adds a flag. parse turns the text of the flag into the value that goes to into. usual
+// is the default text. The text "" leaves the value as it is.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -156,8 +156,8 @@ func addParsed[T any](
 	cmd.Flags().Var(value, name, usage)
 }
 
-// addCellField adds a flag for a field of the cells that are measured. field is its name in the
-// file, such as read_buffer for --read-buffer.
+// addCellField adds a flag that sets one field of c. field is the name of that field in result
+// files, such as read_buffer for the flag --read-buffer.
 func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
 	f, known := results.FieldByName(field)
 	if !known {
@@ -178,14 +178,14 @@ func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
 	}
 }
 
-// addList adds a flag for a list. If the flag is given again, it adds to the list.
+// addList adds a flag for a list. If the flag is given several times, the lists are joined.
 func addList[T any](
 	cmd *cobra.Command, into *[]T, name, usual string,
 	parse func(string) ([]T, error), usage string,
 ) {
 	parseMore := func(list string) ([]T, error) {
 		items, err := parse(list)
-		if cmd.Flags().Changed(name) { // it was given before
+		if cmd.Flags().Changed(name) { // the flag was given before
 			items = append(*into, items...)
 		}
 		return items, err
@@ -193,14 +193,15 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// Upper limits of numbers. Memory for all requests in flight is reserved before the first is sent.
+// Upper limits of flags that take a number. mostInflight has a reason: memory for all requests in
+// flight is reserved before the first request is sent.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
-	mostCounted     = 1 << 20 // of everything else
+	mostCounted     = 1 << 20 // for all other flags
 )
 
-// A countFlag says which whole numbers a flag takes.
+// A countFlag says which whole numbers a flag accepts.
 type countFlag struct {
 	usual int // the default
 	least int
@@ -228,8 +229,8 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr returns a parser for a size above 0, which also accepts a word that means no limit. For
-// that word it returns -1.
+// sizeOr returns a function that parses a size above 0. The function also accepts the word noLimit,
+// for which it returns -1.
 func sizeOr(noLimit string) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if s == noLimit {
@@ -260,8 +261,8 @@ func parseShare(s string) (float64, error) {
 	return share, nil
 }
 
-// addChoice adds a flag that takes one of the known values, and adds these to the completion of the
-// shell. The first is the default.
+// addChoice adds a flag that takes one of the known values. The first of them is the default. The
+// shell's completion offers all of them.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {

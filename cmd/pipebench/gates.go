@@ -18,33 +18,34 @@ import (
 
 // gateFlags say what makes a comparison fail.
 type gateFlags struct {
-	failAbove      float64 // a share; below 0 is no limit
+	failAbove      float64 // a share, such as 0.05; negative: no limit
 	requireVerdict bool
 	metrics        []string
-	assertFlags         // about the new side
-	pace           pace // no flag: of the pairs so far
+	assertFlags         // conditions about the new side
+	pace           pace // not a flag: how fast the pairs so far were
 }
 
 // A pace is how fast the pairs of a comparison were measured.
 type pace struct {
 	pairs int
-	asked int           // pairs that were asked for; 0: as many as there is time for
-	spent time.Duration // on the whole comparison
-	took  time.Duration // the pairs alone
+	asked int           // --pairs; 0: as many pairs as there is time for
+	spent time.Duration // since the comparison began
+	took  time.Duration // the sum over the pairs
 }
 
 func (p pace) each() time.Duration { return p.took / time.Duration(max(p.pairs, 1)) }
 
-// timeFor returns how long so many pairs in all take, with a fifth to spare, in whole seconds.
+// timeFor estimates how long a comparison of this many pairs takes from its beginning. The estimate
+// has a reserve of a fifth, and is rounded up to whole seconds.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
 	return ((p.spent + more) * 6 / 5).Truncate(time.Second) + time.Second
 }
 
-// longestAdvised is the time of the longest comparison that is advised.
+// longestAdvised is the duration of the longest comparison that advice suggests.
 const longestAdvised = time.Hour
 
-// advice says what to ask for if a verdict takes so many pairs in all.
+// advice says what to type to get a verdict, if a verdict takes this many pairs in total.
 func (p pace) advice(pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
@@ -78,8 +79,8 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 // isGate reports whether the changes between the sides can make the command fail.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if a metric was asked for that the two sides do not both have. If
-// they have none at all, it leaves the error to judgeChanges.
+// checkMetrics returns an error if --metric names a metric that one of the sides lacks. If the
+// sides have no metric in common at all, it returns nil: then judgeChanges returns a better error.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
 	if missing == "" || len(c.Names) == 0 {
@@ -89,7 +90,8 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 		missing, strings.Join(c.Names, ", ")))
 }
 
-// judgeChanges returns an error with an exit code if the changes do not pass the gates.
+// judgeChanges returns an error with an exit code if the changes do not pass the gates that the
+// flags ask for.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
@@ -166,9 +168,9 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
-// judge prints for each assertion whether it holds for a set. It returns an error with exitGate if
-// one does not hold, or else with exitInconclusive if one cannot be decided. set is nil for
-// benchmark text.
+// judge prints for each assertion whether it holds for a set. If an assertion does not hold, judge
+// returns an error with the code exitGate. Otherwise, if an assertion cannot be decided, the code
+// is exitInconclusive. set is nil if the new side is benchmark text.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output
@@ -207,8 +209,8 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	return nil
 }
 
-// allGates joins the errors of several gates. Those of gates that failed come first, because the
-// first decides the exit code.
+// allGates joins the errors of several gates. The errors with the code exitGate come first, because
+// the first error decides the exit code.
 func allGates(errs ...error) error {
 	var failed, others []error
 	for _, err := range errs {

@@ -29,7 +29,7 @@ func addGuides(root *cobra.Command) {
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		topic := strings.TrimSuffix(strings.TrimPrefix(name, "docs/"), ".md")
 		guide, _, err := root.Find([]string{topic})
-		if err != nil || guide == root { // "claims" is a guide, but also a command: an old name
+		if err != nil || guide == root { // else it is an old command of that name: "claims"
 			guide = &cobra.Command{Use: topic, Short: title}
 			root.AddCommand(guide)
 		}

@@ -39,11 +39,11 @@ func withHelp(name string) *cobra.Command {
 }
 
 // flagGroups is the annotation of a command that groups the flags in its help. Each line has a
-// heading and the flags below it, as in "What is sent: framing size". [writeFlags] has a heading of
-// its own for flags that are in no line.
+// heading and the names of the flags under it, such as "What is sent: framing size". [writeFlags]
+// adds a heading for the flags that are in no line.
 const flagGroups = "flag groups"
 
-// A commandGroup is a part of the help of pipebench itself.
+// A commandGroup is a group of commands, with its title in the help of pipebench itself.
 type commandGroup struct {
 	title    string
 	commands []commandRow
@@ -83,7 +83,7 @@ var commandGroups = []commandGroup{
 	}},
 }
 
-// addHelpCommand adds cobra's command help, and lets it fail if its topic is unknown.
+// addHelpCommand adds cobra's command "help", and makes it fail if the topic is unknown.
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})

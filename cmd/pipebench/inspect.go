@@ -14,13 +14,14 @@ import (
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
 
-// inspectFlags are what inspect was asked for, as it was typed.
+// inspectFlags are the flags of the command inspect.
 type inspectFlags struct {
 	format view.Format
 	detail bool
 }
 
-// A thread that could run for computingShare percent of the time or more is said to compute.
+// A process is said to compute if one of its threads was runnable for computingShare percent of the
+// time or more.
 const computingShare = 90
 
 // watchTime is the time between the first and the second look at the processes.
@@ -89,8 +90,9 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands returns a line with what to type if a server and its client both wait for input. It
-// returns no second line for a second server.
+// nextCommands returns a line that says what to type next if a server and its client both wait for
+// input. If several servers do, the line is about the first of them. If none does, nextCommands
+// returns nil.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {
@@ -109,7 +111,7 @@ func nextCommands(r *inspect.Report) []string {
 	return nil
 }
 
-// computing names the first process that computes, "" if none does.
+// computing describes the first process that computes. It returns "" if none does.
 func computing(r *inspect.Report) string {
 	for _, p := range r.Processes {
 		if runShare(p, r) >= computingShare && !p.Stopped {
@@ -119,8 +121,8 @@ func computing(r *inspect.Report) string {
 	return ""
 }
 
-// runShare returns for what share of the time, in percent, the busiest thread of a process could
-// run.
+// runShare returns how much of the time, in percent, the busiest thread of a process was runnable.
+// It returns 0 if that is not known.
 func runShare(p inspect.Proc, r *inspect.Report) float64 {
 	if p.Recent == nil || r.Look <= 0 {
 		return 0
@@ -180,8 +182,9 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// shownChannels returns the channels of the table, first those with a diagnosis. Without detail it
-// leaves out those that explain nothing: private ones, and those that the processes only inherited.
+// shownChannels returns the channels for the table. Channels with a diagnosis come first. Without
+// detail it leaves out channels that explain nothing: channels that one process has to itself, and
+// channels that the processes only inherited.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	channels := slices.Clone(r.Channels)
 	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
@@ -195,11 +198,11 @@ func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	})
 }
 
-// Ranks of channels in the table.
+// Ranks of channels in the table: channels with a low rank come first.
 const (
 	rankDiagnosed = iota
 	rankShared
-	rankPrivate // one process holds both ends, as programs do to wake themselves up
+	rankPrivate // only one process holds it; programs use such pipes to wake themselves up
 )
 
 func channelRank(c *inspect.Channel, r *inspect.Report) int {
@@ -259,8 +262,8 @@ func channelState(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// holders describes the processes that hold one end, as in "4711 cat fd 1 (writing)". waiting is
-// the word for one that waits in a call.
+// holders describes the processes that hold one end of a channel, as in "4711 cat fd 1 (writing)".
+// waiting is the word for a process that waits in a call on this end.
 func holders(list []inspect.Holder, waiting string) string {
 	if len(list) == 0 {
 		return "-"

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ownLabels are the labels that a run has without --label. The value of each is that of the first
-// of its environment variables that is set.
+// ownLabels are the labels that a run has even without --label. Each label has a list of
+// environment variables. Its value is that of the first variable that is set.
 var ownLabels = []struct {
 	label     string
 	variables []string
@@ -33,7 +33,8 @@ var ownLabels = []struct {
 	{"task", []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}},
 }
 
-// parseLabel returns the labels that were given before, and the one in text.
+// parseLabel parses KEY=VALUE. It returns this label together with the labels that were given
+// before.
 func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" || value == "" {
@@ -47,7 +48,8 @@ func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// allLabels returns the labels of a run: those that were given, and its own.
+// allLabels returns the labels of a run: its ownLabels, and the labels that were given with
+// --label. A given label replaces an own label of the same name.
 func (f *sharedFlags) allLabels() map[string]string {
 	labels := make(map[string]string)
 	for _, l := range ownLabels {
@@ -62,8 +64,9 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns the arguments of a command without its labels: runs that differ only in
-// labels have the same command in their environment records, which have a field for labels.
+// withoutLabels returns args without --label and its values. It is for the field of environment
+// records that holds the command: runs that differ only in their labels have the same command
+// there. The labels have a field of their own.
 func withoutLabels(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -80,8 +83,8 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first runs of two sides, "" if none does. It
-// is a note for people: no verdict depends on a label.
+// labelsNote names the labels that differ between the first run of one side and the first run of
+// the other. It returns "" if none differs. The note is for people: no verdict depends on a label.
 func labelsNote(oldSide, newSide *results.Set) string {
 	oldLabels, newLabels := firstLabels(oldSide), firstLabels(newSide)
 	all := maps.Clone(oldLabels)

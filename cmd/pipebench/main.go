@@ -38,7 +38,8 @@ func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// work does a job for another pipebench and exits, if this process was started for that.
+// work does a job and exits, if another pipebench process started this one for that job. Otherwise
+// it returns.
 func work() {
 	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs())
 }
@@ -47,7 +48,7 @@ func work() {
 // some, and crashes if it gets none.
 const spareDescriptors = 8
 
-// enoughDescriptors returns an error if the process cannot open that many files.
+// enoughDescriptors returns an error if the process cannot open spareDescriptors more files.
 func enoughDescriptors() error {
 	for range spareDescriptors {
 		fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY, 0)
@@ -60,15 +61,15 @@ func enoughDescriptors() error {
 	return nil
 }
 
-// cleanUpTime is how long the program may take to end its processes and to remove its folders: more
-// than it ever needs.
+// cleanUpTime is how long the program may still run after a second signal, to end its processes and
+// to remove its folders. It never needs this long.
 const cleanUpTime = 10 * time.Second
 
-// interruptible returns a context that the first signal ends. After a second signal, cleanUpTime
-// later, the process exits even if a command still runs.
+// interruptible returns a context that the first signal ends. cleanUpTime after a second signal,
+// the process exits even if a command still runs.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored, and it stays so
+	if !signal.Ignored(syscall.SIGHUP) { // nohup makes processes ignore it: let that be
 		signals = append(signals, syscall.SIGHUP)
 	}
 	caught := make(chan os.Signal, 2)
@@ -125,8 +126,8 @@ func (o *output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// newRoot makes the root command with all others. If args are given, only the commands that they
-// name get their flags, because making the flags takes longer than everything else.
+// newRoot makes the root command and all other commands. If args are given, only the commands that
+// args name get their flags, because making the flags takes longer than everything else.
 func newRoot(args ...string) *cobra.Command {
 	root := withHelp("pipebench")
 	root.Version = machine.Version()
@@ -164,12 +165,12 @@ func newRoot(args ...string) *cobra.Command {
 
 // Exit codes of every command.
 const (
-	exitDone         = 0   // also if a limit that was looked for was found
+	exitDone         = 0   // also if a search for a limit found one
 	exitFailed       = 1   // could not run
-	exitUsage        = 2   // was asked for what it does not know or cannot do
+	exitUsage        = 2   // the user asked for something unknown or impossible
 	exitGate         = 3   // a gate failed
 	exitInconclusive = 4   // no verdict, where one was required
-	exitInterrupted  = 130 // by the user; what was finished is in the file
+	exitInterrupted  = 130 // by the user; the file has what was finished
 )
 
 // A statusError is an error with the exit code to which it leads.
@@ -181,9 +182,9 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usageError marks err as the caller's mistake, and returns nil for nil. It leaves some errors as
-// they are: those that already have an exit code, those of a system call, and those that say that
-// this machine does not support something.
+// usageError marks err as a mistake of the user. It returns nil for nil. It leaves some errors as
+// they are: errors that already have an exit code, errors of a system call, and errors that say
+// that this machine does not support something.
 func usageError(err error) error {
 	var hasCode *statusError
 	var ofSystem syscall.Errno

@@ -10,20 +10,21 @@ import (
 )
 
 // neededAddresses is the address space that a command needs, in bytes. The Go runtime reserves most
-// of it for its tables and for the stacks of threads, and touches little. With less, the runtime
-// ends the process in the middle of its work, with exit status 2, as after a usage error. Around
-// 1.2 GiB, and below half of neededAddresses, it does so before main, and nothing can report it.
+// of it for its tables and for the stacks of threads, and touches little of it. If the address
+// space is limited to less, the runtime ends the process in the middle of its work. The exit status
+// is then 2, as after a usage error. With some limits (around 1.2 GiB, and below half of
+// neededAddresses) the runtime ends the process before main, and nothing can report it.
 const neededAddresses = 1500 << 20
 
 // enoughMemory returns an error if the address space is limited so much that the Go runtime would
 // fail.
 func enoughMemory() error {
 	if bits.UintSize == 32 {
-		return nil // there the runtime reserves less
+		return nil // the runtime reserves less
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {
-		return nil // an unknown limit counts as none
+		return nil // if the limit is unknown, assume none
 	}
 	if uint64(limit.Cur) >= neededAddresses {
 		return nil

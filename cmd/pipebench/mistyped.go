@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand returns an error that says which command may have been meant, or which there are.
+// unknownCommand returns an error that says which command may have been meant. If none is similar,
+// the error lists the commands.
 func unknownCommand(name string) error {
 	if len(near(name, []string{"help"})) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean help?", name)
@@ -31,7 +32,8 @@ func unknownCommand(name string) error {
 	return unknownName("command", name, names)
 }
 
-// unknownTopic returns an error that says which topic may have been meant, or which there are.
+// unknownTopic returns an error that says which help topic may have been meant. If none is similar,
+// the error lists the topics.
 func unknownTopic(root *cobra.Command, name string) error {
 	var names []string
 	for _, cmd := range root.Commands() {
@@ -59,8 +61,8 @@ func near(word string, names []string) []string {
 	return root.SuggestionsFor(word)
 }
 
-// likeFile returns a hint such as "; did you mean new.txt?" if the folder of a missing file has one
-// with a similar name, else "".
+// likeFile returns a hint such as "; did you mean new.txt?" if the folder of the missing file has a
+// file with a similar name. Otherwise it returns "".
 func likeFile(missing string) string {
 	folder, name := filepath.Split(missing)
 	entries, err := os.ReadDir(cmp.Or(folder, "."))
@@ -78,7 +80,7 @@ func likeFile(missing string) string {
 	return "; did you mean " + folder + strings.Join(like, " or "+folder) + "?"
 }
 
-// flagError adds a hint to an error of pflag: what to type instead, or where to read.
+// flagError adds a hint to an error from pflag: what to type instead, or where to read more.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -96,7 +98,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := "unknown flag: " + typed
 	var flags []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	isLetter := len(name) == 1 // too many flags are like it
+	isLetter := len(name) == 1 // too many flags resemble a single letter
 	if like := near(name, flags); len(like) > 0 && !isLetter {
 		text += " (did you mean --" + strings.Join(like, " or --") + "?)"
 	}
@@ -107,8 +109,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(errors.New(text))
 }
 
-// addMeantValue adds a hint to a usage error that quotes an unknown value of a flag: which value
-// may have been meant.
+// addMeantValue adds a hint to a usage error if the error quotes an unknown value of a flag. The
+// hint says which value may have been meant.
 func addMeantValue(cmd *cobra.Command, err error) error {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok || status.code != exitUsage {
@@ -125,13 +127,13 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 		completions, _ := complete(cmd, nil, "")
 		var names []string
 		for _, completion := range completions {
-			name, _, _ := strings.Cut(completion, "\t") // its description stands behind the tab
+			name, _, _ := strings.Cut(completion, "\t") // a description stands behind the tab
 			names = append(names, bareValue(name))
 		}
 		given := strings.Trim(f.Value.String(), "[]") // pflag writes lists in brackets
 		for value := range strings.SplitSeq(given, ",") {
 			bare := bareValue(value)
-			isKnown := bare == "" || slices.Contains(names, bare) // only its parameter is wrong
+			isKnown := bare == "" || slices.Contains(names, bare) // then its parameter is wrong
 			if !isKnown && strings.Contains(err.Error(), strconv.Quote(value)) {
 				meant = append(meant, near(bare, names)...)
 			}
@@ -153,8 +155,9 @@ func bareValue(text string) string {
 	return text
 }
 
-// lineWithDash returns the line to type if a flag is meant for the program that cmd starts. It
-// returns "" if cmd starts no program, or if none was named before the flag.
+// lineWithDash returns the line to type if the flag is meant for the program that cmd starts, and
+// not for cmd. It returns "" if cmd starts no program, or if the user named no program before the
+// flag.
 func lineWithDash(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
 	if words == "" || !strings.Contains(cmd.Use, "-- ") {

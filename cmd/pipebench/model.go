@@ -28,10 +28,11 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may take to end by itself, and again after a signal.
+// modelGrace is how long a model may take to end by itself after its input is closed, and how long
+// to end after a signal.
 const modelGrace = 2 * time.Second
 
-// startModel starts the command of a model. The model ends with the context of cmd.
+// startModel starts the command of a model. The model is ended when the context of cmd ends.
 func startModel(cmd *cobra.Command, line string) (*lineModel, error) {
 	words, err := commandWords(line)
 	if err != nil || len(words) == 0 {
@@ -58,7 +59,8 @@ func (m *lineModel) close() {
 	m.process.Stop(modelGrace, modelGrace)
 }
 
-// Chat asks for the next turn of a conversation. When the command is interrupted, the model ends.
+// Chat asks the model for the next turn of a conversation. It ignores its context: if the command
+// pipebench is interrupted, the model is ended, and Chat returns.
 func (m *lineModel) Chat(
 	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
@@ -79,7 +81,7 @@ func (m *lineModel) Chat(
 	if len(line) == 0 && err == io.EOF {
 		return turn, errModelLeft
 	}
-	if err != nil && err != io.EOF { // at EOF the last line may lack its newline
+	if err != nil && err != io.EOF { // io.EOF is fine: the last line may lack its newline
 		return turn, err
 	}
 	if err := json.Unmarshal(line, &turn); err != nil {
@@ -88,7 +90,8 @@ func (m *lineModel) Chat(
 	return turn, nil
 }
 
-// A modelAnswer is a line of output: a question, and its answer or why there is none.
+// A modelAnswer is a line of output: a question, with its answer or with the reason why there is
+// none.
 type modelAnswer struct {
 	Query  string `json:"query"`
 	Answer string `json:"answer,omitempty"`
@@ -142,7 +145,8 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	return nil
 }
 
-// questionOn returns the question on a line: its member query if it is an object, else all of it.
+// questionOn returns the question on a line of input. If the line is a JSON object with the member
+// "query", the question is that member. Otherwise it is the whole line.
 func questionOn(line []byte) string {
 	var q struct{ Query *string }
 	err := json.Unmarshal(line, &q)

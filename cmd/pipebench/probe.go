@@ -17,7 +17,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// probeFlags are what probe was asked for, as it was typed.
+// probeFlags are the flags of the command probe.
 type probeFlags struct {
 	options        rules.Options
 	pipes          []string
@@ -26,7 +26,7 @@ type probeFlags struct {
 	claims         bool
 	machine        bool
 	only           []string // names of failures or claims
-	requireVerdict bool     // of every claim
+	requireVerdict bool     // that is sure, for every claim
 	sharedFlags
 }
 
@@ -75,7 +75,8 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	return f.runRules(cmd, files)
 }
 
-// runRules finds out by experiments what pipes do, or shows what the files hold.
+// runRules finds out by experiments what pipes do. If files are named, it shows the findings in
+// them instead.
 func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
@@ -99,7 +100,7 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// someDecided returns an error if no finding is decided.
+// someDecided returns an error if none of the findings has a verdict.
 func someDecided(found []results.Finding) error {
 	if view.AllUndecided(found) {
 		return errors.New("no experiment came to a result")
@@ -115,8 +116,9 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
-// comparedWith reads what --against names: files (others), or systems whose documented rules are
-// shown. It must come before the measurements, which would be in vain if a name were wrong.
+// comparedWith returns what --against names: the contents of files (others), and the names of
+// systems whose documented rules are shown. It is called before the experiments, because they would
+// be in vain if a name were wrong.
 func (f *probeFlags) comparedWith(
 	ctx context.Context,
 ) (others []*results.Set, systems []string, err error) {
@@ -141,7 +143,8 @@ func (f *probeFlags) comparedWith(
 	return others, systems, nil
 }
 
-// showRules prints the findings, beside those of other sets and the documented rules of systems.
+// showRules prints the findings in found. Beside them it prints the findings of the other sets and
+// the documented rules of the systems.
 func (f *probeFlags) showRules(
 	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
 ) error {
@@ -177,7 +180,7 @@ func documented(systems []string) []view.DocumentedSystem {
 // machineLook is how long probe --machine watches what others do on this machine.
 const machineLook = 2 * time.Second
 
-// machineTask looks for what disturbs measurements on this machine.
+// machineTask returns the task that looks for what disturbs measurements on this machine.
 func (f *probeFlags) machineTask(cmd *cobra.Command, files []string) task {
 	return task{
 		limit: f.maxTime,

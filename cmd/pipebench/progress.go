@@ -14,12 +14,12 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A progress tells the person who waits how much of a command is done: by a bar if stderr is a
-// terminal, else by a line for each part that is finished. The bar shows parts, too, or units that
-// are finer, such as samples. A nil progress prints nothing.
+// A progress shows how much of a command is done. If stderr is a terminal, it shows a bar.
+// Otherwise it prints a line for each part of the work that is finished. The bar counts parts, or
+// units that are smaller, such as samples. A nil progress shows nothing.
 type progress struct {
 	stderr    io.Writer
-	part      string      // what one part is called, "" for no name
+	part      string      // what one part is called; "" if it has no name
 	done      int         // parts that are finished
 	showUnits bool        // the bar shows units, not parts
 	percent   atomic.Bool // the bar shows a percentage, because units mean nothing to a person
@@ -32,13 +32,13 @@ type progress struct {
 	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
-// Widths of a line with a bar, in columns. Some stay free: a terminal that shows "^C" behind a full
-// line wraps it, and then the bar could not be removed.
+// Widths of a line with a bar, in columns. freeColumns stay free: if a line is full, a terminal
+// that shows "^C" behind it wraps the line, and then the bar could not be removed.
 const (
 	barWidth      = 32
 	narrowBar     = 16 // in a terminal of less than wideEnough columns
 	wideEnough    = 100
-	timeLeftWidth = 8 // with the space behind it
+	timeLeftWidth = 8 // including the space behind the time
 	freeColumns   = 4
 )
 
@@ -57,7 +57,7 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	}
 	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(width))
 	p.doing.Store(new(string))
-	// Until the total is known, the line has only the step.
+	// Until the total is known, the line shows only the step.
 	count := decor.Any(func(s decor.Statistics) string {
 		switch {
 		case s.Total <= 0:
@@ -89,8 +89,8 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	return p
 }
 
-// expect estimates when the command will be done: each unit takes as long as those so far, and the
-// command ends at its limit.
+// expect estimates when the command will be done. It assumes that each further unit takes as long
+// as the units so far, and that the command ends at its limit.
 func (p *progress) expect(done, total int) {
 	if done == 0 {
 		return
@@ -102,8 +102,8 @@ func (p *progress) expect(done, total int) {
 	p.takes.Store(int64(took))
 }
 
-// timeLeft says how long the command will still take. It returns "" if nobody knows: before the
-// first unit is finished, and when the expected end has passed.
+// timeLeft says how long the command will still take. It returns "" if that is not known: before
+// the first unit is finished, and after the expected end has passed.
 func (p *progress) timeLeft() string {
 	left := time.Duration(p.takes.Load()) - time.Since(p.began)
 	if left < time.Second {
@@ -112,8 +112,8 @@ func (p *progress) timeLeft() string {
 	return left.Round(time.Second).String()
 }
 
-// within says that the command ends at the latest after this time, and that its units are shares of
-// the time.
+// within tells the progress that the command ends after limit at the latest, counted from now. The
+// bar then shows a percentage, because the units of such a command are shares of its time.
 func (p *progress) within(limit time.Duration) {
 	if p != nil {
 		p.limit = time.Since(p.began) + limit
@@ -129,7 +129,8 @@ func (p *progress) step(what string) {
 	}
 }
 
-// note shows something that was found: beside the bar, or as a line if there is no bar.
+// note shows what was found. If there is a bar, the text appears beside it. Otherwise it is printed
+// as a line.
 func (p *progress) note(what string) {
 	p.step(what)
 	if p != nil && p.bar == nil {
@@ -137,7 +138,7 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units makes the bar show how many units are done, instead of parts.
+// units makes the bar show how many units are done. From then on, the bar no longer counts parts.
 func (p *progress) units(done, total int) {
 	if p == nil || p.bar == nil {
 		return
@@ -154,12 +155,12 @@ func (p *progress) move(done, total int) {
 	p.full = done >= total
 	done = min(done, total)
 	p.expect(done, total)
-	p.bar.SetTotal(int64(total), false) // false: stop completes the bar
+	p.bar.SetTotal(int64(total), false) // false: only stop completes the bar
 	p.bar.SetCurrent(int64(done))
 }
 
-// finish counts one more finished part; total is the number of all parts. what says how this part
-// turned out.
+// finish counts one more finished part. total is the number of all parts. what says how the
+// finished part turned out.
 func (p *progress) finish(total int, what string) {
 	if p == nil {
 		return
@@ -184,7 +185,7 @@ func (p *progress) stop() {
 		return
 	}
 	if p.full {
-		p.bar.SetTotal(-1, true) // -1: the total is what was done; true: the bar is complete
+		p.bar.SetTotal(-1, true) // -1: the total is what is done; true: the bar is complete
 	} else {
 		p.bar.Abort(true) // true: remove it from the screen
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// reportFlags are what report was asked for, as it was typed.
+// reportFlags are the flags of the command report.
 type reportFlags struct {
 	out    string
 	title  string
@@ -67,14 +67,15 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	return requireComplete(g.set)
 }
 
-// otherEndings are those of files that -o cannot write: a person who types one means no folder.
+// otherEndings are the endings of files that -o cannot write. A person who types such a name does
+// not mean a folder.
 var otherEndings = []string{
 	".pdf", ".png", ".svg", ".jpg", ".htm", ".md", ".txt", ".csv", ".json", ".jsonl",
 }
 
 func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
 
-// show prints tables, or makes the page or the pictures that were asked for.
+// show prints tables, or makes the page or the pictures that the flags ask for.
 func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	switch {
 	case f.out == "" && g.members != nil:
@@ -89,7 +90,8 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.draw(cmd, g, o)
 }
 
-// sources returns the names of the files for a page: the first twelve, and how many more there are.
+// sources returns the names of the files that a page is made from. If there are more than twelve,
+// it returns the first twelve names, and a text that says how many more there are.
 func sources(paths []string) []string {
 	const limit = 12
 	if more := len(paths) - limit; more > 0 {
@@ -98,13 +100,13 @@ func sources(paths []string) []string {
 	return paths
 }
 
-// gathered is what the files hold: a set of all records, or a summary of each machine (a fleet) if
-// there are several.
+// gathered is what the files hold. If they are from one machine, it is a set of all records. If
+// they are from several machines, it is a summary of each machine (a fleet).
 type gathered struct {
-	keepAll bool          // make no fleet: a program wants all records
-	set     *results.Set  // of a fleet only the problems
+	keepAll bool          // make no fleet, because a program reads the output and wants all records
+	set     *results.Set  // all records; if there is a fleet, only the problems
 	fleet   *stat.Fleet   // nil if there is none
-	members []stat.Member // of the fleet, when all is read
+	members []stat.Member // of the fleet; set when all files are read
 }
 
 func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []string) error {
@@ -124,7 +126,7 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	return filter.Err()
 }
 
-// add adds a line. With the first line of a second machine the set becomes a fleet, because the
+// add adds a line. When a record of a second machine comes, the set becomes a fleet, because the
 // records of a thousand machines do not fit into memory.
 func (g *gathered) add(line results.Line) {
 	if g.fleet != nil {
@@ -153,7 +155,8 @@ func (g *gathered) charts() []plots.Chart {
 	return plots.Charts(g.set)
 }
 
-// draw makes a folder with pictures. It adds the page, unless --charts names single pictures.
+// draw makes a folder with pictures. It also writes the page into that folder, unless --charts
+// names single pictures.
 func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	drawn, err := plots.Write(f.out, g.charts(), f.charts...)
 	if err != nil {
@@ -168,7 +171,7 @@ func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.save(cmd, filepath.Join(f.out, reportFile), g, o)
 }
 
-// save writes the page to a file, and prints its name.
+// save writes the page to a file, and prints the path of the file.
 func (f *reportFlags) save(
 	cmd *cobra.Command, path string, g *gathered, o plots.ReportOptions,
 ) error {

@@ -21,21 +21,22 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// defaultTime is how long a run measures if no --max-time is given and its estimate is not much
-// longer. With the time to show and draw the results, the run ends within 20 s.
+// defaultTime is how long a run measures without --max-time. With the time to show and draw the
+// results, such a run ends within 20 s. A run measures longer if the user chose what to measure and
+// the estimate is much longer: see makePlan.
 const defaultTime = 16 * time.Second
 
 const samplesUsage = "samples per cell; at least 6 give an interval"
 
 type runFlags struct {
 	presets    []string
-	cells      cobra.Command // holds the flags that say what to measure
-	sweep      measure.Sweep // empty lists stand for their default
+	cells      cobra.Command // has the flags that say what to measure
+	sweep      measure.Sweep // an empty list stands for the default values
 	capacities string        // as typed
-	plan       bench.Plan    // without cells
+	plan       bench.Plan    // all but its cells
 	dryRun     bool
-	repeat     int           // how many runs
-	over       time.Duration // over how long the runs are spread
+	repeat     int           // the number of runs
+	over       time.Duration // the time over which the runs are spread
 	assertFlags
 	sharedFlags
 }
@@ -69,8 +70,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure. They belong to a command of their own, so
-// that they can be told from the other flags.
+// registerCell adds the flags that say what to measure. It adds them to cmd, a command that has no
+// other flags, so that cellFlag can tell them from the other flags.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	flags := cmd.Flags()
@@ -109,8 +110,8 @@ func (f *runFlags) parseCapacities(list string) (string, error) {
 	return list, err
 }
 
-// cellFlag returns the name of a given flag that says what to measure, "" if there is none. A run
-// with such a flag measures a sweep, not presets.
+// cellFlag returns the name of a flag that was given and says what to measure. It returns "" if no
+// such flag was given. A run with such a flag measures a sweep; any other run measures presets.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -127,7 +128,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 			"what is measured; leave out one of them", name))
 	}
 	if turns.InTurns() && !cmd.Flags().Changed("forks") {
-		f.plan.Forks = 1 // compare starts the run several times instead
+		f.plan.Forks = 1 // instead, compare starts the run several times
 	}
 	plan, err := f.makePlan(cmd)
 	if err != nil {
@@ -142,7 +143,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	return f.do(cmd, nil, f.task(cmd, plan))
 }
 
-// makePlan returns the plan that the flags ask for, or an error if it is impossible.
+// makePlan returns the plan that the flags ask for, or an error if that plan is impossible.
 func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	topology, err := placement.Read()
 	if err != nil {
@@ -157,24 +158,26 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	if err != nil {
 		return bench.Plan{}, err
 	}
-	p.MaxTime = f.maxTime / time.Duration(f.repeat) // the runs share it
+	p.MaxTime = f.maxTime / time.Duration(f.repeat) // the runs share the time
 	p.Seed = f.seed
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
-		// Cells that were asked for get all their samples, others as many as there is time for.
+		// If the user asked for the cells, each gets all its samples. Otherwise each gets as many
+		// samples as there is time for.
 		areAsked := len(f.presets) > 0 || f.cellFlag() != ""
 		estimate := p.Estimate()
 		if areAsked && estimate > defaultTime*3/2 {
-			p.MaxTime = estimate * 3 / 2 // an estimate is rough
+			p.MaxTime = estimate * 3 / 2 // half more, because an estimate is rough
 		}
 	}
 	return p, p.Validate()
 }
 
-// sweepCells returns a cell for each combination of the flags' values; a flag that was not given
-// has its usual values. It adds cells of raw to compare with, unless two builds take turns, because
-// those are compared with each other.
+// sweepCells returns a cell for each combination of the flags' values. A flag that was not given
+// has its usual values. sweepCells also adds cells of the framing "raw", to compare the others
+// with. It adds none if two builds take turns, because then the builds are compared with each
+// other.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
@@ -197,7 +200,7 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 		framings = append(framings, c.Framing)
 	}
 	for i := range f.asserts {
-		f.asserts[i].Framings = framings // --assert is not about the added raw
+		f.asserts[i].Framings = framings // --assert is not about the added cells of raw
 	}
 	if !f.dryRun {
 		f.say(cmd, "raw is measured in the same rounds, to set the framing beside it")
@@ -206,7 +209,7 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 }
 
 // presetCells returns the cells of the presets that were asked for. If none was asked for, it takes
-// the first two, but only the first for --assert and for compare.
+// the presets Default and Waiting. With --assert, and for compare, it takes only Default.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	var presets []measure.Preset
 	switch {
@@ -226,7 +229,7 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	var cells []results.Cell
 	for _, p := range presets {
 		for _, c := range p.Cells(t) {
-			if !slices.Contains(cells, c) { // two presets may share a cell
+			if !slices.Contains(cells, c) { // several presets may have the same cell
 				cells = append(cells, c)
 			}
 		}
@@ -234,14 +237,15 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// hardLimit returns after how long to cut off the measuring of a plan. Measuring ends by itself
-// after MaxTime, on a busy machine a little later. So only a message that takes longer by itself is
-// cut off, as with a slow reader.
+// hardLimit returns the time after which measuring a plan is cut off. Usually nothing is cut off,
+// because measuring ends by itself after MaxTime, or a little later on a busy machine. Only a
+// single message that takes too long, as with a slow reader, is cut off.
 func hardLimit(p bench.Plan) time.Duration {
 	return p.MaxTime + p.MaxTime/4 + 2*time.Second
 }
 
-// task measures the plan as often as --repeat asks for, and judges the figures by --assert.
+// task returns the task that measures the plan as often as --repeat asks for, and that judges the
+// figures by --assert.
 func (f *runFlags) task(cmd *cobra.Command, plan bench.Plan) task {
 	return task{
 		limit: time.Duration(f.repeat)*hardLimit(plan) + f.over,
@@ -279,7 +283,8 @@ func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan)
 	return nil
 }
 
-// showRuns shows what was measured, and how much figures varied between several runs.
+// showRuns shows what was measured. If there were several runs, it also shows how much the figures
+// varied between them.
 func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	err := f.print(cmd, own)
 	if err != nil || f.repeat == 1 || !isReadable(f.format) {
@@ -292,13 +297,13 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
-// runPlan measures the cells of a plan and keeps their records. The bar shows the share of the time
-// that all cells are expected to take, in all runs of the session.
+// runPlan measures the cells of a plan and keeps their records. A full bar stands for the time that
+// all cells are expected to take in all runs of the session.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	const untimedSteps = 2 // of a cell: bench.Compared and bench.Calibrated
 	type cellSteps struct {
 		left   int
-		micros int // the expected time of each, in microseconds
+		micros int // the expected time of a step, in microseconds
 	}
 	cells := map[string]*cellSteps{}
 	total := 0 // microseconds of a run
@@ -315,9 +320,9 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	p.Run = s.run
 	p.Observe = func(at bench.Progress) {
 		cell := cells[at.Cell.Key()]
-		steps := min(1, cell.left) // 0 if a step was not expected
+		steps := min(1, cell.left) // 0 if the cell has more steps than expected
 		if at.Step == bench.Finished {
-			steps = cell.left // the cell ended without them
+			steps = cell.left // the cell ended without its other steps
 		}
 		cell.left -= steps
 		done += steps * cell.micros
@@ -330,7 +335,7 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	})
 }
 
-// cellWords names a cell in the words of the tables.
+// cellWords describes a cell in the words that the tables use.
 func cellWords(c results.Cell) string {
 	return strings.Join([]string{view.FieldValue("framing", c.Framing), view.SizeTitle(c.Size),
 		c.Pattern, view.ShortPlacement(c.Placement)}, ", ")

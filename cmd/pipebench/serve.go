@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// serveFlags are what serve was asked for, as it was typed.
+// serveFlags are the flags of the command serve.
 type serveFlags struct {
 	options      mcp.Options
 	parseErrorID string
@@ -99,7 +99,8 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; "+
 		"the end of input (Ctrl-D) ends it")
-	// If the client closes its end of stdout, the write fails instead of ending the process.
+	// If the client closes its end of stdout, a write to stdout then fails, and does not end the
+	// process.
 	signal.Ignore(syscall.SIGPIPE)
 	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	if err != nil {
