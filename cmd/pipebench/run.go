@@ -32,7 +32,7 @@ type runFlags struct {
 	presets    []string
 	cells      cobra.Command // has the flags that say what to measure
 	sweep      measure.Sweep // an empty list stands for the default values
-	capacities string        // as typed
+	capacities string        // the text of --capacity
 	plan       bench.Plan    // all but its cells
 	dryRun     bool
 	repeat     int           // the number of runs

@@ -23,28 +23,29 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Names of the files in a session's folder. All others are made from recordsFile.
+// Names of files in a session's folder. recordsFile has the records. benchFile and reportFile show
+// the same results as benchmark text and as a page.
 const (
 	recordsFile = results.FileName
 	benchFile   = "bench.txt"
 	reportFile  = "report.html"
 )
 
-// A session is the work of a command that measures: it opens a folder, makes one run or several,
-// and shows, keeps and judges what they found.
+// A session is the work of a command that measures. It opens a folder and makes one run or several.
+// Then it shows, keeps and judges what the runs found.
 type session struct {
 	*results.Writer // of the records
 	progress        *progress
 	flags           *sharedFlags
 	cmd             *cobra.Command
 	dir             string              // the folder; "" if streamed is not nil
-	streamed        *bytes.Buffer       // the records so far; nil unless they go to stdout
+	streamed        *bytes.Buffer       // a copy of the records, if they go to stdout; else nil
 	run             string              // ID of the run that was begun last
 	env             results.Environment // of that run
 	runs            []string            // IDs of all runs so far
 	planned         int                 // how many runs there will be
-	kept            []string            // names of other files that the command wrote into dir
-	late            bool                // the time was over before all was measured
+	kept            []string            // names of the other files that the command wrote into dir
+	late            bool                // --max-time was over before everything was measured
 }
 
 // openSession opens the folder of a session, and begins the first run. If the folder holds an
@@ -74,8 +75,9 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	return s, nil
 }
 
-// openStream opens a session whose records go to standard output as they come, and everything else
-// to standard error. It keeps the records in memory, too, so that they can be shown.
+// openStream opens a session whose records go to standard output one by one. Everything else that
+// would go there goes to standard error. The session also keeps the records in memory, so that they
+// can be shown.
 func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	streamed := new(bytes.Buffer)
 	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), streamed))
@@ -93,7 +95,7 @@ func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session 
 	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
 }
 
-// read returns all records that the file of the session holds, also those of earlier sessions.
+// read returns all records in the file of the session, including the records of earlier sessions.
 func (s *session) read() (*results.Set, error) {
 	if s.streamed != nil {
 		return results.ReadFrom("standard output", bytes.NewReader(s.streamed.Bytes()))
@@ -101,7 +103,8 @@ func (s *session) read() (*results.Set, error) {
 	return results.Read(filepath.Join(s.dir, recordsFile))
 }
 
-// beginRun begins a run, the first of the session or a further one, with its environment record.
+// beginRun begins a run of the session: it makes a new run ID, and writes the environment record of
+// the run.
 func (s *session) beginRun() error {
 	run, err := results.NewRun()
 	if err != nil {
@@ -114,7 +117,8 @@ func (s *session) beginRun() error {
 	return s.Write(s.env)
 }
 
-// keep writes a record of the current run. A finding gets the ID of the run and the time.
+// keep writes a record of the current run. If the record is a finding, keep first adds the ID of
+// the run and the time.
 func (s *session) keep(line results.Line) error {
 	if f, ok := line.(results.Finding); ok {
 		f.Run = s.run
@@ -124,7 +128,7 @@ func (s *session) keep(line results.Line) error {
 	return s.Write(line)
 }
 
-const noSeed = 0 // the seed of a run that makes up no messages
+const noSeed = 0 // the seed of a run that generates no messages
 
 // describeRun returns the first record of a run: the machine, and the command that was typed.
 func describeRun(run string, seed int64) results.Environment {
@@ -133,8 +137,8 @@ func describeRun(run string, seed int64) results.Environment {
 	return env
 }
 
-// makeFolder makes the folder that --out names, if it does not exist. Without --out it makes a
-// folder that belongs to this session alone, even if others begin in the same second.
+// makeFolder makes the folder that --out names, if it does not exist. Without --out it makes a new
+// folder for this session alone, even if other sessions begin in the same second.
 func (f *sharedFlags) makeFolder() (string, error) {
 	if f.out != "" {
 		return f.out, os.MkdirAll(f.out, 0o777)
@@ -153,7 +157,8 @@ func (f *sharedFlags) makeFolder() (string, error) {
 	}
 }
 
-// commandLine returns a command of this program as a line for a shell, without secrets.
+// commandLine returns a command of this program as a line for a shell. It hides secrets in the
+// arguments.
 func commandLine(args []string) string {
 	return proc.ShellLine(append([]string{"pipebench"}, results.HideSecrets(args)[1:]...))
 }
@@ -163,16 +168,17 @@ var errMaxTime = errors.New("--max-time is over: this is what was found by then"
 var errNothingInTime = errors.New(
 	"--max-time was over before anything was found: give it more time")
 
-// A task is a command's part of a session: what it measures, and what it makes of the records.
+// A task is what a command tells a session to do: what to measure, how to show the records, and how
+// to judge them.
 type task struct {
-	limit   time.Duration // for measuring; 0 is none
+	limit   time.Duration // the time limit of measure; 0: no limit
 	measure func(context.Context, *session) error
 	show    func(found *results.Set) error // prints what was found, or returns view.ErrNothing
 	gate    func(found *results.Set) error // returns an error with an exit code; nil: no gate
 }
 
-// do does a task. If files are named, it shows and judges what they hold. Otherwise it measures,
-// keeps everything in a folder, and shows and judges what it measured.
+// do carries out a task. If files are named, it shows and judges what they hold. Otherwise it
+// measures, keeps everything in a folder, and shows and judges what it measured.
 func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	if len(files) == 0 {
 		s, err := openSession(cmd, f)
@@ -197,8 +203,8 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	return requireComplete(found)
 }
 
-// measure measures what a task asks for, until its time is over, and closes the file. That the time
-// was over is no error: it sets s.late.
+// measure measures what a task asks for, until its time is over, and closes the file. If the time
+// was over, measure sets s.late, and does not return an error for that.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
 	s.warnOfLoad()
@@ -217,7 +223,7 @@ func (s *session) measure(t task) error {
 	return errors.Join(err, closeErr)
 }
 
-// warnOfLoad says what to expect of a machine that others keep busy.
+// warnOfLoad warns that figures will be uncertain if other programs keep the machine busy.
 func (s *session) warnOfLoad() {
 	load := s.env.Load1
 	if load != nil && s.env.CPUs > 0 && *load > float64(s.env.CPUs)/2 {
@@ -246,8 +252,8 @@ func withoutTimeUp(err error) error {
 }
 
 // finish shows and judges what this session measured, and makes the other files of the folder.
-// measureErr is the error of the measurement: a session that failed in part still shows and judges
-// what it finished. An interrupted one is not judged.
+// measureErr is the error of the measurement. If only a part of the measurement failed, the session
+// still shows and judges the rest. An interrupted session is not judged.
 func (s *session) finish(t task, measureErr error) error {
 	all, err := s.read()
 	if err != nil {
@@ -259,7 +265,7 @@ func (s *session) finish(t task, measureErr error) error {
 	}
 	err = t.show(own)
 	if errors.Is(err, view.ErrNothing) && measureErr != nil {
-		return measureErr // it says why there is nothing to show
+		return measureErr // measureErr says why there is nothing to show
 	}
 	if errors.Is(err, view.ErrNothing) && s.late {
 		return errNothingInTime
@@ -277,9 +283,10 @@ func (s *session) finish(t task, measureErr error) error {
 	return errors.Join(measureErr, err)
 }
 
-// writeFiles makes the other files of the folder from its records, and says where they are.
+// writeFiles makes the benchmark text, the pictures and the page from the records, and prints where
+// they are.
 func (s *session) writeFiles(all *results.Set) error {
-	if !slices.Contains(s.kept, benchFile) { // a comparison has already written its own
+	if !slices.Contains(s.kept, benchFile) { // a comparison has already written this file
 		var text bytes.Buffer
 		err := view.Write(&text, all, view.FormatBench, view.Options{})
 		if err == nil {
@@ -293,7 +300,7 @@ func (s *session) writeFiles(all *results.Set) error {
 	if err != nil {
 		return err
 	}
-	env, _ := all.Environment(s.run) // of the file, where it may be anonymous
+	env, _ := all.Environment(s.run) // s.env may have names that the file has as hashes
 	o := plots.ReportOptions{Sources: []string{recordsFile}, Command: env.Command}
 	page := func(w io.Writer) error { return plots.Report(w, all, o) }
 	if err := savePage(filepath.Join(s.dir, reportFile), page); err != nil {
@@ -301,7 +308,7 @@ func (s *session) writeFiles(all *results.Set) error {
 	}
 	saved := append([]string{recordsFile}, s.kept...)
 	drawn := reportFile
-	if plotCount := len(pictures) / 2; plotCount > 0 { // each is an SVG and a PNG
+	if plotCount := len(pictures) / 2; plotCount > 0 { // each plot is an SVG and a PNG
 		drawn += " and " + results.FormatCount(plotCount, "plot")
 	}
 	s.flags.say(s.cmd, "saved in %s: %s, %s", s.dir, strings.Join(saved, ", "), drawn)
@@ -316,7 +323,7 @@ func (s *session) keepBench(text []byte) error {
 	return err
 }
 
-// say prints a message that belongs to no result, unless --quiet was given.
+// say prints a message that is not part of a result, unless --quiet was given.
 func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 	if !f.quiet {
 		writeNotice(cmd.ErrOrStderr(), fmt.Sprintf(format, args...))

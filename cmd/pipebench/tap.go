@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tap"
 )
 
-// tapFlags are what tap was asked for, as it was typed.
+// tapFlags are the flags of the command tap.
 type tapFlags struct {
 	out        string
 	wrapFile   string
@@ -44,7 +44,8 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("wrap", "unwrap")
 }
 
-// tapArgs demands a command, unless a configuration is to be changed.
+// tapArgs requires a command. With --wrap and --unwrap it allows any arguments, because then they
+// name servers.
 func tapArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("wrap") || cmd.Flags().Changed("unwrap") {
 		return anyArgs(cmd, args)
@@ -53,8 +54,9 @@ func tapArgs(cmd *cobra.Command, args []string) error {
 	return check(cmd, args)
 }
 
-// run runs the command behind tap, and ends this process as the command ends. It returns only if
-// the command could not be started, or if it changed a configuration instead (--wrap, --unwrap).
+// run starts a command and passes on its input and output, while it records the messages. When the
+// command has ended, run ends this process in the same way. So run returns only if the command
+// could not be started, or if it changed a configuration instead (--wrap, --unwrap).
 func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	if f.wrapFile != "" || f.unwrapFile != "" {
 		return f.changeConfiguration(cmd, args)
@@ -71,7 +73,7 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer file.Close()
-	signal.Reset() // from here on, signals are for the command to handle
+	signal.Reset() // from here on, the command is to handle signals, not this process
 	if info, err := file.Stat(); err == nil && info.Size() > 0 {
 		fmt.Fprintf(os.Stderr, "pipebench: tap: %s has a recording: this one goes behind it\n",
 			f.out)
@@ -96,9 +98,9 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// createRecording opens the file of a recording, to append to it. Only the user may read it,
-// because the messages may be secret. If path is "", it makes a new file, whose name differs from
-// that of any other tap.
+// createRecording opens the file of a recording, to append to it. Only the user may read the file,
+// because the messages may be secret. If path is "", createRecording makes a new file. The name of
+// the new file has the time and the process ID in it, so each tap has a file of its own.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {
@@ -114,7 +116,7 @@ func createRecording(path string) (*os.File, error) {
 		return nil, fmt.Errorf("make the recording: %w", err)
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		// A file that was there before may have been readable for others.
+		// A file that existed before may have been readable for other users.
 		if err := file.Chmod(0o600); err != nil {
 			return nil, errors.Join(fmt.Errorf("make the recording: %w", err), file.Close())
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// terminalWidth returns how many columns the terminal behind w has. If w is no terminal, isTerminal
-// is false, and columns is $COLUMNS, or 0 if that says nothing.
+// terminalWidth returns how many columns the terminal has that w writes to. If w is not a terminal,
+// isTerminal is false, and columns is the value of $COLUMNS, or 0 if that is not a number.
 func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	file, ok := w.(interface{ Fd() uintptr })
 	if ok && term.IsTerminal(int(file.Fd())) {
@@ -27,9 +27,9 @@ func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	return columns, false
 }
 
-// writeNotice writes a message that belongs to no result. On a terminal it is broken between words.
-// In a log it is one line, so that people can search for it. The control characters in it are
-// escaped, because words of other programs may be part of it.
+// writeNotice writes a message that is not part of a result. On a terminal the message is broken
+// between words. In a log it is one line, so that people can search for it. Control characters are
+// escaped, because a part of the text may come from other programs.
 func writeNotice(w io.Writer, text string) {
 	text = view.Escape(text)
 	if columns, isTerminal := terminalWidth(w); isTerminal {
@@ -41,9 +41,9 @@ func writeNotice(w io.Writer, text string) {
 
 var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
-// writeText writes a text of --help or a guide, laid out for the screen. Blank lines separate its
-// blocks. It breaks paragraphs and the items of lists to fit, and makes tables of Markdown tables
-// of the screen. Titles and indented lines stay as they are.
+// writeText writes a text of --help or a guide, laid out for the screen. Blank lines separate the
+// blocks of the text. Paragraphs and list items are broken to fit the screen. Markdown tables
+// become tables of the screen. Titles and indented lines are not broken.
 func writeText(w io.Writer, text string, o view.Options) {
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		if i > 0 {
@@ -62,7 +62,7 @@ func writeText(w io.Writer, text string, o view.Options) {
 	}
 }
 
-// writeParagraphs writes the paragraph and the items of a list that a block may have.
+// writeParagraphs writes a block that has a paragraph, a list, or a paragraph and then a list.
 func writeParagraphs(w io.Writer, block string, o view.Options) {
 	var paragraphs []string
 	for line := range strings.SplitSeq(block, "\n") {
@@ -82,8 +82,8 @@ func writeParagraphs(w io.Writer, block string, o view.Options) {
 	}
 }
 
-// writeTable writes a table of Markdown as one for the screen. Columns that do not fit beside the
-// first go into further tables below.
+// writeTable writes a Markdown table as a table of the screen. Columns that do not fit beside the
+// first column go into further tables below.
 func writeTable(w io.Writer, block string, o view.Options) {
 	lines := strings.Split(block, "\n")
 	var t view.Table
@@ -93,7 +93,7 @@ func writeTable(w io.Writer, block string, o view.Options) {
 	for _, line := range lines[min(2, len(lines)):] { // lines[1] is the rule below the titles
 		t.Append(tableCells(line)...)
 	}
-	o.Detail = true                     // with all columns
+	o.Detail = true                     // show all columns
 	_ = t.Write(w, view.FormatTable, o) // the output of the command remembers an error
 }
 
@@ -105,7 +105,8 @@ func tableCells(row string) []string {
 	return cells
 }
 
-// writeIndented writes indented lines. All lose their indent if one of them is too wide.
+// writeIndented writes the lines of an indented block. If one of them is too wide, all lose their
+// indent.
 func writeIndented(w io.Writer, block string, o view.Options) {
 	isWide := func(line string) bool { return utf8.RuneCountInString(line) > o.Columns() }
 	lines := strings.Split(block, "\n")

@@ -39,14 +39,15 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
 
-// run measures the grid: a cell for each way to send the large messages. If files are given, it
-// judges their records instead. The words behind -- are a command, the user's own reader.
+// run measures the grid: a cell ([results.Cell]) for each way to send the large messages. If files
+// are given, it judges their records instead. The words behind "--" are a command: the user's own
+// reader.
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
-	var reader *tune.ReaderCost // of the user's command
+	var reader *tune.ReaderCost // of the user's command; nil if there is none
 	if len(command) > 0 {
 		cost, err := tune.MeasureReader(cmd.Context(), f.options.Size, command[0], command[1:]...)
 		if err != nil {
@@ -78,11 +79,11 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// minSize is the smallest size of the large messages, in bytes. Small messages, of bench.SmallSize,
-// wait behind them.
+// minSize is the smallest size that the large messages may have, in bytes. They must be large
+// compared with the small messages, of bench.SmallSize, that wait behind them.
 const minSize = 4 * bench.SmallSize
 
-// check returns an error if flags ask for what cannot be tuned.
+// check returns an error if the flags ask for something that cannot be tuned.
 func (f *tuneFlags) check() error {
 	if f.options.Size < minSize {
 		return fmt.Errorf("--size %d: the large messages have to be at least %d B, as small ones "+
@@ -116,12 +117,12 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// measureGrid measures the plan, and keeps its records and the answer that they give.
+// measureGrid measures the plan. It keeps the records, and the answer that follows from them.
 func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
 	s.progress.within(plan.MaxTime)
-	planErr := s.runPlan(ctx, plan) // if only some cells were measured, these give an answer, too
+	planErr := s.runPlan(ctx, plan) // even some of the cells give an answer
 	set, err := s.read()
 	if err != nil {
 		return errors.Join(planErr, err)
@@ -134,7 +135,7 @@ func (f *tuneFlags) measureGrid(
 	return errors.Join(planErr, s.Write(answer.Finding(s.run)))
 }
 
-// show prints the answer that the records of a set give.
+// show prints the answer that follows from the records of a set.
 func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.ReaderCost) error {
 	if len(set.Records) == 0 {
 		return view.ErrNothing

@@ -19,14 +19,14 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A valueList has the names that a flag takes. `help values` shows all lists, and the shell
+// A valueList has the names that a flag accepts. `help values` shows all lists, and the shell
 // completes flags from them.
 type valueList struct {
 	flag, title string
 	values      []value
 }
 
-// A value is one name that a flag takes.
+// A value is one name that a flag accepts.
 type value struct {
 	name, what  string
 	unsupported error // why this machine does not have it, nil if it does
@@ -64,7 +64,7 @@ var (
 	}
 )
 
-// valueLists returns every list of names. The topology decides which placements are unsupported.
+// valueLists returns all lists of names. The topology says which placements this machine lacks.
 func valueLists(t placement.Topology) []valueList {
 	return []valueList{
 		{"framing", "how messages are told apart (all is every one)",
@@ -155,13 +155,14 @@ func writeValues(cmd *cobra.Command) {
 			t.Append(v.name, what)
 		}
 		if err := t.Write(w, view.FormatTable, viewOptions(cmd, false)); err != nil {
-			return // the output remembers why, and fails the command
+			return // the output remembers the error, and the command fails
 		}
 	}
 }
 
-// completeNames returns what completes the values of a flag: names, or files if no list has names
-// for the flag. Of several values, separated by commas, it completes the last.
+// completeNames returns the function that completes the values of a flag. It offers the names that
+// valueLists has for the flag. If there are none, it offers files. If several values are typed,
+// separated by commas, it completes the last of them.
 func completeNames(flag string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		topology, _ := placement.Read() // an error changes only which placements are unsupported

@@ -18,17 +18,17 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A serverEntry is a server of a client's configuration, and where its command and arguments stand
-// in the text.
+// A serverEntry is one server in a client's configuration. It says where the command and the
+// arguments of the server stand in the text.
 type serverEntry struct {
 	name    string
 	command string
 	args    []string
 
-	commandAt, argsAt span // zero if the entry has none
+	commandAt, argsAt span // zero if the entry has no command, or no arguments
 }
 
-// A span is the part of a text from one offset up to another.
+// A span is the part of a text from one byte offset up to, but not including, another.
 type span struct{ from, to int64 }
 
 // changeConfiguration puts tap before the named servers in a client's configuration (--wrap), or
@@ -50,7 +50,7 @@ func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error
 	}
 	after := before
 	var changed []string
-	for _, e := range slices.Backward(entries) { // the spans of earlier entries stay valid
+	for _, e := range slices.Backward(entries) { // backward: earlier spans stay valid
 		isMeant := len(names) == 0 || slices.Contains(names, e.name)
 		isDone := e.isWrapped() == (f.wrapFile != "")
 		if !isMeant || isDone {
@@ -85,8 +85,8 @@ func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error
 	return nil
 }
 
-// wrap puts tap before a server. Unless --out names a recording, it goes beside the configuration,
-// because a client may start its servers in a folder where nobody may write.
+// wrap puts tap before a server. Without --out, the recording goes into the folder of the
+// configuration, because a client may start its servers in a folder where nobody may write.
 func (f *tapFlags) wrap(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *tapFlags) wrap(e *serverEntry) error {
 	return nil
 }
 
-// fileNameRune replaces the characters that a file's name cannot hold on some system.
+// fileNameRune replaces a character if some system does not allow it in the name of a file.
 func fileNameRune(c rune) rune {
 	if strings.ContainsRune(`/\:*?"<>|`, c) || c < ' ' {
 		return '-'
@@ -118,7 +118,8 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
-// isWrapped reports whether the command of a server is tap, with another command behind it.
+// isWrapped reports whether the command of a server is tap, with the server's own command behind
+// it.
 func (e *serverEntry) isWrapped() bool {
 	if len(e.args) == 0 || e.args[0] != "tap" {
 		return false
@@ -134,8 +135,8 @@ func (e *serverEntry) unwrap() {
 	e.args = own[1:]
 }
 
-// writeInto returns a configuration with the command and the arguments of e in their places. All
-// other text stays as it is.
+// writeInto returns the text of a configuration in which the command and the arguments of e replace
+// the old ones. All other text stays as it is.
 func (e *serverEntry) writeInto(text []byte) []byte {
 	first, firstText := e.commandAt, jsonText(e.command)
 	second, secondText := e.argsAt, jsonText(e.args)
@@ -151,7 +152,7 @@ func (e *serverEntry) writeInto(text []byte) []byte {
 	return slices.Concat(text[:first.from], firstText, between, secondText, text[second.to:])
 }
 
-// jsonText encodes a string or a list of strings, which cannot fail.
+// jsonText encodes a string or a list of strings. For these, encoding cannot fail.
 func jsonText(v any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -161,7 +162,7 @@ func jsonText(v any) []byte {
 }
 
 // serverEntries finds the servers that a configuration starts: the members of "mcpServers", or of
-// "servers", that have a command. It leaves out servers with a URL instead.
+// "servers", that have a command. It leaves out servers that have a URL instead of a command.
 func serverEntries(text []byte) ([]serverEntry, error) {
 	var entries []serverEntry
 	known := false
@@ -174,7 +175,7 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		path := slices.Collect(dec.StackPointer().Tokens()) // mcpServers, NAME
+		path := slices.Collect(dec.StackPointer().Tokens()) // such as "mcpServers", NAME
 		if len(path) == 0 || path[0] != "mcpServers" && path[0] != "servers" {
 			continue
 		}
@@ -195,7 +196,8 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 	return slices.DeleteFunc(entries, hasNoCommand), nil
 }
 
-// read reads the members of the server's object; the decoder stands behind its opening brace.
+// read reads the members of the server's object. The decoder must stand behind the opening brace of
+// that object.
 func (e *serverEntry) read(dec *jsontext.Decoder) error {
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
@@ -210,7 +212,7 @@ func (e *serverEntry) read(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// readMember reads the value of a member of the server, and notes where it stands.
+// readMember reads the value of one member of the server, and notes where that value stands.
 func (e *serverEntry) readMember(name string, dec *jsontext.Decoder) error {
 	value, err := dec.ReadValue()
 	if err != nil {

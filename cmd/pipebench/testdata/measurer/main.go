@@ -1,5 +1,6 @@
-// Measurer stands for a build of pipebench in tests of compare. It has only the command run, for
-// one cell, with the engine, workers and turns of pipebench. It is built in a tenth of the time.
+// Measurer stands for a build of pipebench in tests of the command compare. It has only the command
+// run, which measures one cell with the engine, workers and turns of pipebench. Building it takes a
+// tenth of the time that building pipebench takes.
 package main
 
 import (
