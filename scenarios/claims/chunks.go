@@ -8,21 +8,21 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-const performance = "Performance Considerations" // a heading of the document
+const performance = "Performance Considerations" // a heading of document 000
 
-// IDs of findings on failures, and how such IDs begin: what becomes of faulty chunks and of memory,
-// of messages between a peer that chunks and one that does not, and of text if a chunk ends inside
-// a character.
+// IDs of findings of package failures, about messages in chunks. chunks and memory are prefixes:
+// several IDs begin with each of them.
 const (
-	chunks      = "failure/broken-chunks/"
-	memory      = "failure/kept-memory/"
-	toLines     = "failure/framing-mismatch/adaptive:4096-to-ndjson"
-	fromLines   = "failure/framing-mismatch/ndjson-to-adaptive:4096"
-	joinedText  = "failure/split-utf8/bytes"
-	decodedText = "failure/split-utf8/strict"
+	chunks      = "failure/broken-chunks/"                           // faulty chunks
+	memory      = "failure/kept-memory/"                             // the receiver's memory
+	toLines     = "failure/framing-mismatch/adaptive:4096-to-ndjson" // to a peer without chunks
+	fromLines   = "failure/framing-mismatch/ndjson-to-adaptive:4096" // from a peer without chunks
+	joinedText  = "failure/split-utf8/bytes"                         // chunks joined as bytes
+	decodedText = "failure/split-utf8/strict"                        // each chunk decoded as text
 )
 
-// chunkClaims are what document 000 says of chunks: what they cost, and how they are put together.
+// chunkClaims are the claims of document 000 about chunks: what they cost, and how a receiver puts
+// them together.
 var chunkClaims = []Claim{
 	{
 		ID: "000-overhead-bytes", Where: performance,
@@ -174,7 +174,8 @@ func judgeMemory(e *Evidence) Judgement {
 	return refuted(figure, "memory does not grow as the message does")
 }
 
-// judgeCleared judges by what was held at once after a large message, and later, after small ones.
+// judgeCleared judges by the memory that the receiver held directly after a large message, and by
+// the memory that it held later, after small messages.
 func judgeCleared(e *Evidence) Judgement {
 	atOnce := e.finding(memory + "16MiB/at-once")
 	later := e.finding(memory + "16MiB/later")

@@ -1,20 +1,22 @@
-// Package claims judges what five documents on stdio transports say. It is for pipebench's commands
-// and may change.
+// Package claims judges what five documents say about transports over stdio. It is for pipebench's
+// commands and may change.
 //
 //	err := claims.Measure(ctx, selected, set, claims.Options{}, keep)
 //	for _, f := range claims.Judge(set, selected) { … }
 //
-// A [Claim] is one checkable sentence, in our words. It is judged from what a set of records holds:
-// findings on this system's pipes, on readers and limits, on servers of others, and measurements.
-// [Measure] measures what the set lacks; [Judge] measures nothing. The verdicts:
+// A [Claim] is one checkable sentence, in our words. A claim is judged by the records in a
+// [results.Set]. These are findings (about this system's pipes, about readers and limits, and about
+// servers made by others) and measurements. [Measure] measures what the set lacks; [Judge] measures
+// nothing. The verdicts:
 //
 //	holds        true on this machine
 //	refuted      not true on this machine
 //	depends      true in some of the cases that the claim covers; the reason names them
 //	cannot-tell  this system lacks what it takes, or there was no server to ask
 //
-// A refuted claim is no failure of anything. Sentences about constants and arithmetic are no
-// claims: the answer is the same on every machine, so a guide says which of them are true.
+// A refuted claim does not mean that anything failed. Sentences about constants and arithmetic are
+// not among the claims: they are true or false on every machine alike, so a guide says which of
+// them are true.
 package claims
 
 import (
@@ -27,19 +29,19 @@ import (
 
 // A Claim is a checkable sentence of a document.
 type Claim struct {
-	ID    string // "000-pipe-buf"
+	ID    string // such as "000-pipe-buf"
 	Where string // the heading in the document
 	Says  string // in our words
-	MacOS string // what the source of macOS says about it, if known
+	MacOS string // what the source code of macOS says about it; "" if not known
 
-	// Needs names what the claim is judged from: findings, by the beginning of their IDs, or cells
-	// (needCosts, needTrips, needReaders).
+	// Needs names what the claim is judged by: findings, by the beginnings of their IDs, or
+	// measurements (needCosts, needTrips, needReaders).
 	Needs []string
 	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement
 }
 
-// Document returns the number of the document that the claim is from: "000" to "004".
+// Document returns the number of the document that has the claim: "000" to "004".
 func (c Claim) Document() string {
 	number, _, _ := strings.Cut(c.ID, "-")
 	return number
@@ -51,8 +53,8 @@ type Judgement struct {
 	Figure  string // the deciding figure, with its interval if it has one
 	Why     string // the reason, in a line
 
-	// Unsure says that the intervals of the figures leave room for another verdict: it may change
-	// from run to run though nothing else has changed.
+	// Unsure says that the intervals of the figures leave room for another verdict. Then the next
+	// run may give another verdict, although nothing else has changed.
 	Unsure bool
 }
 
@@ -86,7 +88,7 @@ var constants = []string{
 	"002-efficient-json", "004-id-in-1k", "004-unknown-id", "004-trailing-space",
 }
 
-// Find returns the claim of that ID, or an error that names those that resemble it.
+// Find returns the claim with that ID, or an error that names similar IDs.
 func Find(id string) (Claim, error) {
 	document, _, _ := strings.Cut(id, "-")
 	var near []string
@@ -109,8 +111,9 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the claims of a list of IDs or documents ("003"), in the order of the documents;
-// all of them for an empty list.
+// Select returns the claims that are listed, in the order of the documents. An item of the list is
+// the ID of a claim, or the number of a document, such as "003". The number stands for all claims
+// of that document. If the list is empty, Select returns all claims.
 func Select(only []string) ([]Claim, error) {
 	all := All()
 	if len(only) == 0 {
@@ -131,8 +134,9 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. If the records do not decide a claim, Judge returns the
-// latest finding about it in the set; if there is none, it leaves the claim out.
+// Judge judges claims by a set of records. If the records are not enough to judge a claim, Judge
+// returns the latest finding about that claim in the set. If there is none, it leaves the claim
+// out, or says why an experiment had no result.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding
@@ -144,8 +148,8 @@ func Judge(set *results.Set, selected []Claim) []results.Finding {
 	return judged
 }
 
-// Unsure reports whether the verdict of a finding on a claim may change from run to run, though
-// nothing else has changed.
+// Unsure reports whether f, a finding about a claim, has a verdict that the next run may change,
+// although nothing else has changed.
 func Unsure(f results.Finding) bool {
 	var basis basis
 	err := f.Evidence.Decode(&basis)

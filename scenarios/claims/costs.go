@@ -9,16 +9,17 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A ratio is the figure of a cell divided by the figure of the same messages in another framing,
-// compared round by round.
+// A ratio compares two cells that differ only in their framing. It is the figure of one divided by
+// the figure of the other, taken within each round of measurements.
 type ratio struct {
 	size      int
 	placement string
 	stat.Estimate
 }
 
-// plainCells returns the records of a pattern and a framing whose cells are usual in everything
-// else. It leaves out the placement "free", since there the scheduler chooses the CPUs.
+// plainCells returns the records of cells with that pattern and that framing, at any size and
+// placement. All other fields of the cells have the values of [results.UsualCell]. Records of the
+// placement "free" are left out, because there the scheduler chooses the CPUs.
 func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
@@ -31,11 +32,12 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	return plain
 }
 
-// anySize is the least size of messages for ratios and costsAtMost if all sizes count.
+// anySize is the value for the parameter least if messages of all sizes count.
 const anySize = 0
 
-// ratios compares a framing with the framing base by one metric, at every placement, and at every
-// size from least on.
+// ratios compares framing with base, another framing, by one metric. It returns a ratio for each
+// placement and each message size, without the sizes below least. It also notes each ratio in the
+// claim's evidence.
 func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ratio {
 	var all []ratio
 	for _, a := range e.plainCells(pattern, framing) {
@@ -53,7 +55,7 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 			size: a.Cell.Size, placement: a.Cell.Placement,
 			Estimate: stat.PairedRatio(stat.MustMetric(metric), []results.Record{a}, same),
 		}
-		if r.N > 0 { // else no round has both
+		if r.N > 0 { // else no round has both framings
 			all = append(all, r)
 			e.basis.From[fmt.Sprintf("%s %s/%s %s", metric, framing, base, r.at())] = r.Estimate
 		}
@@ -63,9 +65,10 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 
 func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.placement }
 
-// within judges the claim that no ratio lies above a bound. The claim holds if every interval ends
-// at or below the bound, and is refuted if every interval begins above it. Otherwise it depends,
-// and that is sure only if at least one interval lies on each side of the bound.
+// within judges the claim that no ratio is above a bound. The claim holds if every interval ends at
+// or below the bound. It is refuted if every interval begins above the bound. Otherwise the verdict
+// is "depends". This verdict is sure only if at least one interval is below the bound and at least
+// one is above.
 func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	above := 0
 	below := 0
@@ -87,8 +90,8 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes ratios by the lowest and the highest, each with its interval, and by the
-// smallest number of rounds that any of them rests on.
+// rangeOf describes ratios by the lowest ratio and the highest ratio, each with its interval. It
+// adds the smallest number of rounds behind any of the ratios.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"
@@ -118,8 +121,9 @@ func estimateText(e stat.Estimate) string {
 		results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
 }
 
-// costsAtMost judges whether chunks cost at most bound times as much as raw bytes, by one metric,
-// "time" or "cpu", for streams of messages of least bytes or more.
+// costsAtMost judges whether sending in chunks costs at most bound times as much as sending raw
+// bytes. The metric is "time" or "cpu". The messages are sent as streams. Sizes below least do not
+// count.
 func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgement {
 	all := e.ratios(metric, "stream", costFraming, results.FramingRaw, least)
 	figure := "against raw: " + rangeOf(all)
@@ -143,12 +147,13 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	return depends(figure, limit+" is kept to at some sizes and placements, and not at others")
 }
 
-// noticeable is the smallest share that counts as a difference if a document says "no" or "no
-// significant" difference: figures of an idle machine differ that much between two runs.
+// noticeable is the smallest share that counts as a difference where a document says "no" or "no
+// significant" difference: even on an idle machine, the figures of two runs differ by as much.
 const noticeable = 0.05
 
-// judgeSmall compares round trips with those of lines, for two senders: one that frames every
-// message, and one that chunks only large messages.
+// judgeSmall compares the time of round trips in chunks with the time of round trips in lines. It
+// does so for two senders in chunks. One puts every message into frames. The other sends small
+// messages as bare lines.
 func judgeSmall(e *Evidence) Judgement {
 	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)
 	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)
@@ -156,7 +161,7 @@ func judgeSmall(e *Evidence) Judgement {
 	bare, _ := within(bareRatios, 1+noticeable)
 	figure := fmt.Sprintf("framed: %s; bare: %s", rangeOf(framedRatios), rangeOf(bareRatios))
 	isOpen := framed == results.Depends || bare == results.Depends
-	isAbsurd := framed == results.Holds && bare == results.Refuted // bare lines are cheaper to make
+	isAbsurd := framed == results.Holds && bare == results.Refuted // a bare line is cheaper to make
 	switch {
 	case isOpen || isAbsurd:
 		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
@@ -171,11 +176,12 @@ func judgeSmall(e *Evidence) Judgement {
 	return refuted(figure, "round trips take more than 5 % longer than those of lines")
 }
 
-// judgeWire looks at the bytes on the wire beyond the payload, in percent, by size.
+// judgeWire judges by the overhead of each message size: the bytes on the wire beyond the payload,
+// in percent of the payload.
 func judgeWire(e *Evidence) Judgement {
 	percent := make(map[int]float64)
 	for _, r := range e.plainCells("stream", costFraming) {
-		// The overhead is the same at all placements: any of them will do.
+		// The overhead is the same at all placements, so the record of any placement will do.
 		percent[r.Cell.Size] = stat.MustMetric("overhead").Estimate(r).Median
 	}
 	var c count

@@ -14,42 +14,43 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Needs that are not findings, but measurements of cells, as measureCells makes them.
+// Values in [Claim.Needs] that do not stand for findings, but for measurements by measureCells.
 const (
-	needCosts   = "cells/costs"   // streams of framings beside each other
-	needTrips   = "cells/trips"   // round trips of framings beside each other
-	needReaders = "cells/readers" // readers of lines of growing size
+	needCosts   = "cells/costs"   // streams of chunks, and of raw bytes to compare them with
+	needTrips   = "cells/trips"   // round trips of chunks, and of lines to compare them with
+	needReaders = "cells/readers" // several readers of lines, for lines of growing size
 )
 
-// checkServer is the ID of the experiment that checks an MCP server made by others. If there is no
-// such server, the finding about that has this ID.
+// checkServer is the ID of the experiment that checks an MCP server made by others. If no such
+// server is found, the finding that says so also has this ID.
 const checkServer = "servers"
 
-// The situations of check --server that claims are judged by.
+// The situations of check --server that show whether claims about servers are true.
 const (
 	dirtyLine   = "dirty-line"
 	endInFlight = "end-in-flight"
 )
 
-// serverCheck returns the ID of the finding of check --server on a situation.
+// serverCheck returns the ID of the finding that check --server makes about a situation. For the
+// situation "" it returns the prefix that all these IDs have.
 func serverCheck(situation string) string {
 	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
 }
 
-// pipe returns the ID of the finding of a step on anonymous pipes.
+// pipe returns the ID of the finding about anonymous pipes that a step of package rules makes.
 func pipe(step string) string { return rules.ID(syspipe.Anonymous, step) }
 
 // Evidence is what a set of records holds, arranged for judging claims.
 type Evidence struct {
 	findings map[string]results.Finding   // the last finding of each ID
-	servers  map[string][]results.Finding // findings of check on servers, by ID
+	servers  map[string][]results.Finding // all findings of check --server, by ID
 	records  []results.Record
 	basis    basis
 }
 
 // A basis is the evidence of a finding on a claim.
 type basis struct {
-	From   map[string]any `json:"from,omitempty"` // the values that were looked at
+	From   map[string]any `json:"from,omitempty"` // the values that the verdict rests on, by name
 	Unsure bool           `json:"unsure,omitempty"`
 }
 
@@ -69,7 +70,8 @@ func newEvidence(set *results.Set) *Evidence {
 	return e
 }
 
-// has reports whether the set holds findings with a result, or cells, for a need.
+// has reports whether the set holds what a need stands for: a finding with a result, or
+// measurements.
 func (e *Evidence) has(need string) bool {
 	switch need {
 	case needCosts:
@@ -93,7 +95,8 @@ func (e *Evidence) has(need string) bool {
 	return false
 }
 
-// failed returns why the experiment for a need had no result; "" if it was not made.
+// failed returns why the experiment for a need had no result. It returns "" if the set does not say
+// so, for example because the experiment was not made.
 func (e *Evidence) failed(need string) string {
 	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]
@@ -127,7 +130,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	e.basis = basis{From: make(map[string]any)}
 	j := c.Judge(e)
 	if j.Unsure && wasJudged {
-		return recorded, true // it may rest on evidence unknown to this version
+		return recorded, true // its verdict may rest on evidence that this version does not know
 	}
 	f.Verdict = j.Verdict
 	f.Found = j.Why
@@ -142,7 +145,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
-// idsBeginning returns the IDs of findings that begin with prefix, sorted.
+// idsBeginning returns, sorted, the IDs of all findings whose IDs begin with prefix.
 func (e *Evidence) idsBeginning(prefix string) []string {
 	var ids []string
 	for id := range e.findings {
@@ -154,7 +157,8 @@ func (e *Evidence) idsBeginning(prefix string) []string {
 	return ids
 }
 
-// finding returns the finding of an ID for a claim, and notes its value in the claim's evidence.
+// finding returns the finding with that ID, and notes its value in the evidence of the claim that
+// is being judged.
 func (e *Evidence) finding(id string) results.Finding {
 	f := e.findings[id]
 	e.basis.From[id] = f.Value
@@ -166,10 +170,12 @@ func (e *Evidence) number(id string) int64 {
 	return int64(n)
 }
 
-// isSound reports whether a finding on a failure says that the program or reader did not fail.
+// isSound reports whether the finding with that ID, of package failures, says that the program or
+// reader did not fail.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim that holds if the finding is sound; holding and refuting are the reasons.
+// ifSound judges a claim that holds if the finding with that ID has the class [failures.Sound], and
+// that is refuted otherwise. holding and refuting are the reasons for the two verdicts.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -184,7 +190,7 @@ func (e *Evidence) hasValue(id string, value any) bool { return e.finding(id).Va
 // A count says in how many cases something was true.
 type count struct {
 	good, asked int
-	bad         []string // the cases in which it was not, by name
+	bad         []string // the names of the cases in which it was not true
 }
 
 func (c *count) add(name string, good bool) {
@@ -197,8 +203,9 @@ func (c *count) add(name string, good bool) {
 }
 
 // inAllCases judges a claim that something is true in all cases. The claim holds if it was true in
-// each, is refuted if it was true in none, and otherwise depends. The last three texts are the
-// reasons; "{}" in one stands for the cases in which it was not true.
+// every case that was counted. The claim is refuted if it was true in no case. Otherwise the claim
+// depends. holding, refuting and depending are the reasons for the three verdicts; "{}" in a reason
+// stands for the names of the cases in which it was not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
@@ -212,7 +219,7 @@ func inAllCases(c count, figure, holding, refuting, depending string) Judgement 
 	return depends(figure, strings.ReplaceAll(depending, "{}", others))
 }
 
-// of writes the count as a figure: "3 of 4 servers".
+// of describes the count, as in "3 of 4 servers".
 func (c count) of(what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.asked, what) }
 
 // A server is what check found out about one MCP server in a situation.
@@ -222,8 +229,8 @@ type server struct {
 	seen check.ServerEvidence
 }
 
-// checked returns the MCP servers that were checked in a situation, sorted by command, each with
-// its last finding. It leaves out findings without a verdict.
+// checked returns the MCP servers that have a finding with that ID, sorted by command. Each comes
+// with its last finding. Findings without a verdict are left out.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
 	for _, f := range e.servers[id] {
@@ -244,13 +251,13 @@ func (e *Evidence) checked(id string) []server {
 	return servers
 }
 
-// nameOf returns the program of a command without its folder and arguments.
+// nameOf returns the program of a command, without the folder of the program and without arguments.
 func nameOf(command string) string {
 	program, _, _ := strings.Cut(command, " ")
 	return program[strings.LastIndexAny(program, `/\`)+1:]
 }
 
-// speaking counts the servers that speak a framing.
+// speaking counts how many of the checked servers speak a framing.
 func (e *Evidence) speaking(framing string) count {
 	var c count
 	for _, s := range e.checked(serverCheck(endInFlight)) {
@@ -260,7 +267,7 @@ func (e *Evidence) speaking(framing string) count {
 	return c
 }
 
-// passing counts the servers that passed a situation.
+// passing counts how many servers passed the check in a situation.
 func (e *Evidence) passing(situation string) count {
 	var c count
 	for _, s := range e.checked(serverCheck(situation)) {

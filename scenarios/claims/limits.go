@@ -6,14 +6,14 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// IDs of findings on failures, and how such IDs begin.
+// IDs of findings of package failures. oversized is a prefix: several IDs begin with it.
 const (
 	oversized   = "failure/oversized-line/"
-	checksLate  = "failure/no-newline/checks-late" // checks a whole line, as document 001 prints it
+	checksLate  = "failure/no-newline/checks-late" // checks only complete lines, as in document 001
 	checksEarly = "failure/no-newline/closes"      // checks while it reads the line
 )
 
-// limitClaims are what document 001 says about its limit.
+// limitClaims are the claims of document 001, about its limit on the size of messages.
 var limitClaims = []Claim{
 	{
 		ID: "001-exact", Where: "Implementation Details",

@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// IDs of findings on failures.
+// IDs of findings of package failures.
 const (
 	endlessLine = "failure/no-newline/as-printed"
 	awkward     = "failure/dirty-lines/content-length/any-bytes"
@@ -21,13 +21,14 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are IDs of findings on what a log line among the messages does to several readers.
+// logLines are the IDs of the findings about a log line between messages: one finding for each of
+// several readers.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
 	"failure/dirty-lines/json-stream/log-line", "failure/dirty-lines/content-length/log-line",
 }
 
-// serverClaims are what document 002 says.
+// serverClaims are the claims of document 002, most of which are about servers.
 var serverClaims = []Claim{
 	{
 		ID: "002-bytewise", Where: "Transport Layer (Pseudo Code)",
@@ -73,7 +74,7 @@ var serverClaims = []Claim{
 	},
 }
 
-// headerClaims are what document 003 says.
+// headerClaims are the claims of document 003, about Content-Length headers.
 var headerClaims = []Claim{
 	{
 		ID: "003-exact-sizes", Where: "Transport",
@@ -97,7 +98,7 @@ var headerClaims = []Claim{
 	},
 }
 
-// lineClaims are what document 004 says.
+// lineClaims are the claims of document 004, about messages in lines.
 var lineClaims = []Claim{
 	{
 		ID: "004-mcp-newline", Where: "Key Design Decisions",
@@ -158,7 +159,7 @@ var lineClaims = []Claim{
 		Needs: []string{serverCheck(dirtyLine)},
 		Judge: func(e *Evidence) Judgement {
 			j := judgeDirtyLines(e)
-			if j.Verdict == results.Refuted { // other lines may be to blame
+			if j.Verdict == results.Refuted { // lines that are not empty may be to blame
 				j.Verdict = results.Depends
 			}
 			return j
@@ -182,7 +183,8 @@ var lineClaims = []Claim{
 	},
 }
 
-// judgeDirtyLines judges whether servers still answer after lines that are blank or no JSON.
+// judgeDirtyLines judges whether servers still answer after lines that are blank or that are not
+// JSON.
 func judgeDirtyLines(e *Evidence) Judgement {
 	c := e.passing(dirtyLine)
 	const failing = "does not answer after lines that are blank, a log line or broken JSON: {}"
@@ -190,8 +192,8 @@ func judgeDirtyLines(e *Evidence) Judgement {
 		"each answers the request after blank, log and broken lines", failing, failing)
 }
 
-// judgeEndInFlight counts the servers that answer all requests that are in flight when their input
-// ends, and then leave in time.
+// judgeEndInFlight judges by the number of servers that pass. When its input ends, a server has to
+// answer all requests that are in flight, and then exit in time.
 func judgeEndInFlight(e *Evidence) Judgement {
 	var c count
 	var each []string
@@ -205,8 +207,9 @@ func judgeEndInFlight(e *Evidence) Judgement {
 	return inAllCases(c, c.of("servers"), text, text, text)
 }
 
-// judgeBytewise compares the reader that reads single bytes with the reader that reads all that has
-// come. Each measurement compares every byte once, so if there is a figure, the lines were right.
+// judgeBytewise compares a reader that reads one byte per call with a reader that reads all bytes
+// that have come. A measurement fails if a byte is wrong. So if there is a figure, the lines were
+// right.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
 	if len(ratios) == 0 {
@@ -242,8 +245,9 @@ func judgePieces(e *Evidence) Judgement {
 	return depends(figure, right+"; but as printed a last line without its newline is dropped")
 }
 
-// judgeRescan judges how time grows with the message, for the reader that searches its whole buffer
-// after each read. It uses only sizes at which the fixed cost of a message does not matter.
+// judgeRescan judges how the time grows with the size of a message if the reader searches its whole
+// buffer after each read. It uses only messages that are so large that the fixed cost of a message
+// does not matter.
 func judgeRescan(e *Evidence) Judgement {
 	const least = 256_000
 	var sizes, times []float64
@@ -258,7 +262,7 @@ func judgeRescan(e *Evidence) Judgement {
 		return cannotTell(err.Error())
 	}
 	e.basis.From["growth"] = growth
-	const steep = 1.3 // a linear reader comes near 1.15 if messages outgrow the caches
+	const steep = 1.3 // linear time has a slope of 1, or near 1.15 if messages outgrow the caches
 	// Either verdict is unsure if the interval of the growth leaves room for the other.
 	j := holds(growth.String(), "time grows as the message does")
 	j.Unsure = growth.Interval == nil || growth.Interval.Hi > steep

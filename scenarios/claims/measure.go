@@ -18,26 +18,27 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is how long one experiment may take. It can be long, because none of them is about a
-// hang.
+// longest is how long one experiment on pipes may take. It may be this long because no claim needs
+// an experiment that waits for something to hang.
 const longest = time.Minute
 
 // Options say how to measure what a set lacks.
 type Options struct {
 	Run  string // names the run in its records
-	Seed int64  // of the messages and of the order of samples
+	Seed int64  // for the messages and for the order of samples
 
-	// Server is the command of an MCP server to check. Nil is the reference server of the
-	// TypeScript SDK, if that is on the PATH, else no server.
+	// Server is the command of an MCP server to check. If it is nil, Measure checks the reference
+	// server of the TypeScript SDK if that is on the PATH, and otherwise no server.
 	Server []string
 
-	// Observe, if set, is called before each step, from the goroutine that called Measure.
+	// Observe, if set, is called before each step, from the goroutine that called Measure. done is
+	// the number of steps that are finished, total the number of all steps.
 	Observe func(step string, done, total int)
 }
 
-// Measure measures what claims need and a set lacks, and gives it to keep as it comes. If one
-// measurement fails, the others are still made. All claims together take about a minute on two
-// CPUs.
+// Measure makes the measurements that the selected claims need and the set lacks. It gives each
+// result to keep as soon as there is one. If one measurement fails, the others are still made. All
+// claims together take about a minute on two CPUs.
 func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	keep func(results.Line) error) error {
 	needs := lacking(set, selected)
@@ -54,7 +55,8 @@ func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	return errors.Join(failed...)
 }
 
-// lacking names the experiments and cells that claims need and a set does not hold, each once.
+// lacking names the experiments and measurements that the selected claims need and the set does not
+// hold. It names each once.
 func lacking(set *results.Set, selected []Claim) []string {
 	e := newEvidence(set)
 	var needs []string
@@ -109,8 +111,8 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	}, keepFinding)
 }
 
-// experimentOf returns the ID of the experiment that makes the findings that a need names. For
-// cells it returns the need itself.
+// experimentOf returns the ID of the experiment that makes the findings that a need stands for. If
+// the need stands for measurements, experimentOf returns the need itself.
 func experimentOf(need string) string {
 	if strings.HasPrefix(need, serverCheck("")) {
 		return checkServer
@@ -125,8 +127,8 @@ func experimentOf(need string) string {
 	return need
 }
 
-// The framings whose costs the documents talk about: costFraming frames every message, bareFraming
-// sends small messages as lines.
+// The framings whose costs the documents talk about. costFraming puts every message into frames.
+// bareFraming sends small messages as lines.
 const (
 	costFraming = "chunked:61440"
 	bareFraming = "adaptive:61440"
@@ -152,14 +154,14 @@ func (o Options) measureCells(ctx context.Context, need string,
 		p.Samples = stat.LeastSamples
 		p.Cells = cells("stream", places[:1], []string{"ndjson", "ndjson-rescan"},
 			256_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
-		// This reader takes seconds for a single line that is larger.
+		// For a single larger line, this reader would take seconds.
 		slow := cells("stream", places[:1], []string{"ndjson-bytewise"}, 256_000, 1_000_000)
 		p.Cells = append(p.Cells, slow...)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error { return keep(r) })
 }
 
-// cells returns a usual cell for each size, framing and placement.
+// cells returns a [results.UsualCell] for each combination of a framing, a placement and a size.
 func cells(pattern string, places, framings []string, sizes ...int) []results.Cell {
 	var all []results.Cell
 	for _, framing := range framings {

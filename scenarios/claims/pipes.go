@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// pipeClaims are what document 000 says about pipes.
+// pipeClaims are the claims of document 000 about pipes.
 var pipeClaims = []Claim{
 	{
 		ID: "000-pipe-buf", Where: "The Problem",
@@ -120,7 +120,8 @@ var pipeClaims = []Claim{
 	},
 }
 
-// judgePipeBuf looks for the shortest write into which bytes of another process came.
+// judgePipeBuf judges by the size of the shortest write that was cut. A write is cut if bytes of
+// another process come between its bytes.
 func judgePipeBuf(e *Evidence) Judgement {
 	whole := 0    // bytes of the longest write that stayed whole
 	shortest := 0 // bytes of the shortest write that was cut
@@ -136,7 +137,7 @@ func judgePipeBuf(e *Evidence) Judgement {
 			whole = max(whole, n)
 		}
 	}
-	// A write may have stayed whole by luck if a shorter one was cut.
+	// If a write stayed whole although a shorter one was cut, that may have been luck.
 	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
 	case shortest == 0:

@@ -8,8 +8,9 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// brokenChunks returns readings of chunks: of several messages in turn, of the beginning of a
-// message, and of a message of three frames with one fault each time.
+// brokenChunks returns readings of chunks. One reading has the frames of several messages in turn.
+// One has only the beginning of a message. In each of the others, a message of three frames has one
+// fault.
 func brokenChunks() ([]reading, error) {
 	const frameSize = 1 << 10
 	f, err := framers.Chunked(frameSize)
@@ -23,11 +24,12 @@ func brokenChunks() ([]reading, error) {
 			part: part, sent: [][]byte{msg}, wire: bytes.Join(wire, nil), open: openFraming(f),
 		}
 	}
-	// withSecond replaces the second frame.
+	// withSecond returns a reading in which frame replaces the second frame.
 	withSecond := func(part string, frame []byte) reading {
 		return faulty(part, frames[0], frame, frames[2])
 	}
-	// withNumbers replaces the index and the total in the header of the second frame.
+	// withNumbers returns a reading in which numbers replace the index and the total in the header
+	// of the second frame.
 	withNumbers := func(part, numbers string) reading {
 		return withSecond(part, bytes.Replace(frames[1], []byte(":1:3:"), []byte(numbers), 1))
 	}
@@ -60,8 +62,8 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	return frames
 }
 
-// framesInTurn returns a stream with the first frame of each of four messages, then the second
-// frame of each, and so on.
+// framesInTurn returns a reading of four messages: first the first frame of each message, then the
+// second frame of each, and so on.
 func framesInTurn(f framers.Chunker) reading {
 	c := reading{part: "in-turn", open: openFraming(f)}
 	var queues [][][]byte // the frames of each message
@@ -80,8 +82,9 @@ func framesInTurn(f framers.Chunker) reading {
 	return c
 }
 
-// firstFrames returns the first two of three frames, on a stream that stays open. A reader that
-// reports chunks as they come delivers the data of both, though the message is not complete.
+// firstFrames returns a reading of the first two of three frames, on a stream that stays open. The
+// reader reports each chunk when it comes. So it delivers the data of both chunks, although the
+// message is not complete.
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
@@ -96,7 +99,7 @@ func firstFrames(f framers.Chunker) reading {
 		}))
 		return func() ([]byte, error) {
 			if len(shown) == 0 {
-				_, err := in.ReadMessage() // appends to shown
+				_, err := in.ReadMessage() // this appends to shown
 				if len(shown) == 0 {
 					return nil, err
 				}
@@ -109,8 +112,9 @@ func firstFrames(f framers.Chunker) reading {
 	return c
 }
 
-// partialReads returns lines that end just before, at and just after multiples of 4096 bytes, read
-// in pieces of several sizes.
+// partialReads returns readings of lines, most of which are a little shorter than, exactly as long
+// as, or a little longer than a multiple of 4096 bytes. The readers get these lines in pieces of
+// several sizes.
 func partialReads() ([]reading, error) {
 	var sent [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 60} {
@@ -138,8 +142,8 @@ func partialReads() ([]reading, error) {
 // allowed is a limit on lines that is often recommended, in bytes.
 const allowed = 16 << 20
 
-// oversizedLines returns readings of a line of exactly the allowed size, and of a line of one byte
-// more with a small line after it.
+// oversizedLines returns readings of two streams. One has a line of exactly the allowed size. The
+// other has a line that is one byte longer, and a small line after it.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

@@ -1,10 +1,10 @@
 // Package failures reproduces the ways in which programs fail on stdin and stdout. It is for
 // pipebench's commands and may change.
 //
-// A failure is shown in one of three ways. A small program of ours has one fault, and check says
-// what happens (programs.go). A stream of bytes has something odd in it, and readers split it into
-// messages in memory (readers.go). Or an experiment runs in a process of its own (memory.go). Each
-// result is a [results.Finding] "failure/NAME/PART".
+// A failure is shown in one of three ways. A small program of ours has one fault, and package check
+// says what happens (programs.go). Or a stream of bytes has something odd in it, and readers split
+// the stream into messages in memory (readers.go). Or an experiment runs in a process of its own
+// (memory.go). Each result is a [results.Finding] with an ID "failure/NAME/PART".
 package failures
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Classes say how something fails: the Class of a finding. The worst failures are those that no
-// program notices: there is no error, and the exit code is 0.
+// The class of a finding says how something fails. The worst failures are those that no program
+// notices: there is no error, and the exit code is 0.
 const (
 	Sound      = "sound"       // everything arrived
 	Noticed    = "noticed"     // something was lost, and the program that lost it got an error
@@ -32,8 +32,7 @@ const (
 	SilentLoss = "silent-loss" // something was lost, without an error anywhere
 )
 
-// A Failure is one way in which stdio fails. It is shown by a program, by readings, or else by
-// experiments.
+// A Failure is one way in which stdio fails. Either a program, or readings, or experiments show it.
 type Failure struct {
 	Name   string
 	Title  string // what goes wrong, in a line for a list
@@ -41,7 +40,7 @@ type Failure struct {
 
 	program     *program
 	readings    func() ([]reading, error)
-	experiments []experiment.Experiment // each ID is the part of the failure that it shows
+	experiments []experiment.Experiment // the ID of each is the part of the failure that it shows
 }
 
 // All lists the failures.
@@ -108,7 +107,8 @@ func All() []Failure {
 	}
 }
 
-// moved are names that failures of earlier versions had, and the commands that show the same today.
+// moved has the names of failures that earlier versions showed here. Each maps to the command that
+// shows this failure now.
 var moved = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
@@ -116,7 +116,7 @@ var moved = map[string]string{
 	"growth":           "pipebench run --preset readers",
 }
 
-// Find returns the failure of that name; its error lists the known names.
+// Find returns the failure with that name. If there is none, the error lists the known names.
 func Find(name string) (Failure, error) {
 	var known []string
 	for _, f := range All() {
@@ -135,12 +135,12 @@ func Find(name string) (Failure, error) {
 // Options say how to show a failure.
 type Options struct {
 	Run     string            // names the run in its findings
-	Timeout time.Duration     // of one start of a program that is checked; 0 is startTime
+	Timeout time.Duration     // for one start of a program that is checked; 0: startTime
 	Observe func(part string) // if set, is called as each part begins
 }
 
-// Show reproduces the failure, and gives its findings to keep as they come. When Show returns, no
-// process, pipe or file of it is left.
+// Show reproduces the failure, and gives each finding to keep as soon as there is one. When Show
+// returns, it has left no process, pipe or file behind.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error
@@ -158,22 +158,22 @@ func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding)
 	return nil
 }
 
-// A recorder completes and keeps the findings about a failure.
+// A recorder completes the findings about a failure, and gives them to keep.
 type recorder struct {
 	Options
 	failure Failure
 	keep    func(results.Finding) error
 }
 
-// observe tells Observe which part begins.
+// observe calls Observe, if it is set, when a part begins.
 func (r *recorder) observe(part string) {
 	if r.Observe != nil {
 		r.Observe(part)
 	}
 }
 
-// record completes a finding about a part of the failure, and keeps it. A finding without a verdict
-// gets the verdict of its class.
+// record completes a finding about a part of the failure, and keeps it. If the finding has no
+// verdict, it gets the verdict of its class.
 func (r *recorder) record(part string, f results.Finding) error {
 	f.Kind = results.KindFinding
 	f.Run = r.Run
@@ -189,8 +189,8 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict on a class. It is milder if the program got an error, on which it
-// can act.
+// verdictOf returns the verdict on a class. It is milder if something told of the failure (Noticed,
+// Refused), because the program can then act on it. It is also milder if nothing was lost (Grows).
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:
@@ -201,10 +201,11 @@ func verdictOf(class string) results.Verdict {
 	return results.Fails
 }
 
-// work is the name of the job for which this program starts itself: to make one experiment.
+// work is the name of the job for which this program starts itself: to run one experiment.
 const work = "failures/experiment"
 
-// Jobs is the work of the processes that [Failure.Show] starts: main gives it to [proc.Main].
+// Jobs returns the jobs of the processes that [Failure.Show] starts. The function main must give
+// them to [proc.Main].
 func Jobs() map[string]proc.Job {
 	allExperiments := func() []experiment.Experiment {
 		var all []experiment.Experiment

@@ -18,13 +18,13 @@ import (
 // lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
-// timeLimit is far longer than the large experiments take on an idle machine. Under Go's race
-// detector each byte is slow.
+// timeLimit is the time limit of experiments with much data. On an idle machine they take far less,
+// but each byte is slow under Go's race detector.
 const timeLimit = 2 * time.Minute
 
-// endlessLines are experiments in which a line without an end is sent to a reader that accepts
-// lineLimit bytes of a line. The reader of "as-printed" searches its whole buffer after each 4096
-// bytes, so its cost is quadratic: 12 MiB, a little beyond the limit, take seconds.
+// endlessLines are experiments in which a reader that accepts lineLimit bytes of a line gets a line
+// without an end. The reader of "as-printed" searches its whole buffer after each 4096 bytes, so
+// its cost is quadratic. It already takes seconds for 12 MiB, a little more than the limit.
 var endlessLines = []experiment.Experiment{
 	endlessLine("closes", 64<<20, openFraming(framers.NDJSON(), withLineLimit)),
 	endlessLine("skips", 256<<20,
@@ -48,7 +48,8 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless stream has no newline. It ends after size bytes, and counts those that were read.
+// An endless is a stream without a newline. It ends after size bytes. read counts the bytes that
+// were read.
 type endless struct{ read, size int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -64,12 +65,12 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 // endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
-// is sound if it refused the line before its end, and its memory stayed within four times the
-// limit: a buffer that doubles takes more than three times the limit while its old copies are not
-// collected yet.
+// is sound if it refused the line before all of it was sent, and if its memory stayed within four
+// times the limit. Four times, because a buffer that doubles takes more than three times the limit
+// until its old copies are collected.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
-		debug.SetGCPercent(100) // experiments run without collections, but this one measures memory
+		debug.SetGCPercent(100) // experiments run without garbage collection, except this one
 		in := &endless{size: size}
 		next := open(in)
 		before := memory().Sys
@@ -90,7 +91,8 @@ func endlessLine(part string, size int64, open func(io.Reader) nextMessage) expe
 	return experiment.Experiment{ID: part, Limit: timeLimit, Do: send}
 }
 
-// largeMessages are experiments in which a large message comes in chunks, and then small messages.
+// largeMessages are experiments in which a reader gets a large message in chunks, and then small
+// messages.
 var largeMessages = []experiment.Experiment{
 	{ID: "4MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "4MiB", 4<<20) }},
 	{ID: "16MiB", Do: func(t *experiment.Trial) { receiveLarge(t, "16MiB", 16<<20) }},
@@ -98,10 +100,11 @@ var largeMessages = []experiment.Experiment{
 		Do: func(t *experiment.Trial) { receiveLarge(t, "64MiB", 64<<20) }},
 }
 
-// receiveLarge measures how much memory a receiver takes for a large message, and how much it still
-// holds after the message was delivered, and after small messages have come.
+// receiveLarge measures how much memory a receiver takes for a large message. It also measures how
+// much of it the receiver still holds when the message was delivered, and when small messages have
+// come.
 func receiveLarge(t *experiment.Trial, part string, size int) {
-	debug.SetGCPercent(100) // as in endlessLine
+	debug.SetGCPercent(100) // memory is measured: see endlessLine
 	f, err := framers.Chunked(60 << 10)
 	if !t.Check(err) {
 		return
@@ -130,12 +133,12 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 		_, err = in.ReadMessage()
 	}
 	t.Found(keptOf(part+"/later", "when 100 small messages had come", size, before))
-	runtime.KeepAlive(in) // memory that the receiver still holds counts
+	runtime.KeepAlive(in) // what the receiver still holds must count
 	runtime.KeepAlive(sent)
 }
 
-// sendWithSmall sends a large message and 100 small ones, and returns io.EOF, as the end of a
-// stream.
+// sendWithSmall sends a large message and 100 small messages. Then it returns io.EOF, so that the
+// stream ends.
 func sendWithSmall(out framers.Writer, large []byte) error {
 	if err := out.WriteMessage(large); err != nil {
 		return err
@@ -148,7 +151,8 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf returns a finding about how much more of the heap is in use than before.
+// keptOf returns a finding about how much more of the heap is in use now than at the time of
+// before.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))

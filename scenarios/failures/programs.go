@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program is a command of pipebench that has one fault, with the situation of package check that
-// shows the fault.
+// A program is a command of pipebench that has one fault. It names the situation of package check
+// in which the fault shows.
 type program struct {
 	part      string
 	side      catalogue.Side
@@ -22,7 +22,8 @@ type program struct {
 	class     string // how the program fails
 }
 
-// startTime is how long a program may take. Those that end by themselves take far less.
+// startTime is how long one start of a program may take if [Options] do not say. Programs that end
+// by themselves take far less.
 const startTime = 3 * time.Second
 
 // check tries the program in its situation, and records the finding.
@@ -58,7 +59,7 @@ func (r *recorder) check(ctx context.Context, p *program) error {
 	return r.record(p.part, p.finding(found))
 }
 
-// finding turns the finding of check into a finding about the failure.
+// finding turns f, the finding of package check, into a finding about the failure.
 func (p program) finding(f results.Finding) results.Finding {
 	f.About = append([]string{"pipebench"}, strings.Fields(p.words)...)
 	f.Reproduce = "pipebench check"

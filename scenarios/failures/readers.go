@@ -13,32 +13,32 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A nextMessage returns the next message of a stream, io.EOF at its end.
+// A nextMessage returns the next message of a stream. At the end of the stream it returns io.EOF.
 type nextMessage func() ([]byte, error)
 
 // A reading is a stream of bytes, and a reader that splits it into messages.
 type reading struct {
-	part      string                      // of the failure that it shows
+	part      string                      // the part of the failure that the reading shows
 	sent      [][]byte                    // the messages in the stream
 	wire      []byte                      // the bytes of the stream
 	open      func(io.Reader) nextMessage // begins to read the stream
-	parse     bool                        // messages that are not JSON are skipped
+	parse     bool                        // skip messages that are not JSON
 	staysOpen bool                        // the stream stays open after its last byte
 	readsOn   bool                        // the reader goes on after an error
 }
 
 // An outcome is what a reader made of a stream.
 type outcome struct {
-	sent    int // messages
+	sent    int // messages that were sent
 	intact  int // messages delivered as they were sent
 	altered int // messages delivered that were never sent
-	skipped int // delivered, but recognised as no message
+	skipped int // messages delivered that are not JSON
 	waits   bool
-	err     error // the first
+	err     error // the first error
 }
 
-// read lets each reader read its stream. Several streams may show the same part: read records the
-// first of them that does not arrive, or else the last.
+// read lets each reader read its stream. If several readings show the same part, read records only
+// one of them: the first in which something fails, or else the last.
 func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
@@ -73,7 +73,7 @@ var errStarved = errors.New("waits for bytes that nobody sends")
 // errEndless is the error for a reader that reads again and again at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// starved is what a reader meets after the last byte of a stream that stays open.
+// starved is what a reader reads from after the last byte of a stream that stays open.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }
@@ -95,7 +95,7 @@ func (c reading) read() outcome {
 		case errors.Is(err, errStarved):
 			o.waits = o.intact < o.sent
 			return o
-		case err != nil && (!c.readsOn || err == last): // the same error twice: there is no more
+		case err != nil && (!c.readsOn || err == last): // the same error again: no more will come
 			o.waits = err == errEndless
 			o.err = cmp.Or(o.err, err)
 			return o
@@ -127,8 +127,8 @@ func (o *outcome) count(c reading, msg []byte) {
 	o.altered++
 }
 
-// class says how the reader failed. A mixture of messages that is delivered as one is a corruption,
-// even if a parser would find that out later.
+// class says how the reader failed. If a mixture of several messages is delivered as one message,
+// that is a corruption, even if a parser would notice it later.
 func (o outcome) class() string {
 	isNoticed := o.err != nil || o.skipped > 0
 	switch {
@@ -146,7 +146,7 @@ func (o outcome) class() string {
 	return SilentLoss
 }
 
-// finding says what happened in a sentence.
+// finding returns a finding that says in a sentence what happened.
 func (o outcome) finding() results.Finding {
 	found := fmt.Sprintf("%d of %s intact", o.intact, results.FormatCount(o.sent, "message"))
 	if o.altered > 0 {
@@ -164,7 +164,7 @@ func (o outcome) finding() results.Finding {
 	return results.Finding{Class: o.class(), Value: o.intact, Found: found}
 }
 
-// openScanner reads lines, and gives up at the first line that is no message.
+// openScanner reads lines, and gives up at the first line that is not JSON.
 func openScanner(r io.Reader) nextMessage {
 	in := bufio.NewScanner(r)
 	return func() ([]byte, error) {
@@ -191,12 +191,12 @@ func openDecoder(r io.Reader) nextMessage {
 	}
 }
 
-// mostEmptyReads bounds the reads of a line that bring nothing. Beyond it, the reader counts as
+// mostEmptyReads is how many reads for one line may bring nothing. After that, the reader counts as
 // endless.
 const mostEmptyReads = 100
 
-// openReadLine reads as the read_line of a document does: byte by byte until a newline. It never
-// stops at the end of the input, where reads bring no byte.
+// openReadLine reads byte by byte until a newline, as the function read_line in one of the
+// documents does. It does not stop at the end of the input, where reads bring no byte.
 func openReadLine(r io.Reader) nextMessage {
 	return func() ([]byte, error) {
 		var line []byte
@@ -219,8 +219,9 @@ func openReadLine(r io.Reader) nextMessage {
 	}
 }
 
-// openPrinted reads as code printed in documents does: 4096 bytes at a time, into a buffer that is
-// searched for a newline. It stops at a read that brings nothing, and drops the rest of the buffer.
+// openPrinted reads as code that documents print does: 4096 bytes at a time, into a buffer that is
+// searched for a newline. It stops at a read that brings nothing, and drops what is left in the
+// buffer.
 func openPrinted(r io.Reader) nextMessage {
 	var buffer []byte
 	chunk := make([]byte, 4096)

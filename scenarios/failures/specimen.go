@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// specimens are programs with one fault, which `pipebench specimen NAME` plays.
+// specimens are small programs with one fault each. `pipebench specimen NAME` runs one of them.
 var specimens = map[string]func() error{
 	"print-on":       printOn,
 	"queue-and-exit": queueAndExit,
@@ -20,7 +20,8 @@ var specimens = map[string]func() error{
 	"ignore-end":     ignoreEnd,
 }
 
-// RunSpecimen makes this process play the specimen of that name. It returns when the specimen ends.
+// RunSpecimen makes this process behave as the specimen with that name. It returns when the
+// specimen ends.
 func RunSpecimen(name string) error {
 	run := specimens[name]
 	if run == nil {
@@ -39,8 +40,8 @@ func printOn() error {
 	}
 }
 
-// queueAndExit writes what fits into the pipe, as an event loop does, and exits with the rest still
-// in its queue.
+// queueAndExit writes what fits into the pipe, as an event loop does. Then it exits, although the
+// rest is still in its queue.
 func queueAndExit() error {
 	if err := setStdoutNonblocking(); err != nil {
 		return err
@@ -62,7 +63,7 @@ func writeOnce() error {
 	return err
 }
 
-// ignoreEnd is a server that refuses every request, and stays when its input has ended.
+// ignoreEnd is a server that refuses every request. When its input ends, it does not exit.
 func ignoreEnd() error {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

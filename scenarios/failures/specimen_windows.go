@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// errStdout is why these specimens do not exist here: a standard handle has no non-blocking mode
-// that a program could inherit unawares.
+// errStdout says why specimens that write to standard output do not exist on Windows. There, a
+// standard handle has no non-blocking mode that a program could inherit without knowing it.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
 	errors.ErrUnsupported, runtime.GOOS)
 

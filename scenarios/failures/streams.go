@@ -16,8 +16,8 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// oddities are streams of messages A and B with something odd in them: in lines, and with headers.
-// "" stands for an oddity that cannot occur with headers.
+// oddities are streams of the messages A and B with something odd in them. Each stream is written
+// in lines and with headers. headers is "" if the oddity cannot occur with headers.
 var oddities = []struct{ name, lines, headers string }{
 	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
 	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
@@ -37,7 +37,8 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines returns a reading of each of the oddities by each of six readers.
+// dirtyLines returns a reading of each of the oddities by each of six readers. It adds the reading
+// of awkwardMessages.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
@@ -70,7 +71,8 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages returns a reading of messages with headers, which in lines would be cut.
+// awkwardMessages returns a reading of messages with headers. A reader of lines would cut some of
+// these messages, because they contain newlines.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
 	sent := [][]byte{
@@ -82,14 +84,15 @@ func awkwardMessages() (reading, error) {
 	return c, err
 }
 
-// openFraming reads with the reader of a framing.
+// openFraming returns a function that reads a stream with the reader of a framing.
 func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
 }
 
-// mismatches returns readings of messages in one framing by a reader of another. There are two for
-// each pair of framings. The first has one message, whose sender waits for an answer. The second,
-// which is read only if the first arrives, has more messages, the last larger than a chunk.
+// mismatches returns readings of messages that were written in one framing and are read in another.
+// There are two readings for each pair of framings. The first has one message, whose sender waits
+// for an answer. The second has more messages, the last of which is larger than a chunk. It is read
+// only if the message of the first arrives.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -126,7 +129,7 @@ func mismatches() ([]reading, error) {
 	return all, nil
 }
 
-// encode returns messages as a framing writes them.
+// encode returns the bytes that a framing writes for the messages.
 func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
 	var wire bytes.Buffer
 	w := f.NewWriter(&wire)
@@ -138,7 +141,7 @@ func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
 	return wire.Bytes(), nil
 }
 
-// padded returns a message of exactly size bytes, which must be 50 at least.
+// padded returns a message of exactly size bytes. size must be at least 50.
 func padded(method string, size int) []byte {
 	head := `{"jsonrpc":"2.0","method":"` + method + `","pad":"`
 	return []byte(head + strings.Repeat(method[:1], size-len(head)-2) + `"}`)
@@ -149,7 +152,7 @@ const (
 	cutAt     = 2_000  // where the first message is cut, in bytes
 )
 
-// mixedWriters returns readings of streams of two writers, in which a message of one writer comes
+// mixedWriters returns readings of streams that two writers write to. A message of one writer comes
 // inside a message of the other. A third message follows.
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
@@ -182,11 +185,12 @@ func mixedWriters() ([]reading, error) {
 	return all, nil
 }
 
-// textChunk is the size of a frame. It is so small that chunks end at every offset in a character.
+// textChunk is the size of a frame, in bytes. It is so small that chunks end at every offset inside
+// a character.
 const textChunk = 71
 
-// splitCharacters returns readings of messages of characters of 2, 3 and 4 bytes, in small chunks.
-// The receivers treat a chunk as bytes, or as text.
+// splitCharacters returns readings of messages whose characters have 2, 3 or 4 bytes. The messages
+// are sent in small chunks. Some receivers treat a chunk as bytes, others as text.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
@@ -210,8 +214,9 @@ func splitCharacters() ([]reading, error) {
 	}, nil
 }
 
-// openJoining reads chunks, and calls join to put the data of each message together. It leaves out
-// a message for which join returns false, as a program does that drops what it cannot decode.
+// openJoining reads chunks, and calls join to put the data of each message together. If join
+// returns false for a message, the message is left out, as if the program dropped what it could not
+// decode.
 func openJoining(
 	f framers.Framing, join func([][]byte) ([]byte, bool),
 ) func(io.Reader) nextMessage {
@@ -234,7 +239,8 @@ func openJoining(
 	}
 }
 
-// joinBytes joins the bytes, and leaves decoding to those who get the whole message.
+// joinBytes joins the bytes of the chunks, and leaves decoding to the caller, who has the whole
+// message.
 func joinBytes(chunks [][]byte) (msg []byte, ok bool) { return bytes.Join(chunks, nil), true }
 
 // joinStrict returns false for a message if one of its chunks is not valid UTF-8.
@@ -247,7 +253,7 @@ func joinStrict(chunks [][]byte) (msg []byte, ok bool) {
 	return bytes.Join(chunks, nil), true
 }
 
-// joinLossy replaces invalid UTF-8 in each chunk.
+// joinLossy replaces invalid UTF-8 in each chunk, and then joins the chunks.
 func joinLossy(chunks [][]byte) (msg []byte, ok bool) {
 	for _, c := range chunks {
 		msg = append(msg, bytes.ToValidUTF8(c, []byte("\uFFFD"))...)
