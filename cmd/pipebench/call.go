@@ -19,7 +19,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// callFlags are the flags of the command call. completeOptions turns some of them into options of
+// callFlags are the flags of the command "call". completeOptions turns some of them into options of
 // the client.
 type callFlags struct {
 	options     client.Options
@@ -107,7 +107,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
 		conns[i], err = client.Open(command, f.options)
-		if err != nil { // the options are wrong, for all connections: only the first can fail
+		if err != nil { // if the options are wrong, the first call of Open fails
 			return usageError(err)
 		}
 	}
@@ -146,7 +146,7 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
 	if o.Restarts == 0 {
-		o.Restarts = -1 // never restart: for the client 0 means without end
+		o.Restarts = -1 // never: for the client, 0 means any number of times
 	}
 	if !f.quiet {
 		stderr := cmd.ErrOrStderr()
@@ -197,7 +197,7 @@ func (b *answerBar) chunk(c framers.Chunk) {
 	case c.Received < c.Total:
 		b.shown.units(c.Received, c.Total)
 	default:
-		b.shown.stop() // removes the bar, which never became full: see units
+		b.shown.stop() // removes the bar, because it is not full yet
 		b.shown = nil
 	}
 }

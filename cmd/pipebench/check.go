@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// checkFlags are the flags of the command check.
+// checkFlags are the flags of the command "check".
 type checkFlags struct {
 	options        check.Options
 	server, client bool
@@ -77,8 +77,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations returns the names of all situations in which check tries one side: a program, a server
-// or a client.
+// situations returns the names of the situations that the command "check" has for one side: for a
+// program, a server or a client.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
@@ -173,7 +173,7 @@ func checkGate(found []results.Finding, incomplete bool) error {
 	if len(found) > 0 && view.AllUndecided(found) {
 		why := found[0]
 		for _, f := range found {
-			if f.Verdict == results.CannotTell { // rather than "unsupported", or the reference
+			if f.Verdict == results.CannotTell { // the others are unsupported, or the reference run
 				why = f
 				break
 			}

@@ -48,7 +48,8 @@ func oneOrMore(missing string) cobra.PositionalArgs {
 	}
 }
 
-// exactly requires n arguments. If there are fewer or more, the error begins with the text says.
+// exactly requires n arguments. If there are fewer or more, it returns an error that begins with
+// the text in says.
 func exactly(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {

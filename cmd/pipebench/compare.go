@@ -19,13 +19,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// compareFlags are the flags of the command compare.
+// compareFlags are the flags of the command "compare".
 type compareFlags struct {
 	gateFlags
 	across bool // one of fileFlags
 	pairs  int  // one of buildFlags
 
-	// These are programFlags.
+	// These flags are programFlags.
 	stdin        string
 	counts       bool
 	instructions bool

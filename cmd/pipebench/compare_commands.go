@@ -22,8 +22,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command into words as a shell does. If a file has the name text, that file
-// is the whole command, even if its name contains spaces.
+// commandWords splits a command into words as a shell does. If text is the name of a file, the
+// whole command is that file, even if the name contains spaces.
 func commandWords(text string) ([]string, error) {
 	if _, err := os.Stat(text); err == nil {
 		return []string{text}, nil
@@ -42,7 +42,7 @@ func commandWords(text string) ([]string, error) {
 }
 
 // argvOf splits a command into words, and replaces the first word by the path of the program. Then
-// it appends more: the words that both commands get.
+// it appends the words in more, which both commands get.
 func argvOf(command string, more []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
@@ -59,8 +59,8 @@ func argvOf(command string, more []string) ([]string, error) {
 	return append(words, more...), nil
 }
 
-// compareCommands runs two commands, each several times and by turns, and compares them. The
-// commands are builds of pipebench, Go tests with benchmarks, or any other programs.
+// compareCommands runs two commands several times, in turns, and compares them. The commands are
+// builds of pipebench, Go tests with benchmarks, or any other programs.
 func (f *compareFlags) compareCommands(
 	cmd *cobra.Command, oldName, newName string, more []string,
 ) error {
@@ -165,16 +165,16 @@ func refuseIdleTest(name string, argv []string) error {
 
 // Limits of a comparison of builds if no verdict ends it earlier. Without --pairs it stops after
 // usualPairs pairs or after spendOnPairs, whichever comes later. Without --max-time it stops after
-// timeForBuilds at the latest. This is long because a pair of runs with many cells takes half a
-// minute.
+// timeForBuilds at the latest. timeForBuilds is long because a pair of runs with many cells takes
+// half a minute.
 const (
 	spendOnPairs  = 45 * time.Second
 	usualPairs    = 20
 	timeForBuilds = 30 * time.Minute
 )
 
-// compareBuilds compares two builds of pipebench. Each build executes its command run with
-// runFlags, and compareBuilds compares what they measured.
+// compareBuilds compares two builds of pipebench. It starts the command "run" of each build with
+// runFlags, and compares the measurements.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
@@ -248,8 +248,8 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// comparePrograms compares two programs. It starts each several times, counts the calls and bytes,
-// and measures the time. If the programs are servers (--drive), it measures the time per message
+// comparePrograms compares two programs. It starts each several times, counts its calls and bytes,
+// and measures its time. If the programs are servers (--drive), it measures the time per message
 // instead.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
@@ -290,8 +290,8 @@ func (f *compareFlags) comparePrograms(
 	return f.do(cmd, nil, t)
 }
 
-// plan returns the plan that the flags ask for. usualTime is the limit of its time if --max-time is
-// not given.
+// plan returns the plan that the flags ask for. usualTime is the time limit of the plan if
+// --max-time is not given.
 func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	p := turns.Plan{
 		MaxTime: cmp.Or(f.maxTime, usualTime),
@@ -327,8 +327,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands. run makes the comparison. If run fails,
-// it still returns what it compared before, or nil if that is nothing.
+// contestTask returns the task that compares two commands. The function run makes the comparison.
+// If run fails, it still returns the comparison so far, or nil if there is none.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {

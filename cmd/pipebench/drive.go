@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// driveFlags are the flags of the command drive.
+// driveFlags are the flags of the command "drive".
 type driveFlags struct {
 	options   drive.Options
 	plan      drive.Plan
@@ -148,7 +148,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	})
 	if errors.Is(err, errNothingInTime) {
 		err = fmt.Errorf("nothing was measured in the time: it was over while %s", f.step)
-		found := &results.Set{} // print the verdicts of --assert nevertheless
+		found := &results.Set{} // empty, but --assert has a verdict all the same
 		return allGates(f.judge(cmd, f.format, found), err)
 	}
 	return err

@@ -46,8 +46,8 @@ func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
 	return interruptibly(ctx, paths, read)
 }
 
-// wrap puts the text doing, which says what was being done, before the message of err. It returns
-// nil if err is nil.
+// wrap puts the text in doing before the message of err, as in "keep the comparison: no space
+// left". It returns nil if err is nil.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// sharedFlags are the flags that every command that measures has, always with the same meaning.
+// sharedFlags are the flags that all measuring commands have, with the same meaning in each.
 type sharedFlags struct {
 	out        string
 	format     view.Format
@@ -127,8 +127,8 @@ func (p *parsedValue) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag. parse turns the text of the flag into the value that goes to into. usual
-// is the default text. The text "" leaves the value as it is.
+// addParsed adds a flag. parse turns the text of the flag into a value, and the value goes into
+// *into. usual is the default text. If the text is "", *into stays as it is.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -193,8 +193,8 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// Upper limits of flags that take a number. mostInflight has a reason: memory for all requests in
-// flight is reserved before the first request is sent.
+// Upper limits of flags that take a number. mostInflight limits memory: the memory for all requests
+// in flight is reserved before the first request is sent.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10

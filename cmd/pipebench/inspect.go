@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/inspect"
 )
 
-// inspectFlags are the flags of the command inspect.
+// inspectFlags are the flags of the command "inspect".
 type inspectFlags struct {
 	format view.Format
 	detail bool

@@ -69,7 +69,7 @@ const cleanUpTime = 10 * time.Second
 // the process exits even if a command still runs.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup makes processes ignore it: let that be
+	if !signal.Ignored(syscall.SIGHUP) { // nohup makes a process ignore it
 		signals = append(signals, syscall.SIGHUP)
 	}
 	caught := make(chan os.Signal, 2)

@@ -20,7 +20,7 @@ const neededAddresses = 1500 << 20
 // fail.
 func enoughMemory() error {
 	if bits.UintSize == 32 {
-		return nil // the runtime reserves less
+		return nil // a 32-bit runtime reserves less
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {

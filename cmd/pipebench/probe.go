@@ -17,7 +17,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// probeFlags are the flags of the command probe.
+// probeFlags are the flags of the command "probe".
 type probeFlags struct {
 	options        rules.Options
 	pipes          []string
@@ -26,7 +26,7 @@ type probeFlags struct {
 	claims         bool
 	machine        bool
 	only           []string // names of failures or claims
-	requireVerdict bool     // that is sure, for every claim
+	requireVerdict bool     // every verdict on a claim must be sure
 	sharedFlags
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// reportFlags are the flags of the command report.
+// reportFlags are the flags of the command "report".
 type reportFlags struct {
 	out    string
 	title  string

@@ -33,7 +33,7 @@ type runFlags struct {
 	cells      cobra.Command // has the flags that say what to measure
 	sweep      measure.Sweep // an empty list stands for the default values
 	capacities string        // the text of --capacity
-	plan       bench.Plan    // all but its cells
+	plan       bench.Plan    // without its cells
 	dryRun     bool
 	repeat     int           // the number of runs
 	over       time.Duration // the time over which the runs are spread
@@ -110,8 +110,9 @@ func (f *runFlags) parseCapacities(list string) (string, error) {
 	return list, err
 }
 
-// cellFlag returns the name of a flag that was given and says what to measure. It returns "" if no
-// such flag was given. A run with such a flag measures a sweep; any other run measures presets.
+// cellFlag returns the name of a flag that was given and that says what to measure. It returns ""
+// if no such flag was given. A run with such a flag measures a sweep; any other run measures
+// presets.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {

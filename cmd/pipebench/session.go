@@ -300,7 +300,7 @@ func (s *session) writeFiles(all *results.Set) error {
 	if err != nil {
 		return err
 	}
-	env, _ := all.Environment(s.run) // s.env may have names that the file has as hashes
+	env, _ := all.Environment(s.run) // the file may have hashes where s.env has names
 	o := plots.ReportOptions{Sources: []string{recordsFile}, Command: env.Command}
 	page := func(w io.Writer) error { return plots.Report(w, all, o) }
 	if err := savePage(filepath.Join(s.dir, reportFile), page); err != nil {

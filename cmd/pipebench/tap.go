@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tap"
 )
 
-// tapFlags are the flags of the command tap.
+// tapFlags are the flags of the command "tap".
 type tapFlags struct {
 	out        string
 	wrapFile   string
@@ -73,7 +73,7 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer file.Close()
-	signal.Reset() // from here on, the command is to handle signals, not this process
+	signal.Reset() // from here on, the command handles signals, not this process
 	if info, err := file.Stat(); err == nil && info.Size() > 0 {
 		fmt.Fprintf(os.Stderr, "pipebench: tap: %s has a recording: this one goes behind it\n",
 			f.out)

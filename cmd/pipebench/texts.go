@@ -42,8 +42,8 @@ func writeNotice(w io.Writer, text string) {
 var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
 // writeText writes a text of --help or a guide, laid out for the screen. Blank lines separate the
-// blocks of the text. Paragraphs and list items are broken to fit the screen. Markdown tables
-// become tables of the screen. Titles and indented lines are not broken.
+// blocks of the text. Paragraphs and list items are broken to fit the screen. Markdown tables are
+// laid out for the screen. Titles and indented lines are not broken.
 func writeText(w io.Writer, text string, o view.Options) {
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		if i > 0 {
@@ -82,7 +82,7 @@ func writeParagraphs(w io.Writer, block string, o view.Options) {
 	}
 }
 
-// writeTable writes a Markdown table as a table of the screen. Columns that do not fit beside the
+// writeTable writes a Markdown table, laid out for the screen. Columns that do not fit beside the
 // first column go into further tables below.
 func writeTable(w io.Writer, block string, o view.Options) {
 	lines := strings.Split(block, "\n")

@@ -122,7 +122,7 @@ func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
 	s.progress.within(plan.MaxTime)
-	planErr := s.runPlan(ctx, plan) // even some of the cells give an answer
+	planErr := s.runPlan(ctx, plan) // if only some cells were measured, they give an answer, too
 	set, err := s.read()
 	if err != nil {
 		return errors.Join(planErr, err)

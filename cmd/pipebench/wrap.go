@@ -25,7 +25,7 @@ type serverEntry struct {
 	command string
 	args    []string
 
-	commandAt, argsAt span // zero if the entry has no command, or no arguments
+	commandAt, argsAt span // each is zero if the entry lacks that member
 }
 
 // A span is the part of a text from one byte offset up to, but not including, another.

@@ -112,9 +112,8 @@ func firstFrames(f framers.Chunker) reading {
 	return c
 }
 
-// partialReads returns readings of lines, most of which are a little shorter than, exactly as long
-// as, or a little longer than a multiple of 4096 bytes. The readers get these lines in pieces of
-// several sizes.
+// partialReads returns readings of lines. Most of these lines have a length just below, at or just
+// above a multiple of 4096 bytes. The readers get the lines in pieces of several sizes.
 func partialReads() ([]reading, error) {
 	var sent [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 60} {
@@ -139,7 +138,8 @@ func partialReads() ([]reading, error) {
 	return all, nil
 }
 
-// allowed is a limit on lines that is often recommended, in bytes.
+// allowed is the longest line that the readers accept, in bytes. It is a limit that is often
+// recommended.
 const allowed = 16 << 20
 
 // oversizedLines returns readings of two streams. One has a line of exactly the allowed size. The

@@ -107,8 +107,8 @@ func All() []Failure {
 	}
 }
 
-// moved has the names of failures that earlier versions showed here. Each maps to the command that
-// shows this failure now.
+// moved has the names of failures that this package no longer shows. Each maps to the command that
+// shows that failure now.
 var moved = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
@@ -189,8 +189,9 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict on a class. It is milder if something told of the failure (Noticed,
-// Refused), because the program can then act on it. It is also milder if nothing was lost (Grows).
+// verdictOf returns the verdict on a class. It is "depends" instead of "fails" in two cases: if an
+// error told of the failure, so that a program can act on it (Noticed, Refused), or if nothing was
+// lost (Grows).
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:

@@ -66,7 +66,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
 // is sound if it refused the line before all of it was sent, and if its memory stayed within four
-// times the limit. Four times, because a buffer that doubles takes more than three times the limit
+// times lineLimit. A buffer that doubles is sound, too: it takes more than three times lineLimit
 // until its old copies are collected.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
@@ -101,8 +101,8 @@ var largeMessages = []experiment.Experiment{
 }
 
 // receiveLarge measures how much memory a receiver takes for a large message. It also measures how
-// much of it the receiver still holds when the message was delivered, and when small messages have
-// come.
+// much memory the receiver still holds after the message was delivered, and after small messages
+// have come.
 func receiveLarge(t *experiment.Trial, part string, size int) {
 	debug.SetGCPercent(100) // memory is measured: see endlessLine
 	f, err := framers.Chunked(60 << 10)
@@ -151,8 +151,7 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf returns a finding about how much more of the heap is in use now than at the time of
-// before.
+// keptOf returns a finding about how much more of the heap is in use now than in before.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))

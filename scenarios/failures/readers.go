@@ -73,7 +73,8 @@ var errStarved = errors.New("waits for bytes that nobody sends")
 // errEndless is the error for a reader that reads again and again at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// starved is what a reader reads from after the last byte of a stream that stays open.
+// starved stands for the rest of a stream that stays open after its last byte: there is nothing to
+// read.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }
@@ -219,7 +220,7 @@ func openReadLine(r io.Reader) nextMessage {
 	}
 }
 
-// openPrinted reads as code that documents print does: 4096 bytes at a time, into a buffer that is
+// openPrinted reads as code printed in documents does: 4096 bytes at a time, into a buffer that is
 // searched for a newline. It stops at a read that brings nothing, and drops what is left in the
 // buffer.
 func openPrinted(r io.Reader) nextMessage {
@@ -241,7 +242,8 @@ func openPrinted(r io.Reader) nextMessage {
 	}
 }
 
-// inPieces makes a reader get at most n bytes per read.
+// inPieces returns a function that does as open does, but whose reader gets at most n bytes per
+// read.
 func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
 }

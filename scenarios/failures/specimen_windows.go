@@ -6,8 +6,9 @@ import (
 	"runtime"
 )
 
-// errStdout says why specimens that write to standard output do not exist on Windows. There, a
-// standard handle has no non-blocking mode that a program could inherit without knowing it.
+// errStdout says why the specimens that need a non-blocking standard output do not exist on
+// Windows. There, a standard handle has no non-blocking mode that a program could inherit without
+// knowing it.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
 	errors.ErrUnsupported, runtime.GOOS)
 

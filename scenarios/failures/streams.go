@@ -91,8 +91,8 @@ func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMes
 
 // mismatches returns readings of messages that were written in one framing and are read in another.
 // There are two readings for each pair of framings. The first has one message, whose sender waits
-// for an answer. The second has more messages, the last of which is larger than a chunk. It is read
-// only if the message of the first arrives.
+// for an answer. The second has more messages, the last of which is larger than a chunk. The second
+// is read only if the message of the first arrives.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -148,7 +148,7 @@ func padded(method string, size int) []byte {
 }
 
 const (
-	mixedSize = 20_011 // bytes of a message: more than any system keeps whole in a write
+	mixedSize = 20_011 // bytes of a message: no system keeps a write of this size in one piece
 	cutAt     = 2_000  // where the first message is cut, in bytes
 )
 

@@ -1,6 +1,6 @@
-// Measurer stands for a build of pipebench in tests of the command compare. It has only the command
-// run, which measures one cell with the engine, workers and turns of pipebench. Building it takes a
-// tenth of the time that building pipebench takes.
+// Measurer stands for a build of pipebench in tests of the command "compare". It has only the
+// command "run", which measures one cell with the engine, workers and turns of pipebench. Building
+// it takes a tenth of the time that building pipebench takes.
 package main
 
 import (
