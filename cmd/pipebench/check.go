@@ -165,7 +165,7 @@ func (f *checkFlags) keep(s *session, line results.Line) error {
 }
 
 // checkGate returns an error if something is wrong with the checked program, if nothing could be
-// judged, or if the time was over before everything was judged.
+// judged, or if --max-time was over before everything was judged.
 func checkGate(found []results.Finding, incomplete bool) error {
 	if n := len(view.FailedFindings(found)); n > 0 {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}

@@ -222,7 +222,7 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 func (f *driveFlags) loadSizes(ctx context.Context, d *drive.Driver, keep drive.Sink) error {
 	sizes := f.plan.Sizes
 	if len(sizes) == 0 {
-		sizes = []int{0} // the usual one
+		sizes = []int{0} // 0: the usual size
 	}
 	for _, size := range sizes {
 		load := f.load

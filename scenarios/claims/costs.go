@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A ratio compares two cells that differ only in their framing. It is the figure of one divided by
-// the figure of the other, taken within each round of measurements.
+// A ratio compares two cells that differ only in their framing. It estimates the figure of the
+// first divided by the figure of the second, from the rounds in which both were measured.
 type ratio struct {
 	size      int
 	placement string

@@ -107,8 +107,9 @@ func (e *Evidence) failed(need string) string {
 	return ""
 }
 
-// judge judges a claim. If something that the claim needs is missing, it returns the last finding
-// about the claim, or why an experiment had no result, or else false.
+// judge judges a claim. If something that the claim needs is missing, judge returns the last
+// finding about the claim in the set. If there is none, it returns a finding that says why an
+// experiment had no result. If no experiment says so, ok is false.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -184,7 +185,7 @@ func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	return refuted(f.Found, refuting)
 }
 
-// hasValue reports whether a finding has that value.
+// hasValue reports whether the finding with that ID has that value.
 func (e *Evidence) hasValue(id string, value any) bool { return e.finding(id).Value == value }
 
 // A count says in how many cases something was true.
@@ -203,9 +204,9 @@ func (c *count) add(name string, good bool) {
 }
 
 // inAllCases judges a claim that something is true in all cases. The claim holds if it was true in
-// every case that was counted. The claim is refuted if it was true in no case. Otherwise the claim
-// depends. holding, refuting and depending are the reasons for the three verdicts; "{}" in a reason
-// stands for the names of the cases in which it was not true.
+// every case that was counted. The claim is refuted if it was true in no case. Otherwise the
+// verdict is "depends". holding, refuting and depending are the reasons for the three verdicts;
+// "{}" in a reason stands for the names of the cases in which it was not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {

@@ -223,7 +223,7 @@ func judgeBytewise(e *Evidence) Judgement {
 	}
 	figure := fmt.Sprintf("%s at %s, n = %d",
 		estimateText(worst.Estimate), results.FormatSize(int64(worst.size)), worst.N)
-	const dear = 3 // times as long
+	const dear = 3 // times as long as the other reader
 	if worst.Above(dear) {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do "+
 			"where a message is a few bytes long")

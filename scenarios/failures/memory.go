@@ -151,7 +151,8 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf returns a finding about how much more of the heap is in use now than in before.
+// keptOf compares the heap with its earlier state, before. It returns a finding about how much more
+// of the heap is in use now.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))
