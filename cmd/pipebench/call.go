@@ -137,7 +137,8 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// completeOptions sets the options of the client that no flag sets directly.
+// completeOptions sets the options of the client that no flag sets directly, and adjusts some of
+// those that flags have set.
 func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	o := &f.options
 	if cmd.Flags().Changed("timeout") {
