@@ -1,5 +1,6 @@
-// Package framers turns messages into bytes and back, by the framings that programs use on stdin
-// and stdout. Its Readers are exact about what they accept, and hold a bounded number of bytes.
+// Package framers turns messages into bytes and back, in the framings that programs use on stdin
+// and stdout. Its Readers accept exactly what the tables below say, and hold a bounded number of
+// bytes.
 //
 //	f, err := framers.Parse("chunked:60KiB")
 //	w := f.NewWriter(os.Stdout)
@@ -8,19 +9,29 @@
 //	r := f.NewReader(os.Stdin, framers.WithMaxMessage(1<<20))
 //	msg, err := r.ReadMessage() // valid until the next call
 //
-// A Framing may be shared. A Writer and a Reader belong to one goroutine each; a [Mux] is for many.
-// What a Writer accepts, a Reader with the same options gives back unchanged, however the bytes are
-// cut on the way. To send many small messages in one system call, make the Writer over a
-// [bufio.Writer], and flush that when no more messages are at hand.
+// A Framing may be shared by goroutines. A Writer or a Reader belongs to one goroutine. If many
+// goroutines send on one stream, use a [Mux].
+//
+// A message that a Writer accepted comes out of a Reader with the same options unchanged, however
+// the bytes were cut into pieces on the way. To send many small messages in one system call, give
+// NewWriter a [bufio.Writer], and flush the bufio.Writer when no more messages are waiting.
 //
 // # Behaviours
 //
-// The tables say what a Reader does with unusual input, and in their last two lines what a Writer
-// does with unusual messages. "The end" means that the Reader gives the stream up, by the policy
-// [Close]; with the policy [Resync] ("same, Resync") it reads on. "Cut at the end" is a stream that
-// ends inside a message. If a byte stream ends between messages, the Reader returns io.EOF. An
-// error of the underlying reader, such as a deadline, loses nothing. ndjson-bytewise and
-// ndjson-rescan behave like ndjson, but hold a whole line before they look at its length.
+// The tables say what a Reader does with unusual input. Their last two lines say what a Writer does
+// with unusual messages. Some entries are short for more:
+//
+//   - "a message", "a length" or "data": the Reader takes the bytes for that.
+//   - "next read": the next ReadMessage continues with what follows in the stream.
+//   - "goes on": the message that the chunk belongs to can still become complete.
+//   - "the end": the Reader gives up the stream, because its policy is [Close].
+//   - "same, Resync": the input of the line above, but the policy is [Resync].
+//   - "cut at the end": the stream ends inside a message.
+//
+// If a stream ends between two messages, the Reader returns io.EOF. After an error of the
+// underlying reader, such as a deadline that passed, no bytes are lost. The framings
+// ndjson-bytewise and ndjson-rescan behave like ndjson, but receive a whole line before they check
+// its length.
 //
 //	                   ndjson                  content-length          length-prefix
 //	blank line         skipped                 ErrNoLength             a length
@@ -49,43 +60,50 @@
 //
 // # Memory
 //
-// A Reader reads 256 KiB at a time (WithReadBuffer) into a buffer of that size, and messages are
-// slices of it. For a message that does not fit, the buffer grows as bytes arrive, not when a
-// header declares a size. While it grows, the old and the new buffer together take at most
-// 1.5 × the limit and one read. After 32 messages in a row that would have fitted a quarter of it,
-// a grown buffer is given back.
+// A Reader asks for 256 KiB in each read (see WithReadBuffer). Its buffer has the same size, and
+// the messages are slices of the buffer. If a message does not fit, the buffer grows as the bytes
+// arrive: a header that declares a large size does not make it grow. While it grows, the old and
+// the new buffer together take at most 1.5 times the limit on messages, plus the size of one read.
+// A grown buffer is given back after 32 messages in a row that would have fitted a quarter of it.
 //
-// A Reader of chunks also holds the messages of which chunks are missing, as many as
-// WithMaxInFlight allows. A message whose chunks come out of order is held twice while it is put
-// together. For the next messages such a Reader keeps at most one large buffer: its read buffer, or
-// that of a message of several chunks. Its Reset drops the incomplete messages and gives their
-// memory back (see [Resetter]).
+// A Reader of chunks also holds incomplete messages, as many as WithMaxInFlight allows. If the
+// chunks of a message come out of order, the message is held twice while it is put together. For
+// later messages such a Reader keeps large buffers of one kind only: either its read buffer is
+// large, or it keeps the buffers of messages of several chunks. Its Reset drops the incomplete
+// messages and gives their memory back (see [Resetter]).
 //
 // # Speed
 //
-// After warm-up nothing is allocated for a message, on either side, unless the chunks of several
-// messages are interleaved. A Writer sends most frames in one call, into which it copies header and
-// message together. Three kinds of writers are served differently: a [Vectored] gets a frame of
-// 16 KiB or more as a gather list, without a copy; an *os.File gets a frame of more than 64 KiB in
-// two or three writes, of which the first is a copy of 64 KiB at most; a bufio.Writer gets every
-// frame piece by piece. WithWriteSize bounds each call, except those to a bufio.Writer.
+// After warm-up neither a Writer nor a Reader allocates memory for a message. The exceptions are
+// chunks that come out of order, and chunks of several messages that are interleaved.
 //
-// Some processors copy slowly if the destination lies 1 to 31 bytes behind the source, counted
-// modulo 4096 (measured: AMD Zen 3, 4 to 5 times as slowly). There the place of buffers in memory
-// matters more than the framing. Read buffers therefore begin at offset 128 of a page
-// (WithReadOffset). And a Vectored gets a header in a call of its own if the message has 16 KiB or
-// more and would otherwise be copied to such an address. This concerns messages at the start of a
-// page, where Go allocates large ones, behind the 4 bytes of a length-prefix header or the 25 of a
-// content-length header. On a processor that copies equally fast everywhere (AMD Zen 5) the extra
-// call is lost time: 12 % at 16 KiB, 3 to 4 % at 24 to 32 KiB, 1 % at 65,000 B.
+// A Writer sends most frames in one call, for which it copies header and message together. Three
+// kinds of underlying writers get frames in another way:
+//
+//   - A [Vectored] gets a frame of 16 KiB or more as a gather list, without a copy.
+//   - An *os.File gets a frame of more than 64 KiB in up to three writes. Each of them is either a
+//     copy of at most 64 KiB, or a part of the message that is not copied.
+//   - A bufio.Writer gets header and message in calls of their own.
+//
+// WithWriteSize bounds the bytes of each call, except of those to a bufio.Writer.
+//
+// Some processors copy slowly if the destination address is 1 to 31 bytes above the source address,
+// both counted modulo 4096. On an AMD Zen 3 such a copy took 4 to 5 times as long. On these
+// processors it matters more where the buffers lie in memory than which framing is used. Read
+// buffers therefore begin at offset 128 of a page (see WithReadOffset). And if a message of 16 KiB
+// or more would be copied to such an address, a Vectored gets its header in a call of its own. This
+// is the case for a message that begins at the start of a page, where Go places large messages, and
+// that follows the 4 bytes of a length-prefix header or the 25 bytes of a content-length header. On
+// a processor that copies equally fast everywhere (AMD Zen 5) the extra call only costs time: 12 %
+// at 16 KiB, 3 to 4 % at 24 to 32 KiB, 1 % at 65,000 B.
 //
 // "go test ./framers -run TestFigures -figures 15" measures these framings and those of other
-// packages, through a pipe on one CPU, as ratios to plain reads into one buffer, without any
-// framing. "pipebench help framings" tells what was found, and why.
+// packages, through a pipe on one CPU. It prints the ratio of each to plain reads into one buffer,
+// without any framing. "pipebench help framings" says what was found, and why.
 //
 // # What is not promised
 //
 // Nothing here looks into a message: whether it is JSON is the caller's question. No framing
-// detects bytes that were altered on the way. The text of errors may change: programs should look
-// at their types, fields and causes.
+// detects bytes that were altered on the way. The text of errors may change, so programs should
+// look at the types, fields and causes of errors.
 package framers

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// headBytes is how many bytes of a message beyond the limit are kept in its error: enough to find a
-// request's id.
+// headBytes is how many bytes of a message a TooLargeError keeps, from the start of the message:
+// enough to find a request's id.
 const headBytes = 1 << 10
 
-// A TooLargeError is returned for a message beyond the limit of WithMaxMessage.
+// A TooLargeError is returned for a message that is larger than the limit set by WithMaxMessage.
 type TooLargeError struct {
-	// Size is how many bytes were declared. If the framing declares no sizes, it is Limit + 1: the
-	// size of the message is not known yet (see WithSkipped).
+	// Size is the stated size of the message in bytes. If the framing states no sizes, Size is
+	// Limit + 1, because the size of the message is not known yet (see WithSkipped).
 	Size     int64
-	Declared bool  // whether Size was declared
-	Limit    int64 // bytes
-	Offset   int64 // where the message's frame begins, in bytes of the stream; -1 from a Writer
-	// Head is the first bytes of the message, at most 1 KiB; with the policy Close, as many of them
-	// as had arrived. The caller may keep it.
+	Declared bool  // whether a header, or the caller of a Writer, stated Size
+	Limit    int64 // the largest message allowed, in bytes
+	Offset   int64 // where in the stream the frame of the message begins; -1 from a Writer
+	// Head holds the first bytes of the message, at most 1 KiB. With the policy Close these are
+	// only bytes that had already arrived. The caller may keep Head.
 	Head []byte
 }
 
@@ -35,13 +35,15 @@ func (e *TooLargeError) Error() string {
 		e.Offset, e.Size, e.Limit)
 }
 
-// A refusal counts the bytes of a message beyond the limit while they are skipped.
+// A refusal is about one message that is larger than the limit. It counts the bytes of the message
+// while they are skipped.
 type refusal struct {
-	err  *TooLargeError // nil if no message is skipped
+	err  *TooLargeError // nil if no message is being skipped
 	size int64          // bytes of the message that have come
 }
 
-// tell ends a refusal when the whole message has come, and calls WithSkipped's function.
+// tell ends a refusal when nothing more of its message is expected. It passes the error, with Size
+// set to the bytes that came, to the function of WithSkipped.
 func (f *refusal) tell(s *settings) {
 	if f.err != nil && s.skipped != nil {
 		e := *f.err
@@ -51,12 +53,13 @@ func (f *refusal) tell(s *settings) {
 	*f = refusal{}
 }
 
-// head copies the first bytes of a message for an error about it, at most size of them.
+// head copies the first bytes of a message for an error about it: at most size of them, and at most
+// headBytes.
 func head(b []byte, size int) []byte {
 	return append([]byte(nil), b[:min(len(b), size, headBytes)]...)
 }
 
-// Why a framing cannot carry a message; each is the Err of a PayloadError.
+// Reasons why a framing cannot carry a message. Each can be the Err of a PayloadError.
 var (
 	ErrEmpty   = errors.New("the message is empty, which this framing cannot tell from nothing")
 	ErrNewline = errors.New("the message holds a newline, which would end the frame")
@@ -69,7 +72,7 @@ var (
 // A PayloadError is returned by a Writer that cannot carry a message. Nothing of the message has
 // been written.
 type PayloadError struct {
-	Offset int   // where in the message, in bytes
+	Offset int   // where in the message the reason lies, in bytes from its start
 	Err    error // ErrEmpty, ErrNewline, ErrSpace, ErrReturn, ErrLength or ErrFrames
 }
 
@@ -78,7 +81,7 @@ func (e *PayloadError) Error() string {
 }
 func (e *PayloadError) Unwrap() error { return e.Err }
 
-// What can be wrong with a Content-Length header; each is the Err of a HeaderError.
+// Faults of a Content-Length header. Each can be the Err of a HeaderError.
 var (
 	ErrNoLength       = errors.New("no Content-Length")
 	ErrBadLength      = errors.New("Content-Length is not a decimal number")
@@ -90,13 +93,13 @@ var (
 	ErrHeaderLines    = errors.New("header has more than 64 lines")
 )
 
-// A HeaderError is returned for a header that does not tell the length of its message. The next
-// ReadMessage looks for the next text that reads as a Content-Length line and goes on there. This
-// is a best effort, since a message can imitate a header: a caller that cannot trust its peer
-// should stop at the first HeaderError.
+// A HeaderError is returned for a header that does not give the length of its message. The next
+// ReadMessage searches for the text "Content-Length" and goes on there. It may go wrong, since a
+// message can contain that text: a caller that cannot trust its peer should stop at the first
+// HeaderError.
 type HeaderError struct {
-	Offset int64  // where the line begins, in bytes of the stream
-	Line   string // the line without its terminator, at most 80 bytes of it
+	Offset int64  // where in the stream the faulty line begins
+	Line   string // the faulty line without its terminator, at most 80 bytes of it
 	Err    error
 }
 
@@ -105,7 +108,7 @@ func (e *HeaderError) Error() string {
 }
 func (e *HeaderError) Unwrap() error { return e.Err }
 
-// What can be wrong with a chunk; each is the Err of a ChunkError.
+// Faults of a chunk or of its message. Each can be the Err of a ChunkError.
 var (
 	ErrMalformed = errors.New("not a frame of the form id:index:total:data")
 	ErrIndex     = errors.New("chunk index is not below the total")
@@ -117,17 +120,20 @@ var (
 	ErrExpired   = errors.New("chunks are missing and none came for too long") // see WithExpiry
 )
 
-// A ChunkError is returned for a chunk that cannot be used, or a message that cannot become
-// complete. The next message can still be read. ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate
-// mean that only the frame was dropped, the other errors that the message was. For ErrMissing and
-// ErrExpired, Offset is that of the message's first frame.
+// A ChunkError is returned for a chunk that cannot be used, or for a message that cannot become
+// complete. The next message can still be read. If Err is ErrMalformed, ErrIndex, ErrTotal or
+// ErrDuplicate, only the frame was dropped. With any other Err the whole message was dropped.
 type ChunkError struct {
-	Offset   int64  // where the frame begins, in bytes of the stream
-	ID       string // the message's id; "" if none can be read
-	Index    int    // the chunk's index; the first missing one for ErrMissing and ErrExpired
-	Total    int    // chunks of the message
-	Received int    // chunks of the message received before
-	Line     string // for ErrMalformed the frame, at most 80 bytes of it
+	// Offset is where in the stream the frame begins. For ErrMissing and ErrExpired it is where the
+	// first frame of the message begins.
+	Offset int64
+	ID     string // the message's id; "" if none can be read
+	// Index is the chunk's index. For ErrMissing and ErrExpired it is that of the first missing
+	// chunk.
+	Index    int
+	Total    int    // number of chunks of the message
+	Received int    // number of chunks of the message that came before; 0 for ErrIndex
+	Line     string // for ErrMalformed: the frame, at most 80 bytes of it
 	Err      error
 }
 
@@ -140,7 +146,7 @@ func (e *ChunkError) Error() string {
 }
 func (e *ChunkError) Unwrap() error { return e.Err }
 
-// excerptBytes is how much of an offending line its error quotes.
+// excerptBytes is how many bytes of a faulty line its error quotes, at most.
 const excerptBytes = 80
 
 func excerpt(line []byte) string { return string(line[:min(len(line), excerptBytes)]) }

@@ -13,10 +13,11 @@ import (
 // A Framing is a way to tell messages apart on a byte stream. It holds no state of any stream, so
 // one value may be shared and used concurrently.
 //
-// Only the framings of this package read an Option; those of other packages have fields instead.
+// Only the framings of this package heed an Option. A framing of another package has fields
+// instead.
 type Framing interface {
 	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
-	// Parse reads it, if the framing is of this package.
+	// Parse accepts it, if the framing is one of this package.
 	String() string
 	// NewWriter returns a Writer of this framing over w.
 	NewWriter(w io.Writer, opts ...Option) Writer
@@ -26,60 +27,66 @@ type Framing interface {
 
 // A Writer sends messages. It belongs to one goroutine.
 type Writer interface {
-	// WriteMessage sends msg, which it neither changes nor retains. A message that the framing
-	// cannot carry is refused with a [PayloadError] before a byte is written. A write that fails
-	// part-way leaves half a frame on the stream, so every later call returns that failure.
+	// WriteMessage sends msg, and neither changes nor keeps it. It refuses a message that the
+	// framing cannot carry with a [PayloadError], before it writes a byte. A write that fails
+	// part-way leaves a part of a frame on the stream, so every later call returns the same error.
 	WriteMessage(msg []byte) error
 }
 
 // A Reader receives messages. It belongs to one goroutine.
 type Reader interface {
 	// ReadMessage returns the next message, valid until the next call. It returns as soon as the
-	// last byte of the message has arrived. It returns io.EOF only between messages, and
-	// io.ErrUnexpectedEOF inside one.
+	// last byte of the message has arrived. If the stream ends between two messages, it returns
+	// io.EOF. If the stream ends inside a message, it returns io.ErrUnexpectedEOF.
 	//
-	// An error of the underlying reader other than io.EOF, such as a deadline, loses nothing: the
-	// next call goes on.
+	// After any other error of the underlying reader, such as a deadline that passed, no bytes are
+	// lost: the next call goes on.
 	ReadMessage() ([]byte, error)
 }
 
-// A Chunker is a framing that splits messages.
+// A Chunker is a framing that splits a long message into several frames.
 type Chunker interface {
 	Framing
-	// Frames yields each frame of msg as a gather list, valid until the next one.
+	// Frames yields the frames of msg. Each is a gather list: the pieces of the frame, in order. It
+	// is valid until the next one is yielded.
 	Frames(msg []byte) iter.Seq[[][]byte]
 }
 
-// A Vectored takes a gather list in one call. Writev writes all of bufs in order, neither retains
-// nor changes them, and returns the bytes written; n < total implies an error.
+// A Vectored is a writer that takes a gather list in one call, as writev(2) does. Writev writes all
+// of bufs in order, and neither keeps nor changes them. It returns how many bytes it wrote, and an
+// error if it did not write all.
 type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
 
-// A framing is a Framing of this package: a form, and the size in its spec.
+// A framing is a Framing of this package: a form, and the size in the spec.
 type framing struct {
 	*form
-	size int // of a raw message, or the bound of a frame; 0 if the spec has none
+	size int // bytes of a raw message, or the most bytes of a frame; 0 if the spec has no size
 }
 
-// A form is a way to put messages on the wire and to take them off.
+// A form is a kind of framing: how messages are put on the wire and taken off, with a size still
+// open.
 type form struct {
 	name string
-	arg  string // what the size in the spec is called, "" if there is none
+	arg  string // what the spec calls the size, "" if the spec has no size
 
-	bare     bool // adaptive: sends messages that fit as lines without a header
+	bare     bool // a message that fits is sent as a line without a header: the form adaptive
 	pack     bool // messages are compressed before they are split
 	unlisted bool // All leaves the form out
 
-	// newSized returns the framing of a size, 0 for the default. It is nil if the spec has no size.
+	// newSized returns the framing with a size; size 0 means the default. newSized is nil if the
+	// spec has no size.
 	newSized func(f *form, size int) (Framing, error)
-	// carries returns the PayloadError with which a Writer refuses msg, or nil.
+	// carries returns the PayloadError with which a Writer refuses msg, or nil if the Writer
+	// accepts msg.
 	carries func(f framing, msg []byte, s *settings) error
-	// header appends what stands before a message of size bytes. It is nil if nothing does.
+	// header appends to b what stands before a message of size bytes. It is nil if nothing does,
+	// and if writer is set.
 	header func(b []byte, size int) []byte
 	// tail is what stands behind a message.
 	tail []byte
-	// writer returns the Writer. It is nil if each message is one frame: see the type writer.
+	// writer makes the Writer. It is nil if each message is one frame: then the type writer serves.
 	writer func(f framing, w io.Writer, s settings) Writer
 	reader func(f framing, r io.Reader, s settings) Reader
 }
@@ -103,8 +110,8 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 	return f.reader(f, r, newSettings(opts))
 }
 
-// A writer sends each message as one frame. It calls few functions on the way to the system call:
-// after that call the processor mispredicts the return from each of them.
+// A writer sends each message as one frame. It keeps few functions on the stack above the system
+// call, because after that call the processor mispredicts the return from each of them.
 type writer struct {
 	framing
 	set  settings
@@ -133,9 +140,9 @@ func (w *writer) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// Carries returns nil if a Writer of f with opts takes msg, else the [*PayloadError] or
-// [*TooLargeError] that the Writer would return. What a Writer takes, a Reader with the same
-// options gives back unchanged. For a framing of another package Carries returns nil.
+// Carries returns nil if a Writer of f with opts accepts msg, else the [*PayloadError] or
+// [*TooLargeError] that the Writer would return. If it returns nil, a Reader with the same options
+// gives msg back unchanged. For a framing of another package Carries always returns nil.
 func Carries(f Framing, msg []byte, opts ...Option) error {
 	s := newSettings(opts)
 	return check(f, msg, &s)
@@ -156,7 +163,7 @@ func check(f Framing, msg []byte, s *settings) error {
 	return own.carries(own, msg, s)
 }
 
-// checkLimit returns an error for a message beyond a Writer's limit.
+// checkLimit returns an error if msg is larger than the limit of a Writer.
 func (s *settings) checkLimit(msg []byte) error {
 	if s.writerLimit && len(msg) > s.maxMessage {
 		return s.tooLarge(msg)
@@ -180,7 +187,8 @@ var forms = []*form{
 	zstdChunks,
 }
 
-// withSize returns the framing with a size. 0 means the default, or that the form has no size.
+// withSize returns the framing with a size. Size 0 means the default size of the form, or no size
+// if the form has none.
 func (f *form) withSize(size int) (Framing, error) {
 	if f.newSized == nil {
 		return framing{f, 0}, nil
@@ -188,10 +196,13 @@ func (f *form) withSize(size int) (Framing, error) {
 	return f.newSized(f, size)
 }
 
-// Parse returns the framing of a spec: a name of [All], or chunked+zstd, and, if the framing takes
-// a size, a colon and the size, such as "chunked:60KiB", "chunked:4k" or "raw:61440". Without a
-// size, a chunk is [DefaultChunk] and raw does not know where messages end. The suffixes k, M and
-// G, also as kb or KiB, count in powers of 1024, in either case.
+// Parse returns the framing that a spec names. A spec is one of the names of [All], or
+// chunked+zstd. A colon and a size may follow, if the framing takes a size: "chunked:60KiB",
+// "chunked:4k" or "raw:61440". Without a size, a frame of chunks has [DefaultChunk] bytes at most,
+// and raw does not know where messages end.
+//
+// A size is in bytes. The suffixes k, M and G multiply it by a power of 1024. They may be in upper
+// or lower case, and may be written kb or KiB.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
@@ -231,8 +242,8 @@ func unknownFraming(text, name string) error {
 	return fmt.Errorf("unknown framing %q: known are %s%s", text, strings.Join(known, ", "), hint)
 }
 
-// All returns the framings of the package once each, with their default sizes. [Compressed] is not
-// among them: it is measured only if it is asked for.
+// All returns each framing of the package once, with its default size. [Compressed] is not among
+// them: it is measured only on request.
 func All() []Framing {
 	var all []Framing
 	for _, form := range forms {
@@ -258,7 +269,8 @@ func parseSize(s string) (int, error) {
 	return int(n) << shift, nil
 }
 
-// sizeShift returns the power of two that a suffix stands for.
+// sizeShift returns the power of two that a suffix multiplies by: 10 for "k". ok is false for an
+// unknown suffix.
 func sizeShift(suffix string) (shift int, ok bool) {
 	switch strings.ToLower(suffix) {
 	case "", "b":

@@ -8,32 +8,36 @@ import (
 )
 
 const (
-	// DefaultMaxMessage is the limit on a message unless WithMaxMessage sets it: 16 MiB, in bytes.
+	// DefaultMaxMessage is the largest message that a Reader accepts, unless WithMaxMessage says
+	// otherwise: 16 MiB, in bytes.
 	DefaultMaxMessage = 16 << 20
 	// DefaultReadBuffer is how much a Reader asks for in one read unless WithReadBuffer says
 	// otherwise: 256 KiB, in bytes. Measured through pipes, 4 KiB reads lose up to half of the
 	// throughput, and 1 MiB reads gain nothing.
 	DefaultReadBuffer = 256 << 10
-	// DefaultReadOffset is where in a page of memory a read buffer begins unless WithReadOffset
-	// says otherwise: well behind the first 31 bytes, to which some processors copy slowly.
+	// DefaultReadOffset is where in a page of memory a read buffer begins, unless WithReadOffset
+	// says otherwise. It is well behind the first 31 bytes, to which some processors copy slowly.
 	DefaultReadOffset = 128
 )
 
-// noLimit is the largest limit. Other sizes can be added to it without an overflow.
+// noLimit is the limit that stands for no limit. It is below math.MaxInt, so that other sizes can
+// be added to it without an overflow.
 const noLimit = math.MaxInt - math.MaxInt>>5
 
-// A Policy says what a Reader does after a message beyond the limit.
+// A Policy says what a Reader does after a message that is larger than the limit.
 type Policy int
 
 const (
-	// Close gives the stream up: every later call returns the same error. It is the default.
+	// Close makes the Reader give up the stream: every later call returns the same error. Close is
+	// the default.
 	Close Policy = iota
-	// Resync skips the message without holding it, and delivers the next one.
+	// Resync makes the Reader skip the message without holding it, and deliver the next one.
 	Resync
 )
 
-// refuse returns err, the error about a message beyond the limit. With the policy Close, which ends
-// the stream, it also stores err in broken.
+// refuse returns err, the error about a message that is larger than the limit. With the policy
+// Close it also ends the stream: it stores err in broken. As nothing is skipped then, it forgets
+// the function of WithSkipped.
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
@@ -48,14 +52,14 @@ type Option func(*settings)
 
 type settings struct {
 	maxMessage     int
-	writerLimit    bool // maxMessage holds for a Writer, too
+	writerLimit    bool // maxMessage is also the limit of a Writer
 	readBuffer     int
 	readOffset     int
 	writeSize      int
 	policy         Policy
 	verbatim       bool
 	lenient        bool
-	ids            func() [16]byte // nil for random ones
+	ids            func() [16]byte // nil: random ids
 	random         idSource
 	flightMessages int
 	flightBytes    int
@@ -85,9 +89,9 @@ func newSettings(opts []Option) settings {
 	return s
 }
 
-// WithMaxMessage sets the largest message in bytes, terminator and header not counted: n bytes
-// pass, n + 1 do not. Zero means DefaultMaxMessage, a negative n no limit. A Reader always has a
-// limit; a Writer has one only if it is given this option.
+// WithMaxMessage sets the largest message in bytes, without terminator and header: a message of n
+// bytes passes, one of n + 1 bytes does not. Zero means DefaultMaxMessage. A negative n means no
+// limit. Without this option, a Reader has the limit DefaultMaxMessage, and a Writer has no limit.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
 		s.writerLimit = true
@@ -102,53 +106,58 @@ func WithMaxMessage(n int) Option {
 	}
 }
 
-// WithReadBuffer sets how many bytes a Reader asks for at once, and so the memory it holds while
-// messages are small. Zero or less means DefaultReadBuffer; the least is 16.
+// WithReadBuffer sets how many bytes a Reader asks for in each read, and so how much memory it
+// holds while messages are small. Zero or less means DefaultReadBuffer. 1 to 15 mean 16, the
+// smallest buffer.
 func WithReadBuffer(bytes int) Option {
 	return func(s *settings) { s.readBuffer = max(positive(bytes, DefaultReadBuffer), 16) }
 }
 
 // WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin, also
-// when they grow: DefaultReadOffset unless set. Only n modulo 4096 counts. On some processors a
-// pipe is read at half the speed into a buffer that begins at 1 to 31. A buffer that begins at 0 is
-// as slow, since messages move within it.
+// after they grew. Without this option it is DefaultReadOffset. Only n modulo 4096 counts.
+//
+// Some processors read a pipe at half the speed if the buffer begins at offset 1 to 31. A buffer at
+// offset 0 is as slow, because messages are moved within it.
 func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
 
-// WithWriteSize bounds what a Writer or a Mux hands over in one Write or Writev: n bytes. Zero, the
-// default, and a negative n mean whole frames. It changes nothing on the wire: the pieces of a
-// frame follow each other at once, and a Mux lets nothing come between them. A frame of up to 4096
-// bytes goes out in one call whatever n is, as pipes promise not to mix it with those of other
-// processes. Larger frames go out in pieces of n bytes, also if n is less than 4096. The first
-// piece of a large frame may be shorter, so that the others begin at a page of memory.
+// WithWriteSize sets the most bytes that a Writer or a Mux hands over in one Write or Writev. Zero,
+// the default, and a negative n mean that each frame is handed over whole.
 //
-// Smaller writes let a reader on another CPU begin sooner, and cost a system call each. If other
-// processes or goroutines write to the same stream without a common lock, they come between the
-// pieces.
+// The option changes nothing on the wire: the pieces of a frame follow each other at once, and a
+// Mux lets nothing come between them. A frame of up to 4096 bytes goes out in one call whatever n
+// is, because a pipe does not mix such a write with those of other processes. A larger frame goes
+// out in pieces of n bytes, even if n is less than 4096. The first piece of a large frame may be
+// shorter, so that the next piece begins at the start of a page of memory.
+//
+// With smaller writes, a reader on another CPU can begin sooner, but each write costs a system
+// call. If other processes or goroutines write to the same stream without a common lock, their
+// bytes can come between the pieces.
 func WithWriteSize(n int) Option { return func(s *settings) { s.writeSize = max(n, 0) } }
 
-// WithPolicy sets what follows a message beyond the limit.
+// WithPolicy sets what a Reader does after a message that is larger than the limit.
 func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 
 // WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank
-// lines, which then are empty messages. The terminator is LF or CR LF either way.
+// lines. A blank line then is an empty message. With and without this option, a line ends with LF
+// or CR LF.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
-// WithLenient makes a Content-Length reader ignore header lines without a colon and blank lines
-// before a header, as some servers send them. A line of white space then ends a header as a blank
-// line does. Strict is the default: all three are errors.
+// WithLenient makes a Content-Length reader ignore two things that some servers send: header lines
+// without a colon, and blank lines before a header. A line of white space then ends a header as a
+// blank line does. Without this option all three are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
-// WithIDs sets where the ids of chunked messages come from, for output that can be repeated. The
-// default are random (version 4) UUIDs: unique, but no secret to be relied on. Nil means the
-// default. ids is called by the goroutine that sends.
+// WithIDs makes a Writer take the ids of chunked messages from ids, for output that is the same
+// each time. Without this option, or if ids is nil, the ids are random UUIDs (version 4): they are
+// unique, but they can be guessed. ids is called by the goroutine that sends.
 func WithIDs(ids func() [16]byte) Option {
 	return func(s *settings) { s.ids = ids }
 }
 
-// WithMaxInFlight bounds what a chunk reader holds of incomplete messages: their number, and their
-// bytes together. Zero or less leaves a bound at its default, 64 messages or 64 MiB.
+// WithMaxInFlight bounds the incomplete messages that a chunk reader holds: their number, and their
+// bytes together. If a bound is zero or less, it stays at its default: 64 messages, or 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
 		s.flightMessages = positive(messages, s.flightMessages)
@@ -156,22 +165,25 @@ func WithMaxInFlight(messages, bytes int) Option {
 	}
 }
 
-// WithExpiry sets how long a chunk reader keeps a message of which no chunk comes: one minute
-// unless set, for ever if zero or less. A Reader drops old messages when a frame arrives.
+// WithExpiry sets how long a chunk reader keeps an incomplete message after its latest chunk came.
+// Without this option it is one minute. If d is zero or less, the reader keeps the message for
+// ever. There is no timer: a Reader drops old messages when a frame arrives.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
 // WithProgress makes ReadMessage of a chunk reader call f for each chunk that it accepts, before it
-// delivers the message. The chunk's slices are valid during the call.
+// delivers the message. The slices of the Chunk are valid only during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithSkipped makes ReadMessage call f when it has skipped all of a message beyond the limit, if
-// the framing declares no sizes. f receives the error that an earlier ReadMessage returned, with
-// Size set to the bytes of the message, including a carriage return before the newline. With the
-// policy Close nothing is skipped, and f is not called.
+// WithSkipped makes ReadMessage call f when it has skipped the whole of a message that is larger
+// than the limit. Only a Reader of a framing that states no sizes calls f, and only with the policy
+// Resync.
+//
+// f receives the error that an earlier ReadMessage returned, with Size set to the number of bytes
+// of the message. A carriage return before the newline counts, too.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
-// WithQueue sets how many messages may wait in a Mux; a further Send waits until one has been sent.
-// Zero or less means 1024.
+// WithQueue sets how many Sends of a Mux may wait or write at once. A further Send first waits
+// until one of them has returned. Zero or less means 1024.
 func WithQueue(messages int) Option {
 	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
 }
@@ -193,9 +205,9 @@ func (s *settings) id() [16]byte {
 }
 
 // An idSource makes version 4 UUIDs from two SplitMix64 generators (Steele, Lea, Flood: Fast
-// splittable pseudorandom number generators, 2014), each of which gives no number twice. Both begin
-// with a random number. The generators of math/rand/v2 are not inlined: with them, the id of a
-// small message would cost twice as much.
+// splittable pseudorandom number generators, 2014). Each generator begins with a random number, and
+// repeats none of its numbers. The generators of math/rand/v2 are not inlined: with them, the id of
+// a small message would cost twice as much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {
