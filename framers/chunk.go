@@ -14,8 +14,8 @@ import (
 // A message that fits one frame has index 0 and total 1. A frame has at most size bytes, header and
 // newline included.
 //
-// The form adaptive sends a message as a bare line if message and newline have at most size bytes.
-// So a peer that knows nothing of chunks understands every message that fits:
+// The form adaptive sends a message as a bare line if message and newline together have at most
+// size bytes. So a peer that knows nothing of chunks understands every such message:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
 //
@@ -48,17 +48,19 @@ func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkRead
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline included; a size of 0 means DefaultChunk. It carries every message without a newline, the
-// empty one too; a split may fall inside a character.
+// newline included. A size of 0 means DefaultChunk. The framing carries every message without a
+// newline, even an empty one. It may split a message inside a UTF-8 character.
 //
-// A Reader takes any id of 1 to 64 bytes without a colon, chunks of several messages interleaved,
-// and chunks out of order.
+// A Reader accepts chunks out of order, and interleaved chunks of several messages. It accepts
+// every id of 1 to 64 bytes that holds no colon and no newline.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
-// Adaptive returns the framing that sends a message as a bare line if message and newline fit size
-// bytes, else as chunks; a size of 0 means DefaultChunk. A Reader accepts both on one stream. To it
-// a line is a chunk only if it begins with a UUID of 36 characters, so neither JSON nor a log line
-// with colons is mistaken for a chunk.
+// Adaptive returns the framing that sends a message as a bare line if message and newline together
+// have at most size bytes, else as chunks. A size of 0 means DefaultChunk.
+//
+// A Reader accepts lines and chunks on one stream. It takes a line for a chunk only if the line
+// begins with a UUID of 36 characters. So it takes neither JSON nor a log line with colons for a
+// chunk.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
@@ -77,8 +79,8 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 	return f.frames(msg, &s, f.size)
 }
 
-// frames yields the frames of msg, each of at most size bytes, which may be less than f.size. The
-// form adaptive decides by f.size whether it sends a bare line.
+// frames yields the frames of msg, each of at most size bytes. size may be less than f.size.
+// Whether the form adaptive sends a bare line depends on f.size only.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
@@ -116,7 +118,7 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
-	// A frame carries at least 4 bytes, so only such long messages can need too many frames.
+	// A frame carries at least 4 bytes of data, so a shorter message cannot need too many frames.
 	if len(msg) > maxFrames && newLayout(size, f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
 	}
@@ -132,8 +134,8 @@ const (
 	MinChunk = 64
 
 	uuidBytes   = 36
-	maxIDBytes  = 64      // of an id that a Reader accepts
-	indexDigits = 10      // of an index or total at most: both are below 2^31
+	maxIDBytes  = 64      // the longest id that a Reader accepts
+	indexDigits = 10      // the most digits of an index or a total: both are below 2^31
 	soleFields  = ":0:1:" // index and total of a message in one frame
 	soleHeader  = uuidBytes + len(soleFields)
 	maxHeader   = maxIDBytes + 2*indexDigits + 3 // with 3 colons
@@ -141,7 +143,7 @@ const (
 
 // A chunkID is a message's id: a comparable value without pointers.
 type chunkID struct {
-	n uint8 // bytes of the id
+	n uint8 // length of the id in bytes
 	b [maxIDBytes]byte
 }
 
@@ -174,7 +176,7 @@ const (
 	noChunk
 )
 
-// parse reads the header at the beginning of b. With uuid set, the id must be a UUID.
+// parse reads the header at the beginning of b. If uuid is set, only a UUID is accepted as the id.
 func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	id := b[:min(len(b), maxIDBytes+1)]
 	n := bytes.IndexByte(id, ':') // bytes of the id
@@ -202,7 +204,8 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	return aChunk
 }
 
-// uuidPrefix reports whether id is a UUID of 36 characters, in either case, or begins one.
+// uuidPrefix reports whether id is a UUID of 36 characters, in upper or lower case, or the
+// beginning of such a UUID.
 func uuidPrefix(id []byte) bool {
 	if len(id) > uuidBytes {
 		return false
@@ -217,7 +220,8 @@ func uuidPrefix(id []byte) bool {
 	return true
 }
 
-// number reads decimal digits and the colon behind them into to; used counts the digits.
+// number reads a decimal number and the colon behind it, and stores the number in *to. used is how
+// many digits the number has.
 func number(b []byte, to *int) (used int, v verdict) {
 	n := int64(0)
 	for i, c := range b {

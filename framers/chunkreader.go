@@ -13,7 +13,7 @@ type Chunk struct {
 	Total int
 	Data  []byte
 
-	Received int       // chunks of the message so far, with this one
+	Received int       // number of chunks of the message that came so far, this one included
 	Size     int       // bytes of the message in these chunks
 	Began    time.Time // when the first chunk came; zero for a message of one chunk
 }
@@ -24,13 +24,14 @@ type Chunk struct {
 type chunkReader struct {
 	lineReader
 
-	bare   bool // lines that are no frames are messages
-	packed bool // messages are compressed: an error about one names its last frame
+	bare   bool // a line that is no frame is a message
+	packed bool // messages are compressed; an error about one names its last frame
 
 	frame  chunkHeader // of the frame at hand
 	offset int64       // where in the stream that frame begins
-	// While the rest of a line is dropped (skipping), inFrame says that the line is a frame, and
-	// skipped is the message of that frame; nil if the reader holds nothing of that message.
+	// While skipping is set, the rest of a line is dropped. Then inFrame says that the line is a
+	// frame, and skipped is the message of that frame. skipped is nil if the reader holds nothing
+	// of that message.
 	inFrame bool
 	skipped *partialMessage
 
@@ -76,9 +77,9 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message in the usual case: the message is one frame with a UUID, as nearly
-// all small messages are, the whole frame is in the read buffer, and no other message is
-// incomplete. In any other case sole returns nil and changes nothing.
+// sole returns the next message in the usual case. This is the case if the message is one frame
+// with a UUID, as nearly all small messages are; the whole frame is in the read buffer; and no
+// other message is incomplete. In any other case sole returns nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -86,7 +87,7 @@ func (r *chunkReader) sole() []byte {
 	if !usual || len(held) < soleHeader || string(held[uuidBytes:soleHeader]) != soleFields {
 		return nil
 	}
-	// The id may not be shorter than a UUID, and to the form adaptive must be one.
+	// The id may not be shorter than a UUID. In the form adaptive it must be a UUID.
 	if bytes.IndexByte(held[:uuidBytes], ':') >= 0 || r.bare && !uuidPrefix(held[:uuidBytes]) {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. It returns a message if the line is one or completes one, else nil.
+// line receives one line. It returns a message if the line is a message or completes one, else nil.
 func (r *chunkReader) line() ([]byte, error) {
 	kind, err := r.header()
 	if err != nil {
@@ -110,7 +111,7 @@ func (r *chunkReader) line() ([]byte, error) {
 		r.limit = r.frame.length + r.set.maxMessage
 	case r.bare:
 		r.limit = r.set.maxMessage
-	default: // an error, which quotes the line
+	default: // the line is an error: read only as much of it as the error quotes
 		r.limit = excerptBytes
 	}
 	n, ended, err := r.await()
@@ -126,7 +127,7 @@ func (r *chunkReader) line() ([]byte, error) {
 		if p == nil || !p.dropped {
 			return nil, io.ErrUnexpectedEOF
 		}
-		r.dropFrame(p) // what came of the frame counts as bytes of its message
+		r.dropFrame(p) // the beginning of the frame counts as bytes of the message
 		return nil, nil
 	case kind == aChunk:
 		r.offset = in.offset(in.base)
@@ -144,8 +145,9 @@ func (r *chunkReader) line() ([]byte, error) {
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
 }
 
-// header reads until it is known whether the line at hand is a frame, whose header it parses. If
-// the stream ends before, it returns io.ErrUnexpectedEOF, unless what came is a bare line.
+// header reads until it is known whether the line at hand is a frame. If it is one, header parses
+// the header of the frame. If the stream ends before that is known, header returns
+// io.ErrUnexpectedEOF, unless the bytes that came are a bare line: see endsBare.
 func (r *chunkReader) header() (verdict, error) {
 	for {
 		held := r.in.held()
@@ -168,21 +170,23 @@ func (r *chunkReader) header() (verdict, error) {
 // shortID is how many hexadecimal digits stand before the first dash of a UUID.
 const shortID = 8
 
-// endsBare reports whether a stream that ends with n bytes, which may begin a UUID, ends with a
-// bare line, such as a number, and not with a cut frame. More than shortID bytes have the dash of a
-// UUID; and while a message is incomplete, its frames are expected.
+// endsBare is asked at the end of a stream, about its last n bytes, which may begin a UUID. It
+// reports whether these bytes are a bare line, such as a number, and not a cut frame. If there are
+// more than shortID of them, they include the first dash of a UUID, so they are a cut frame. If a
+// message is incomplete, they are taken for a part of one of its frames.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
 
-// chunk takes the complete frame at hand, and returns the message that the frame completes, or nil.
+// chunk processes the complete frame at hand. It returns the message that the frame completes, or
+// nil.
 func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	f := &r.frame
-	var p *partialMessage // nil if the frame is all of a message
+	var p *partialMessage // nil if the frame is the whole message
 	var err error
 	if f.index >= f.total {
 		r.drop()
-		return nil, r.chunkError(ErrIndex, 0) // received: not looked up
+		return nil, r.chunkError(ErrIndex, 0) // the number of received chunks is not looked up
 	}
 	if f.total > 1 || len(r.partials.list) > 0 {
 		now := r.set.now()
@@ -221,8 +225,8 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	return p.data, nil
 }
 
-// messageOf returns the message to which the frame at hand belongs, nil if the frame is the whole
-// message, or the error for which the frame is to be dropped.
+// messageOf returns the message to which the frame at hand belongs. It returns nil if the frame is
+// the whole message. It returns an error if the frame is to be dropped.
 func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	f := &r.frame
 	p := r.partials.find(&f.id)
@@ -244,19 +248,21 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	return p, nil
 }
 
-// mostJoined is the most frames of a message that are joined in the read buffer.
+// mostJoined is the largest number of frames of a message that joined puts together.
 const mostJoined = 8
 
-// joined puts the message p together in the read buffer, if all its frames are there. data are
-// those of its first frame, at hand. Moving the data of the other frames behind them costs less
-// than copying the whole message. If anything is unusual joined returns nil and changes nothing.
+// joined puts the message p together inside the read buffer, if all its frames are there. The first
+// of them is the frame at hand, and data is its data. joined moves the data of the other frames to
+// the end of data, which costs less than to copy the whole message. If anything is unusual, joined
+// returns nil and changes nothing.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
 	start := in.base + r.frame.length
 	at := start + len(data) + 1 // where the next frame begins
-	// All frames but the last are as long as the first: do not search if they cannot be there.
+	// All frames but the last are as long as the first. If the buffer holds too few bytes for them,
+	// do not search.
 	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
 	}
@@ -305,7 +311,8 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages, and the frame at hand if it is one of several and is cut.
+// Reset drops the incomplete messages. It also drops the frame at hand if only its beginning has
+// come and its message has several frames.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {

@@ -8,7 +8,8 @@ import (
 // This file has what a chunkReader does with frames and messages that it does not deliver: it drops
 // those that are too large, malformed or too old, and returns errors about them.
 
-// chunkError returns the error about the frame at hand, after received frames of its message.
+// chunkError returns the error about the frame at hand. received is how many frames of its message
+// came before.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
 		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
@@ -33,7 +34,7 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	switch {
 	case sizeExcess <= 0 && heldExcess <= 0:
 		return nil
-	case heldExcess > sizeExcess: // the limit that is exceeded by more was passed first
+	case heldExcess > sizeExcess: // the limit on held bytes was passed first
 		r.partials.empty(p)
 		r.dropFrame(p)
 		return r.chunkError(ErrInFlight, p.received)
@@ -53,7 +54,8 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message, as far as known. chunk is not stored yet.
+// beginning returns the first bytes of a message, as far as they are known. chunk is the latest
+// chunk of the message, which is not stored yet.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {
@@ -79,8 +81,8 @@ func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.skipFrom = r.offset + int64(r.frame.length)
 }
 
-// skip drops what is still to come of a line. If the line is a frame of a message beyond the limit,
-// its data count as bytes of that message.
+// skip drops the rest of a line. If the line is a frame of a message that is larger than the limit,
+// the data of the frame count as bytes of that message.
 func (r *chunkReader) skip() error {
 	in := &r.in
 	err := in.skipLine()
@@ -116,7 +118,8 @@ func (r *chunkReader) skip() error {
 	return r.end(err)
 }
 
-// expire drops a message whose last chunk came too long ago, and returns the error about it.
+// expire drops a message whose latest chunk came too long ago, and returns the error about the
+// message. It returns nil if there is no such message.
 func (r *chunkReader) expire(now time.Time) error {
 	if r.set.expiry <= 0 {
 		return nil
@@ -124,8 +127,8 @@ func (r *chunkReader) expire(now time.Time) error {
 	return r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired)
 }
 
-// dropIncomplete drops the first message whose last chunk came before limit, and returns the error
-// about it, with the cause why.
+// dropIncomplete drops the first message whose latest chunk came before limit. It returns the error
+// about that message, with the cause why. It returns nil if there is no such message.
 func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	for i := 0; i < len(r.partials.list); {
 		p := r.partials.list[i]
@@ -136,7 +139,7 @@ func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 		r.partials.forget(p)
 		p.refused.tell(&r.set)
 		if p.dropped {
-			continue // an error said so when it was dropped
+			continue // ReadMessage returned an error when it was dropped
 		}
 		return &ChunkError{
 			Offset: p.offset, ID: p.id.String(), Index: p.next, Total: p.total,
@@ -146,8 +149,9 @@ func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	return nil
 }
 
-// end returns the error for ReadMessage if err came instead of a line. At the end of the stream
-// these are first the errors about incomplete messages, one per call, then io.EOF.
+// end returns the error that ReadMessage returns if err came instead of a line. At the end of the
+// stream, each call returns the error about another incomplete message. When there is none left, it
+// returns io.EOF.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err
@@ -158,5 +162,5 @@ func (r *chunkReader) end(err error) error {
 	return io.EOF
 }
 
-// endOfTime is later than every chunk.
+// endOfTime is later than the time of every chunk.
 var endOfTime = time.Unix(1<<62, 0)

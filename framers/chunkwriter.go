@@ -7,16 +7,17 @@ import (
 	"strconv"
 )
 
-// maxGather is the most pieces of one gather call: IOV_MAX of Linux, macOS and FreeBSD.
+// maxGather is the most pieces that one gather call takes: IOV_MAX of Linux, macOS and FreeBSD.
 const maxGather = 1024
 
-// A chunkWriter sends each message as a bare line if it may be one, else in one frame or several.
+// A chunkWriter sends each message in one frame or in several. In the form adaptive, it sends a
+// message as a bare line if the message fits.
 type chunkWriter struct {
 	framing
 	set    settings
 	out    frameWriter
-	sole   [soleHeader]byte // the header of a message in one frame; its id is set before use
-	head   []byte           // the headers of a message in several frames
+	sole   [soleHeader]byte // the header of a message in one frame; WriteMessage sets its id
+	head   []byte           // the headers of a message in several frames; the memory is reused
 	packer packer
 }
 
@@ -44,12 +45,12 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		return w.sendMany(id, msg)
 	}
 	frame := w.out.compose(w.sole[:], msg, newline)
-	if frame == nil { // not to be sent in one call
+	if frame == nil { // the pieces are not to be copied together
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// The id is written into the frame itself: bytes that the CPU has just stored in small pieces
-	// are slow to copy.
+	// Write the id into the frame itself, not into w.sole before the copy: the CPU is slow to copy
+	// bytes that it has just stored in small pieces.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -64,7 +65,7 @@ func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
 	if w.out.vectored != nil {
-		batch = maxGather / 2 // a frame is two pieces: header with the newline before it, data
+		batch = maxGather / 2 // a frame is two pieces: newline and header, data
 	}
 	if w.set.writeSize > 0 {
 		batch = max(min(batch, w.set.writeSize/w.size), 1)
@@ -86,16 +87,16 @@ type cutter struct {
 	id      [16]byte
 	index   int    // of the next frame
 	msg     []byte // what is left of the message, for the next frames
-	headers []byte // those of the frames that the latest cut returned
+	headers []byte // the headers of the frames that the latest cut returned
 }
 
-// cut appends the pieces of the next frames to vec, at most batch frames, and returns how many
-// bytes these have. The newline of a frame is in one piece with the header of the next.
+// cut appends the pieces of the next frames, at most batch frames, to vec. size is how many bytes
+// these pieces have. The newline of a frame is in one piece with the header of the next frame.
 func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
 	end := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
 	if need := (end - c.index) * (maxHeader + 1); cap(c.headers) < need {
-		c.headers = make([]byte, 0, need) // large enough at once: pieces point into it
+		c.headers = make([]byte, 0, need) // large enough now: pieces point into it
 	}
 	left := len(c.msg)
 	for first := c.index; c.index < end; c.index++ {
@@ -114,18 +115,19 @@ func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
 
 // A layout is how a message is split: every frame but the last carries the same number of bytes.
 type layout struct {
-	data  int   // bytes of the message in a frame
-	total int64 // frames
+	data  int   // bytes of the message in each frame but the last
+	total int64 // number of frames
 }
 
 // maxFrames is the largest total that is written or read. It has 10 digits and fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits a message of size bytes into frames of at most frame bytes. The result's total
-// is above maxFrames if so few frames do not suffice.
+// newLayout splits a message of size bytes into frames of at most frame bytes. If that takes more
+// than maxFrames frames, total is above maxFrames.
 //
-// Each header holds an index and the total, so the number of their digits decides how much a frame
-// carries, which decides the total. newLayout takes the smallest number that suffices.
+// Each header holds an index and the total. So the number of their digits decides how many bytes a
+// frame carries, and these decide the total. newLayout takes the smallest number of digits that
+// suffices.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
 		data := frame - (uuidBytes + 2*digits + 3) - 1 // 3 colons and a newline
@@ -162,10 +164,11 @@ func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 }
 
-// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes all
-// digits at once: digit by digit, an id took a tenth of the time of a small message.
+// hexadecimal returns the eight lower-case hexadecimal digits of x, the first in the highest byte.
+// It makes all digits at once. When they were made one by one, the id took a tenth of the time of a
+// small message.
 func hexadecimal(x uint32) uint64 {
-	const each = 0x0101010101010101 // times n: n in each byte
+	const each = 0x0101010101010101 // n*each has n in each byte
 	v := uint64(x)                  // to be spread until each byte holds 4 bits
 	v = (v | v<<16) & 0x0000ffff0000ffff
 	v = (v | v<<8) & 0x00ff00ff00ff00ff

@@ -27,17 +27,20 @@ var contentLength = &form{
 }
 
 // ContentLength returns the framing that puts a Content-Length header before each message. It
-// carries every message, the empty one too. A Reader takes names in any case, space around name and
-// value, lines that end with LF alone, and other headers, which it ignores.
+// carries every message, even an empty one.
+//
+// A Reader accepts the name of a header in upper or lower case, white space around name and value,
+// and lines that end with LF alone. It ignores other headers.
 func ContentLength() Framing { return framing{contentLength, 0} }
 
 const (
 	lengthName   = "Content-Length"
 	lengthPrompt = lengthName + ": "
 	headerEnd    = "\r\n\r\n"
-	maxDigits    = 19 // of an int64
+	maxDigits    = 19 // the most digits of an int64
 
-	// mostHeaderBytes and mostHeaderLines bound the header of one message, terminators counted.
+	// mostHeaderBytes and mostHeaderLines bound the header of one message, with the ends of its
+	// lines and the blank line behind them.
 	mostHeaderBytes = 8 << 10
 	mostHeaderLines = 64
 )
@@ -58,11 +61,11 @@ type headerReader struct {
 	bodyReader
 	// Of the header at hand, while it is read line by line:
 	stated int64 // the length that it states; -1: none yet
-	begun  bool  // a line has come
-	bytes  int   // of its lines so far
-	lines  int   // so far
+	begun  bool  // a line of it has come
+	bytes  int   // number of bytes of its lines so far
+	lines  int   // number of its lines so far
 
-	resyncing bool // an error ended a header: look for the next
+	resyncing bool // a header was faulty: look for the next one
 }
 
 // header receives a header, and declares the length of its message.
@@ -107,12 +110,12 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header. It searches no more than mostHeaderBytes of a header, so that
-// the size of reads does not decide which header is too long.
+// line receives one line of a header. It searches at most mostHeaderBytes of a header for the end
+// of the line. Otherwise the size of reads would decide which header is too long.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
-		limit := in.base + mostHeaderBytes - r.bytes // the header must end before it
+		limit := in.base + mostHeaderBytes - r.bytes // the header must end before this index
 		end := min(in.end, limit)
 		if i := bytes.IndexByte(in.buf[in.pos:end], '\n'); i >= 0 {
 			return r.take(in.pos + i)
@@ -130,8 +133,8 @@ func (r *headerReader) line() error {
 	}
 }
 
-// take takes the line that ends with the newline at end out of the buffer. A blank line ends the
-// header and declares the message, which begins behind it.
+// take takes the line that ends with the newline at index end out of the buffer. A blank line ends
+// the header: take then declares the length of the message, which begins behind that line.
 func (r *headerReader) take(end int) error {
 	in := &r.in
 	line := in.buf[in.base:end]
@@ -176,7 +179,8 @@ func (r *headerReader) reset() {
 	r.lines = 0
 }
 
-// field takes one header line. Common implementations strip white space around the name.
+// field processes one header line. It drops white space around the name, as common implementations
+// do.
 func (r *headerReader) field(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	if !found {
@@ -199,7 +203,8 @@ func (r *headerReader) field(line []byte) error {
 	return nil
 }
 
-// parseLength reads a number of decimal digits. A negative number has an error of its own.
+// parseLength reads a number of decimal digits. For a negative number it returns an error of its
+// own.
 func parseLength(b []byte) (int64, error) {
 	digits, negative := bytes.CutPrefix(b, []byte{'-'})
 	if len(digits) == 0 {
@@ -220,7 +225,8 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail ends the header at hand with an error about line. The next header is searched from next on.
+// fail ends the header at hand and returns the error about line. next is the index in the buffer
+// from which on the next header is searched.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
@@ -230,7 +236,8 @@ func (r *headerReader) fail(line []byte, next int, err error) error {
 	return e
 }
 
-// resync drops bytes until the text "Content-Length", in any case, which should begin a header.
+// resync drops bytes until the text "Content-Length", in upper or lower case, with which a header
+// should begin.
 func (r *headerReader) resync() error {
 	in := &r.in
 	skipped := false // bytes were dropped

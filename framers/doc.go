@@ -1,6 +1,6 @@
 // Package framers turns messages into bytes and back, in the framings that programs use on stdin
-// and stdout. Its Readers accept exactly what the tables below say, and hold a bounded number of
-// bytes.
+// and stdout. Its Readers are strict about what they accept (see the tables below), and hold a
+// bounded number of bytes.
 //
 //	f, err := framers.Parse("chunked:60KiB")
 //	w := f.NewWriter(os.Stdout)
@@ -63,7 +63,7 @@
 // A Reader asks for 256 KiB in each read (see WithReadBuffer). Its buffer has the same size, and
 // the messages are slices of the buffer. If a message does not fit, the buffer grows as the bytes
 // arrive: a header that declares a large size does not make it grow. While it grows, the old and
-// the new buffer together take at most 1.5 times the limit on messages, plus the size of one read.
+// the new buffer together take at most 1.5 times the sum of the limit and one read.
 // A grown buffer is given back after 32 messages in a row that would have fitted a quarter of it.
 //
 // A Reader of chunks also holds incomplete messages, as many as WithMaxInFlight allows. If the

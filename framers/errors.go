@@ -94,9 +94,9 @@ var (
 )
 
 // A HeaderError is returned for a header that does not give the length of its message. The next
-// ReadMessage searches for the text "Content-Length" and goes on there. It may go wrong, since a
-// message can contain that text: a caller that cannot trust its peer should stop at the first
-// HeaderError.
+// ReadMessage searches for the text "Content-Length" and goes on there. The search may go wrong,
+// since a message can contain that text: a caller that cannot trust its peer should stop at the
+// first HeaderError.
 type HeaderError struct {
 	Offset int64  // where in the stream the faulty line begins
 	Line   string // the faulty line without its terminator, at most 80 bytes of it

@@ -8,21 +8,22 @@ import (
 )
 
 const (
-	// atomicBytes is the size up to which a frame goes out in one call, whatever the write size:
-	// PIPE_BUF of Linux, which a pipe takes whole or not at all.
+	// atomicBytes is the number of bytes up to which a frame goes out in one call, whatever the
+	// write size is. It is PIPE_BUF of Linux: a pipe takes a write of so many bytes whole or not at
+	// all.
 	atomicBytes = 4096
-	// gatherFrom is the size from which a Vectored gets a frame as a gather list. For smaller
-	// frames one copy costs less than a second piece.
+	// gatherFrom is the number of bytes from which on a Vectored gets a frame as a gather list. For
+	// a smaller frame, one copy costs less than a second piece.
 	gatherFrom = 16 << 10
-	// fileCopy is the most bytes that are copied together for one write to an *os.File. It is a
-	// pipe's capacity: a frame that fits an empty pipe goes out in one write.
+	// fileCopy is the most bytes that are copied together for one write to an *os.File. It is the
+	// usual capacity of a pipe, so a frame that fits an empty pipe goes out in one write.
 	fileCopy = 64 << 10
-	// keepCompose is the largest buffer, in bytes, that is kept whether it is needed or not.
+	// keepCompose is the largest buffer, in bytes, that is kept even if it is not needed.
 	keepCompose = 1 << 20
 )
 
-// A frameWriter writes frames to the stream. A frame comes in pieces: header, message, tail. What
-// the calls get depends on the writer and on the size of the frame:
+// A frameWriter writes frames to the stream. A frame comes in pieces: header, message, tail. How it
+// goes out depends on the underlying writer and on the size of the frame:
 //
 //	*bufio.Writer   any size        each piece in a call of its own
 //	Vectored        below 16 KiB    one copy of all pieces, in one call
@@ -32,19 +33,20 @@ const (
 //	                                message from where it lies
 //	any other       any size        one copy of all pieces, in one call
 //
-// With a write size, frames above it (and above 4 KiB) go out in several calls, none larger than
-// the write size; a writer of the last kind then gets them as an *os.File does. The first call of a
-// frame may be shorter than it could be, so that the kernel copies fast: see page.go.
+// If a write size is set, a frame that is larger (and larger than 4 KiB) goes out in several calls,
+// none larger than the write size. A writer of the last kind then gets the frame as an *os.File
+// does. The first call of a frame may be shorter than it could be, so that the kernel copies fast:
+// see page.go.
 type frameWriter struct {
 	w         io.Writer
 	vectored  Vectored // w, if it takes gather lists; else nil
 	buffered  bool     // w is a bufio.Writer, which copies anyway
 	writeSize int      // the most bytes of a call, 0 for no bound
-	copyMost  int      // the largest frame, in bytes, that is copied together and sent at once
+	copyMost  int      // the largest frame, in bytes, that is copied together, for one call
 	buf       []byte   // where pieces are copied together
 	vec       [][]byte // the pieces to be sent
 	list      [][]byte // the gather list of one call
-	broken    error    // half a frame was sent, with this error
+	broken    error    // set when only a part of a frame was sent; every later call returns it
 }
 
 func newFrameWriter(w io.Writer, writeSize int) frameWriter {
@@ -68,7 +70,7 @@ func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	return o
 }
 
-// writeFrame writes a message with what stands before and behind it.
+// writeFrame writes a message, with head before it and tail behind it.
 func (o *frameWriter) writeFrame(head, msg, tail []byte) error {
 	frame := o.compose(head, msg, tail)
 	if frame == nil {
@@ -82,10 +84,12 @@ func (o *frameWriter) writeFrame(head, msg, tail []byte) error {
 }
 
 // compose copies the pieces of a frame together. It returns nil if the caller should call send
-// instead: if the frame is large or just a message, and after a failure. The writers of most frames
-// call compose and then Write instead of writeFrame, because after a system call the processor
-// mispredicts the return from each function above. This gains 3 to 5 % at 256 and 4000 B on one
-// CPU.
+// instead. This is the case if the frame is large, if the message is the whole frame, and after a
+// failure.
+//
+// Most callers call compose and then Write themselves, instead of calling writeFrame. So one call
+// less leads to the system call, after which the processor mispredicts the return from each call.
+// This gains 3 to 5 % at 256 and 4000 B on one CPU.
 func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	total := len(head) + len(msg) + len(tail)
 	if total > o.copyMost || total == len(msg) || o.broken != nil {
@@ -122,7 +126,8 @@ func (o *frameWriter) send(pieces ...[]byte) error {
 	return o.sendVec(total)
 }
 
-// sendVec writes the pieces in o.vec, of total bytes together: one frame, or several in a row.
+// sendVec writes the pieces in o.vec, which have total bytes together. They are one frame, or
+// several frames in a row.
 func (o *frameWriter) sendVec(total int) error {
 	err := o.broken
 	switch {
@@ -150,7 +155,8 @@ func (o *frameWriter) sendPieces(total int) error {
 	return nil
 }
 
-// sendCalls writes the pieces in o.vec to any other writer, in as few calls as it may.
+// sendCalls writes the pieces in o.vec to a writer that is no bufio.Writer, in as few calls as the
+// settings allow.
 func (o *frameWriter) sendCalls(total int) error {
 	left := o.vec
 	for sent := 0; sent < total; {
@@ -168,8 +174,8 @@ func (o *frameWriter) sendCalls(total int) error {
 	return nil
 }
 
-// callBytes returns how many bytes the next call hands over. left holds the unsent bytes of a frame
-// of total bytes; unsent is their number.
+// callBytes returns how many bytes the next call hands over. left holds what is not sent yet of a
+// frame of total bytes; unsent is the number of these bytes.
 func (o *frameWriter) callBytes(left [][]byte, unsent, total int) int {
 	n := unsent
 	if o.writeSize > 0 && total > atomicBytes {
@@ -188,7 +194,8 @@ func (o *frameWriter) callBytes(left [][]byte, unsent, total int) int {
 	return n
 }
 
-// plainBytes returns how many of the unsent bytes a Write without a gather list should have.
+// plainBytes returns how many of the unsent bytes the next Write hands over, if the writer takes no
+// gather list.
 func (o *frameWriter) plainBytes(left [][]byte, unsent int) int {
 	first := len(left[0])
 	switch {
@@ -197,13 +204,13 @@ func (o *frameWriter) plainBytes(left [][]byte, unsent int) int {
 	case first <= fileCopy: // copy the piece together with the beginning of the next
 		return fileCopy
 	}
-	// Write the whole pages of a large piece from where they lie. What remains of the piece will be
-	// copied together with the next.
+	// Write the whole pages of a large piece without a copy. What remains of the piece will be
+	// copied together with the next piece.
 	return first &^ (pageSize - 1)
 }
 
-// call writes the first n bytes of left in one call: as a gather list if the writer takes one and
-// the frame is not to be copied.
+// call writes the first n bytes of left in one call. It makes them a gather list if the writer
+// takes one, unless copied says that the frame is to be copied together.
 func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err error) {
 	if o.vectored == nil || copied {
 		return o.w.Write(o.together(left, n))
@@ -234,7 +241,8 @@ func drop(pieces [][]byte, n int) [][]byte {
 	return pieces
 }
 
-// together returns the first n bytes of pieces as one slice, copied if they are in several pieces.
+// together returns the first n bytes of pieces as one slice. It copies them if they are in several
+// pieces.
 func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 	if len(pieces[0]) >= n {
 		return pieces[0][:n]
@@ -247,12 +255,14 @@ func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 	return frame
 }
 
-// cacheLine is the size of a cache line in bytes: copying to a multiple of it is fastest.
+// cacheLine is the size of a cache line in bytes. A copy is fastest if its destination begins at a
+// multiple of it.
 const cacheLine = 64
 
-// frameBuffer returns total bytes of the compose buffer. They begin so that the message, which
-// follows a header of head bytes, begins at a cache line: then it takes 5 % less time to copy and
-// write 4 KiB. A buffer above keepCompose is kept while frames need at least a quarter.
+// frameBuffer returns total bytes of the frameWriter's buffer. They begin where the message, which
+// follows a header of head bytes, is at the start of a cache line: to copy and write 4 KiB takes
+// 5 % less time then. A buffer larger than keepCompose is replaced when a frame needs less than a
+// quarter of keepCompose.
 func (o *frameWriter) frameBuffer(head, total int) []byte {
 	skew := -head & (cacheLine - 1)
 	need := skew + total
@@ -263,8 +273,8 @@ func (o *frameWriter) frameBuffer(head, total int) []byte {
 }
 
 // writeError returns the error for a failed write of a frame of total bytes, of which n were sent.
-// If n is 0, the write may be tried again. Otherwise half a frame is on the stream and cannot be
-// taken back, so writeError breaks the frameWriter for good.
+// If n is 0, the caller may write the frame again. Otherwise a part of a frame is on the stream and
+// cannot be taken back, so every later call fails, too.
 func (o *frameWriter) writeError(n, total int, err error) error {
 	if err == nil {
 		err = io.ErrShortWrite

@@ -110,8 +110,8 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 	return f.reader(f, r, newSettings(opts))
 }
 
-// A writer sends each message as one frame. It keeps few functions on the stack above the system
-// call, because after that call the processor mispredicts the return from each of them.
+// A writer sends each message as one frame. Few calls lead from WriteMessage to the system call,
+// because after the system call the processor mispredicts the return from each of them.
 type writer struct {
 	framing
 	set  settings
@@ -130,7 +130,7 @@ func (w *writer) WriteMessage(msg []byte) error {
 		w.head = w.header(w.head[:0], len(msg))
 	}
 	frame := w.out.compose(w.head, msg, w.tail)
-	if frame == nil { // not to be sent in one call
+	if frame == nil { // the pieces are not to be copied together
 		return w.out.send(w.head, msg, w.tail)
 	}
 	n, err := w.out.w.Write(frame)

@@ -32,20 +32,21 @@ var lengthPrefix = &form{
 const prefixBytes = 4
 
 // LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
-// carries every message of less than 4 GiB, the empty one too, at the lowest cost of all framings.
+// carries every message of less than 4 GiB, even an empty one. Of all framings, only raw costs
+// less.
 func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
-// A bodyReader receives messages whose length is known before they come. It remembers the message
-// under way, so that a read error loses nothing.
+// A bodyReader receives messages whose length is known before they come. It remembers which message
+// it is receiving, so that no bytes are lost after a read error.
 type bodyReader struct {
 	in       readBuffer
 	set      settings
 	receive  func() error // receives what stands before a message, and calls declare
-	declared bool         // the length is known and the message is being received
-	length   int64        // of that message
-	start    int64        // where in the stream that message's frame begins
-	skipping int64        // bytes of a message beyond the limit that are still to come
-	broken   error        // the error that ended the stream
+	declared bool         // the length of the next message is known; its bytes are being received
+	length   int64        // the length of that message in bytes
+	start    int64        // where in the stream the frame of that message begins
+	skipping int64        // bytes that are still to come of a message that is too large
+	broken   error        // the error that ended the stream; every later call returns it
 }
 
 func newBodyReader(r io.Reader, s settings) bodyReader {
@@ -89,7 +90,8 @@ func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 		}
 	}
 	if !b.declared {
-		// Wait here and not in receive, so that few calls lead to the system call (see writer).
+		// Wait for bytes here and not in receive, so that fewer calls lead to the system call (see
+		// writer).
 		if b.in.base == b.in.end {
 			err := b.in.fill(readSize)
 			if err != nil && err != io.EOF { // receive handles the end of the stream
@@ -111,8 +113,8 @@ func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 	return msg, nil
 }
 
-// refuse returns the error for a message beyond the limit. With the policy Resync it first waits
-// for the bytes that the error will quote.
+// refuse returns the error for a message that is larger than the limit. With the policy Resync it
+// first waits for the bytes that the error will quote.
 func (b *bodyReader) refuse() error {
 	in := &b.in
 	if b.set.policy == Resync {

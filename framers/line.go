@@ -20,9 +20,11 @@ var ndjson = &form{
 var newline = []byte{'\n'}
 
 // NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into
-// the JSON. A Reader drops white space around a message and skips blank lines (WithVerbatim keeps
-// both), takes CR LF for LF, and delivers a last line that has no newline. A Writer refuses what a
-// Reader of the same options would not give back unchanged.
+// the JSON.
+//
+// A Reader drops white space around a message and skips blank lines; WithVerbatim keeps both. It
+// treats CR LF like LF. If the last line has no newline, the Reader delivers it all the same. A
+// Writer refuses a message that a Reader with the same options would not give back unchanged.
 func NDJSON() Framing { return framing{ndjson, 0} }
 
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
@@ -39,7 +41,8 @@ func lineCarries(_ framing, msg []byte, s *settings) error {
 
 func newlineAt(i int) error { return &PayloadError{Offset: i, Err: ErrNewline} }
 
-// checkEnds returns why msg cannot be a line because of its first or last byte, or nil.
+// checkEnds returns the error for a msg that cannot be a line because it is empty, or because of
+// its first or last byte. Otherwise it returns nil.
 func checkEnds(msg []byte, verbatim bool) error {
 	last := len(msg) - 1
 	switch {
@@ -57,16 +60,16 @@ func checkEnds(msg []byte, verbatim bool) error {
 	return nil
 }
 
-// A lineReader receives lines: for ndjson, its naive forms, and as a part of chunkReader.
+// A lineReader receives lines. It serves ndjson and its naive forms, and is a part of chunkReader.
 type lineReader struct {
 	in       readBuffer
 	set      settings
 	limit    int     // the most bytes of a line that may come before its newline
 	rescans  bool    // search the whole line again after each read: see Rescan
 	late     bool    // check the length of a line only when its newline has come
-	skipping bool    // inside a line that is dropped
-	skipFrom int64   // where in the stream the count of that line's bytes begins
-	refused  refusal // the message that is dropped
+	skipping bool    // inside a line whose rest is to be dropped
+	skipFrom int64   // where in the stream the first byte lies that skip counts
+	refused  refusal // about the message in the line that is dropped
 	broken   error   // the error that ended the stream
 }
 
@@ -84,7 +87,7 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 				return nil, err
 			}
 		}
-		if r.in.base == r.in.end { // as bodyReader.ReadMessage does
+		if r.in.base == r.in.end { // wait here: see bodyReader.ReadMessage
 			if err := r.in.fill(readSize); err != nil {
 				return nil, err
 			}
@@ -126,7 +129,9 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 	}
 }
 
-// take takes the line of n bytes out of the buffer and returns its message; nil for a blank line.
+// take takes the line of n bytes out of the buffer. ended says whether a newline follows these
+// bytes. take returns the message in the line, or nil for a blank line. If the message is larger
+// than the limit, take returns an error, and the next call drops the rest of the line.
 func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
@@ -155,14 +160,14 @@ func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	return line, nil
 }
 
-// skip drops what is still to come of a refused line, and counts these bytes in refused. An error
-// of the reader interrupts it; the next call goes on.
+// skip drops the rest of a line whose message was refused, and counts all bytes of the message in
+// refused. If a read fails, skip returns the error, and the next call goes on.
 func (r *lineReader) skip() error {
 	err := r.in.skipLine()
 	if err != nil && err != io.EOF {
 		return err
 	}
-	r.skipping = err != nil // at the end of the stream there is no newline to skip to
+	r.skipping = err != nil // at the end of the stream: no newline has come
 	r.refused.size += r.in.offset(r.in.base) - r.skipFrom
 	if err == nil {
 		r.refused.size-- // the newline
@@ -171,7 +176,8 @@ func (r *lineReader) skip() error {
 	return err
 }
 
-// tooLong is the error for a message that declares no size.
+// tooLong returns the error for a message that is too large and states no size. msg is the
+// beginning of it that has come.
 func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	return &TooLargeError{
 		Size:   int64(limit) + 1,
@@ -197,7 +203,8 @@ func (in *readBuffer) skipLine() error {
 	}
 }
 
-// trim returns b without JSON's white space around it; bytes.TrimSpace takes more for white space.
+// trim returns b without JSON's white space around it. bytes.TrimSpace would also drop other white
+// space.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
 		b = b[1:]

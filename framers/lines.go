@@ -6,13 +6,16 @@ import (
 )
 
 // Lines lets a program that speaks lines, such as the stdio transport of an MCP library, speak
-// another framing. Messages of f that arrive on r are read as lines. Lines that are written go out
-// on w as messages of f.
+// another framing. The program reads from the returned reader and writes to the returned writer.
+// The reader makes a line of each message of f that arrives on r. The writer makes a message of f
+// of each line, and sends it on w.
 //
-// A newline inside a message, which in JSON can only be white space, becomes a space. White space
-// around a line and blank lines are dropped. Closing either end closes r or w, if it is an
-// io.Closer; the writer first sends a last line that has no newline. The options are those of f's
-// Reader and Writer. Each end belongs to one goroutine.
+// If a message that arrives holds a newline, the reader turns the newline into a space: in JSON, it
+// can only be white space. The writer drops white space around a line, and drops blank lines.
+//
+// Close of the reader closes r, and Close of the writer closes w, if they are an io.Closer. The
+// writer first sends a last line that has no newline. The options are those of f's Reader and
+// Writer. The reader belongs to one goroutine, and so does the writer.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}
@@ -23,8 +26,8 @@ func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, 
 type messagesAsLines struct {
 	r     Reader
 	under io.Reader // what r reads from
-	left  []byte    // what Read has not yet given of the message at hand
-	open  bool      // the newline behind that message has not yet been given
+	left  []byte    // the rest of the message at hand, for the next Read
+	open  bool      // Read has still to give the newline behind that message
 }
 
 func (l *messagesAsLines) Read(b []byte) (int, error) {
@@ -60,7 +63,7 @@ func (l *messagesAsLines) Close() error { return closeIfCloser(l.under) }
 type linesAsMessages struct {
 	w     Writer
 	under io.Writer // what w writes to
-	begun []byte    // what was written of a line whose newline is still to come
+	begun []byte    // the beginning of a line whose newline has not been written yet
 }
 
 func (l *linesAsMessages) Write(b []byte) (int, error) {

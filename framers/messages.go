@@ -7,9 +7,10 @@ import (
 	"iter"
 )
 
-// Messages yields the messages and errors of r; a message is valid until the next one. It goes on
-// after a [*HeaderError], a [*ChunkError], and with the policy [Resync] a [*TooLargeError]. Any
-// other error is the last that it yields. At the end of the stream it ends without an error.
+// Messages yields the messages and errors of r. A message is valid until the next one is yielded.
+// After a [*HeaderError] or a [*ChunkError] Messages goes on, and with the policy [Resync] also
+// after a [*TooLargeError]. Any other error is the last that it yields. At the end of the stream it
+// ends without an error.
 //
 //	for msg, err := range framers.Messages(r) {
 //		if err != nil {
@@ -43,11 +44,13 @@ func goesOn(err error) bool {
 	return errors.As(err, &header) || errors.As(err, &chunk) || errors.As(err, &large)
 }
 
-// A Resetter is a Reader that holds incomplete messages: that of a framing that is a Chunker.
+// A Resetter is a Reader that can hold incomplete messages. Readers of [Chunked], [Adaptive] and
+// [Compressed] are Resetters.
 type Resetter interface {
 	Reader
-	// Reset drops the incomplete messages, gives their memory back, and returns how many there
-	// were. If chunks of a dropped message still come, they are taken for chunks of a new message.
+	// Reset drops the incomplete messages, gives their memory back, and returns how many messages
+	// it dropped. If further chunks of a dropped message come, they count as chunks of a new
+	// message.
 	Reset() (dropped int)
 }
 
@@ -65,11 +68,12 @@ func NewAssembler(f Chunker, opts ...Option) *Assembler {
 	return a
 }
 
-// ErrSeveralFrames is returned for a frame that holds more than one.
+// ErrSeveralFrames is returned by ProcessFrame if its argument holds more than one frame.
 var ErrSeveralFrames = errors.New("process frame: a newline inside the frame")
 
 // ProcessFrame takes one frame, with or without its newline. If the frame completes a message, it
-// returns the message, valid until the next call, and true. Its errors are those of a Reader.
+// returns the message and true. The message is valid until the next call. The errors are those of a
+// Reader.
 func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err error) {
 	frame = bytes.TrimSuffix(frame, newline)
 	if bytes.IndexByte(frame, '\n') >= 0 {
@@ -93,13 +97,13 @@ func (a *Assembler) Reset() (dropped int) {
 	return r.Reset()
 }
 
-// errNextFrame is what a frameSource returns behind its frame. A Reader takes it for a passing
-// error, such as a deadline, and goes on with the next frame.
+// errNextFrame is what a frameSource returns when its frame has been read. For a Reader it is a
+// passing error, such as a deadline, after which the Reader goes on with the next frame.
 var errNextFrame = errors.New("the next frame is to come")
 
 // A frameSource is what an Assembler's Reader reads from: one frame and its newline.
 type frameSource struct {
-	frame []byte // what has not yet been read of it
+	frame []byte // the bytes of the frame that have not yet been read
 	open  bool   // the newline has not yet been read
 }
 

@@ -11,33 +11,34 @@ import (
 	"time"
 )
 
-// A Mux sends messages of many goroutines over one stream, frame by frame: while a large message is
-// under way, a small one waits for one frame of it, not for all. If the framing does not split
+// A Mux sends messages of many goroutines over one stream, frame by frame. While a large message is
+// being sent, a small one waits for one frame of it, not for all. If the framing does not split
 // messages, each message is one frame.
 //
-// Each Send writes its own frames, whenever it has the turn; a Mux has no goroutine, needs no
-// closing, and copies nothing. Nothing else may write to the stream.
+// Each Send writes its own frames, each when it has the turn. A Mux has no goroutine, needs no
+// closing, and keeps no copies of messages. Nothing else may write to the stream.
 type Mux struct {
 	f     Framing
 	set   settings
 	out   frameWriter
-	whole Writer        // for a framing that does not split messages
+	whole Writer        // sends messages if the framing does not split them; else nil
 	slots chan struct{} // has an element for each Send that waits or writes
 
 	mu      sync.Mutex
 	busy    bool      // a Send has the turn
 	grants  int       // how often grantNext gave the turn to a waiter
-	waiting []*waiter // for the turn, the longest waiting first
-	// perSecond is how many bytes per second the stream takes, for WithWait; 0: not known yet. A
-	// write into a pipe with room is as fast as memory. A write into a full pipe is as fast as the
-	// reader drains it, and only then do frames queue.
+	waiting []*waiter // those that wait for the turn, the longest waiting first
+	// perSecond is how many bytes per second the stream takes on average, for WithWait. It is 0
+	// until that is known. A write into a pipe with room goes at the speed of memory. A write into
+	// a full pipe goes at the speed of the reader, and only then do frames wait. See write for the
+	// average.
 	perSecond float64
 }
 
 // A waiter is a Send while it waits for the turn.
 type waiter struct {
 	priority int
-	granted  chan struct{} // gets an element when the Send has the turn
+	granted  chan struct{} // receives an element when the Send has the turn
 }
 
 const (
@@ -45,8 +46,9 @@ const (
 	// oldestEvery makes every 16th grant of the turn go to the message that has waited longest,
 	// whatever its priority, so that none starves.
 	oldestEvery = 16
-	// paceWeight is the share of the newest write in the average rate. So the average follows a
-	// change within some ten frames, and one write into an emptied pipe changes it little.
+	// paceWeight is the share of the newest write in the average rate. With a quarter, the average
+	// follows a change within some ten frames, and a single write into an emptied pipe changes it
+	// little.
 	paceWeight = 0.25
 	// smallestTuned is the smallest frame that WithWait chooses.
 	smallestTuned = 1 << 10
@@ -60,7 +62,7 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m.out = newFrameWriter(w, m.set.writeSize)
 	m.slots = make(chan struct{}, m.set.queue)
 	own := m.set
-	// A source of ids need not be safe for concurrent use, but Sends run concurrently.
+	// Sends run concurrently, but a source of ids need not be safe for concurrent use: lock it.
 	m.set.ids = func() [16]byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -72,13 +74,16 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	return m
 }
 
-// Send sends msg and returns when its last frame has been written. It is safe for concurrent use;
-// msg must not change meanwhile. The next frame belongs to the message of the highest priority;
-// messages of equal priority take turns. Every 16th frame belongs to the one that waits longest.
+// Send sends msg and returns when its last frame has been written. It is safe for concurrent use.
+// msg must not change before Send returns.
 //
-// If ctx ends while Send waits, or between two frames, Send returns ctx's error. It cannot
-// interrupt a write that blocks: this ends when the stream ends, or by a deadline set on the
-// stream. If chunks of the message have been sent, the receiver keeps them until they expire.
+// The next frame belongs to the waiting message with the largest priority. Messages of equal
+// priority take turns. Every 16th frame belongs to the message that has waited longest.
+//
+// If ctx ends while Send waits, or between two frames, Send returns ctx's error. Send cannot
+// interrupt a write that blocks: such a write ends when the stream ends, or at a deadline set on
+// the stream. If some chunks of the message have been sent, the receiver keeps them until they
+// expire.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
 		return err
@@ -111,7 +116,8 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	return nil
 }
 
-// write sends a frame. With WithWait it measures the time, which decides the size of later frames.
+// write sends a frame. If WithWait is set, it also measures how long the write takes, which decides
+// the size of later frames.
 func (m *Mux) write(frame [][]byte) error {
 	switch {
 	case m.whole != nil:
@@ -131,7 +137,7 @@ func (m *Mux) write(frame [][]byte) error {
 	rate := float64(n) / max(took.Seconds(), 1e-9)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// The average is one of seconds per byte. In an average of rates, one fast write would outweigh
+	// Average the seconds per byte, not the bytes per second: else one fast write would outweigh
 	// all slow ones.
 	before := cmp.Or(m.perSecond, rate)
 	m.perSecond = 1 / ((1-paceWeight)/before + paceWeight/rate)
@@ -149,21 +155,22 @@ func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) { yield([][]byte{msg}) }
 }
 
-// FrameSize returns the most bytes of a frame of the next message: the framing's size or, with
-// WithWait, the size that the stream's rate allows. It is 0 for a framing that does not split
-// messages or is of another package.
+// FrameSize returns the most bytes that a frame of the next message will have. This is the
+// framing's size or, with WithWait, the size that the stream's rate allows. It is 0 for a framing
+// that does not split messages, or that is of another package.
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, _ := m.f.(chunked) // else its size is 0
+	c, _ := m.f.(chunked) // for any other framing, c.size is 0
 	if m.set.wait <= 0 || m.perSecond == 0 {
 		return c.size
 	}
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire gets the turn for the next frame of t. A Send that has the turn already passes it on if
-// another Send is due. If acquire returns an error, the caller does not have the turn.
+// acquire waits until t has the turn for its next frame. hasTurn says that t still has the turn
+// from its frame before: then acquire hands the turn on if another Send is due. If acquire returns
+// an error, the caller does not have the turn.
 func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	m.mu.Lock()
 	if hasTurn && ctx.Err() != nil {
@@ -171,7 +178,7 @@ func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 		m.mu.Unlock()
 		return ctx.Err()
 	}
-	if hasTurn && len(m.waiting) == 0 || !hasTurn && !m.busy { // nobody else wants it
+	if hasTurn && len(m.waiting) == 0 || !hasTurn && !m.busy { // no other Send wants the turn
 		m.busy = true
 		m.mu.Unlock()
 		return nil
@@ -205,8 +212,9 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext grants the turn to the waiter of the highest priority, and every 16th time to the
-// longest waiting. If nobody waits, the turn is free. The caller has the turn and holds m.mu.
+// grantNext grants the turn to the waiter with the largest priority, and every 16th time to the one
+// that has waited longest. If nobody waits, the turn becomes free. The caller must have the turn
+// and hold m.mu.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
@@ -227,10 +235,11 @@ func (m *Mux) grantNext() {
 }
 
 // WithWait makes a Mux choose the size of its frames while it runs: the rate at which the stream
-// takes bytes, times d. So a message waits about d for a frame of another message that is under
-// way. The framing's size is the largest; the smallest is 1 KiB, or the framing's size if that is
-// less. Zero, the default, leaves every frame at the framing's size.
+// takes bytes, times d. So a message waits about d while a frame of another message is being
+// written. A frame has at most the framing's size, and at least 1 KiB or, if that is less, the
+// framing's size. Zero, the default, gives every frame the framing's size.
 //
-// The size is chosen when a message begins and holds for all its frames, since each states their
-// number. It bounds the wait for a frame, not for the bytes that the pipe already holds.
+// The size is chosen when a message begins, and holds for all frames of the message, because each
+// frame states how many there are. WithWait bounds the wait for a frame, but not the wait for bytes
+// that are already in the pipe.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }

@@ -2,9 +2,8 @@ package framers
 
 import "io"
 
-// The naive forms put the same bytes on the wire as ndjson, but receive them by two slow
-// algorithms, which published descriptions of MCP's stdio transport show. They are here to be
-// measured.
+// The naive forms put the same bytes on the wire as ndjson, but receive them in two slow ways. Both
+// ways are in published descriptions of MCP's stdio transport. They are here to be measured.
 var (
 	bytewise = &form{
 		name:    "ndjson-bytewise",
@@ -27,7 +26,7 @@ var (
 )
 
 // newNaiveReader returns a reader of lines that reads atOnce bytes per call. It holds a whole line
-// before it looks at the line's length, so it has no memory bound as the other Readers have.
+// before it checks the line's length. So its memory is not bounded, unlike that of other Readers.
 func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	s.readBuffer = atOnce
 	l := newLineReader(r, s)

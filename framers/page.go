@@ -7,10 +7,10 @@ import (
 
 const maxInt = math.MaxInt
 
-// Some processors copy slowly if the destination lies 1 to 31 bytes behind the source, counted
-// modulo the page size: 4 to 5 times as slowly, measured on AMD Zen 3, whose "rep movsb" the kernel
-// uses for pipes. This holds for copies of any length. A pipe begins each write at the start of a
-// page of its own, so only the places where our buffers begin in memory decide.
+// Some processors copy slowly if the destination address is 1 to 31 bytes above the source address,
+// both counted modulo the page size. On an AMD Zen 3, whose "rep movsb" the kernel uses for pipes,
+// such a copy took 4 to 5 times as long, whatever its length. A pipe begins each write at the start
+// of a page of its own, so it depends only on our buffers' addresses whether a copy is slow.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -21,7 +21,7 @@ func pageOffset(b []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) % pageSize)
 }
 
-// newBuffer returns n bytes that begin at an offset in a page.
+// newBuffer returns n bytes that begin at the given offset in a page of memory.
 func newBuffer(n, offset int) []byte {
 	b := make([]byte, n+pageSize-1)
 	skip := (offset - pageOffset(b)) & (pageSize - 1)
@@ -29,8 +29,9 @@ func newBuffer(n, offset int) []byte {
 }
 
 // slowTogether reports whether the kernel copies the second piece slowly if one call sends the
-// first two. In a call of its own the second is copied fast, unless it begins in the last 31 bytes
-// of a page. A short second piece is not worth a call, and counts as fast.
+// first two pieces. A call that sends only the second piece copies it fast, unless the piece begins
+// in the last 31 bytes of a page. If the second piece is short, it is not worth a call of its own,
+// and slowTogether returns false.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
@@ -40,8 +41,9 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns n, or a little less: so many bytes of pieces that what follows them begins at
-// the start of a page of memory. If n is below two pages it returns n.
+// toPageStart returns how many bytes of pieces a call should send, if it may send n. This is n or a
+// little less: so many that the byte behind them is at the start of a page of memory. If n is below
+// two pages, toPageStart returns n.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

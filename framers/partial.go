@@ -8,26 +8,27 @@ import (
 // A partialMessage is a message that has received some of its chunks.
 type partialMessage struct {
 	id       chunkID
-	total    int            // chunks of the message
-	received int            // chunks that have come
+	total    int            // number of chunks of the message
+	received int            // number of chunks that have come
 	next     int            // the index of the first chunk that is missing
-	data     []byte         // of the chunks before next
-	ahead    map[int][]byte // chunks behind next, by their index
+	data     []byte         // the data of the chunks before next, joined
+	ahead    map[int][]byte // the data of the chunks that came too early, by their index
 	waiting  int            // bytes of data in ahead
 	offset   int64          // where in the stream the message's first frame begins
 	began    time.Time      // when its first chunk came
-	touched  time.Time      // when its last chunk came
-	dropped  bool           // its data were dropped, and so will be its later chunks
-	refused  refusal        // if it was dropped because it is too large
+	touched  time.Time      // when its latest chunk came
+	dropped  bool           // its data was dropped; chunks that still come are dropped, too
+	refused  refusal        // set if the message was dropped because it is too large
 }
 
-// outOfOrderCost is what a chunk that is out of order costs beside its data, in bytes.
+// outOfOrderCost is how many bytes a chunk in ahead is charged in addition to its data.
 const outOfOrderCost = 64
 
 // size returns how many bytes of the message have come.
 func (p *partialMessage) size() int { return len(p.data) + p.waiting }
 
-// charged returns how many bytes count against WithMaxInFlight for holding the message.
+// charged returns how many bytes the message is charged for: they count against the bound of
+// WithMaxInFlight.
 func (p *partialMessage) charged() int { return p.size() + outOfOrderCost*len(p.ahead) }
 
 func (p *partialMessage) has(index int) bool {
@@ -47,7 +48,7 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 		return
 	}
 	came := true
-	for came { // the chunk, then those behind it that have come already
+	for came { // the chunk, then the chunks behind it that came early
 		p.extend(chunk, top)
 		p.next++
 		chunk, came = p.ahead[p.next]
@@ -71,14 +72,15 @@ func (p *partialMessage) extend(chunk []byte, top int) {
 // A partialSet holds the incomplete messages of a stream, and buffers for later ones.
 type partialSet struct {
 	list       []*partialMessage // the incomplete messages, oldest first
-	spares     []*partialMessage // complete ones, kept for their buffers
+	spares     []*partialMessage // complete messages, kept for their buffers
 	spareBytes int               // capacity of these buffers
 	unused     int               // messages in a row that needed at most a quarter of a spare
 	charged    int               // bytes that are charged for the messages in list
 	top        int               // the largest capacity of one message's buffer
 }
 
-// find returns the message with an id, nil if there is none. The newest is the most likely.
+// find returns the message with an id, nil if there is none. It begins with the newest message, to
+// which the id most likely belongs.
 func (s *partialSet) find(id *chunkID) *partialMessage {
 	for _, p := range slices.Backward(s.list) {
 		if p.id == *id {
@@ -109,7 +111,7 @@ func (s *partialSet) takeSpare() *partialMessage {
 		return nil
 	}
 	p := s.spares[last]
-	s.spares = slices.Delete(s.spares, last, last+1) // so that the list does not hold its memory
+	s.spares = slices.Delete(s.spares, last, last+1) // clears the element
 	s.spareBytes -= cap(p.data)
 	return p
 }
@@ -136,13 +138,15 @@ func (s *partialSet) empty(p *partialMessage) {
 	p.dropped = true
 }
 
-// mostSpare is the most bytes that several spare buffers may have together.
+// mostSpare is the most bytes that several spare buffers may have together. A single one may be
+// larger.
 const mostSpare = 16 << 20
 
 // recycle keeps the buffer of a message that was taken off the list: new memory for each large
-// message would cost more than all else. Several buffers are kept, since messages whose frames come
-// in turns end one right after the other. Large buffers are given back after shrinkAfter messages
-// in a row that did not need them, as a readBuffer does.
+// message would cost more than all else. It keeps several buffers, because if the frames of several
+// messages come in turns, these messages become complete one right after the other. Large buffers
+// are given back after shrinkAfter messages in a row that did not need them, as those of a
+// readBuffer are.
 func (s *partialSet) recycle(p *partialMessage) {
 	if !s.makeRoom(cap(p.data)) {
 		return
@@ -158,8 +162,9 @@ func (s *partialSet) recycle(p *partialMessage) {
 	}
 }
 
-// makeRoom frees smaller spares until one of size bytes fits beside the others, and reports whether
-// it fits. Without others it always fits.
+// makeRoom frees spares, the smallest first, until a further spare of size bytes fits beside the
+// others. It frees none that is as large as that, and returns false instead. If there are no
+// others, the further spare always fits.
 func (s *partialSet) makeRoom(size int) bool {
 	for len(s.spares) > 0 && s.spareBytes+size > mostSpare {
 		least := 0
@@ -178,13 +183,13 @@ func (s *partialSet) makeRoom(size int) bool {
 	return true
 }
 
-// largeSpare is the size in bytes above which spare buffers are given back.
+// largeSpare is the number of bytes above which all spare buffers together are given back.
 const largeSpare = 1 << 20
 
 // countUnused notes a message of size bytes that did not need a spare buffer.
 func (s *partialSet) countUnused(size int) {
 	s.unused++
-	// A message that is large has made the read buffer large: one large buffer is enough.
+	// A large message has made the read buffer large: one large buffer is enough.
 	if s.unused >= shrinkAfter || size > largeSpare {
 		s.giveBack()
 	}

@@ -14,34 +14,36 @@ import (
 //	         |  held                      |
 //
 // The held part begins with the message being received. When the next read needs room, the held
-// part is moved to the front; if that does not suffice, the buffer grows. The sizes of a grown
-// buffer are top, top/2, top/4 ..., so that old and new together take at most 1.5 × top.
+// part is moved to the front; if that does not suffice, the buffer grows. A grown buffer has the
+// size top, top/2, top/4 and so on. So when it grows again, the old and the new buffer together
+// take at most 1.5 × top.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
 	base, pos, end int   // see above
-	read           int64 // bytes of the stream read so far; buf[end] will be at this offset
+	read           int64 // bytes of the stream read so far: the offset of buf[end] in it
 	pageOffset     int   // where in a page of memory the buffer begins
-	size           int   // what one read asks for, and the capacity while messages are small
+	size           int   // bytes that one read asks for; the capacity while messages are small
 	top            int   // the largest capacity
 	fullRead       bool  // the last read brought all that it asked for: more may be waiting
 	last           int   // bytes of the last message
 	shrinkCount    int   // messages in a row that took at most a quarter of the grown buffer
-	err            error // came with data, to be returned by the next fill
+	err            error // an error that came together with data, for the next fill
 }
 
 // shrinkAfter is how many messages in a row must fit a quarter of a grown buffer before the buffer
 // is given back.
 const shrinkAfter = 32
 
-// framingSlack has room for what stands around the largest message: a chunk's header, or CR LF.
+// framingSlack is room, in bytes, for what stands around the largest message: a chunk's header, or
+// CR LF.
 const framingSlack = 128
 
-// readSize as the limit of fill stands for the usual size of a read.
+// readSize, as the argument of fill, stands for the usual size of a read.
 const readSize = 0
 
 func newReadBuffer(r io.Reader, s *settings) readBuffer {
-	// The largest message, or header, or beginning of a message that an error quotes.
+	// What must fit: the largest message, the largest header, and as many bytes as an error quotes.
 	largest := max(s.maxMessage, mostHeaderBytes, headBytes)
 	return readBuffer{
 		r:          r,
@@ -54,11 +56,11 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 // held returns what was read and has not been delivered.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] was. It is wrong for an i from before a fill, which may
-// move bytes.
+// offset returns where in the stream buf[i] lies. A fill may move bytes: call offset with an i that
+// was found after the latest fill.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
-// next ends the message: the held part begins at i from now on.
+// next ends the message at hand: from now on the held part begins at i.
 func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {
@@ -72,8 +74,8 @@ func (in *readBuffer) next(i int) {
 }
 
 // fill reads once: at most limit bytes, and never more than in.size. It returns nil if any bytes
-// came; the next call returns an error that came with them. After io.EOF every call returns io.EOF;
-// any other error is returned once.
+// came. If an error came with these bytes, the next call returns it. After io.EOF every call
+// returns io.EOF. Any other error is returned once.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -86,7 +88,7 @@ func (in *readBuffer) fill(limit int) error {
 		limit = in.size
 	}
 	room := in.buf[in.end:min(in.end+limit, len(in.buf))]
-	for range 100 { // a Reader may return no bytes and no error, but not for ever
+	for range 100 { // an io.Reader may return no bytes and no error, but not for ever
 		n, err := in.r.Read(room)
 		if n < 0 || n > len(room) {
 			return errors.New("read: the reader returned an impossible count")
@@ -124,7 +126,8 @@ func (in *readBuffer) makeRoom() {
 	}
 }
 
-// shouldSlide reports whether to move the held bytes to the front, given how much room is wanted.
+// shouldSlide reports whether to move the held bytes to the front. held is their number, want is
+// the room needed behind them.
 func (in *readBuffer) shouldSlide(held, want int) bool {
 	switch {
 	case held == 0: // nothing has to be moved
@@ -146,14 +149,16 @@ func (in *readBuffer) replace(n int) {
 	in.shrinkCount = 0
 }
 
-// giveBack replaces a grown buffer by one of the usual size, if what is held fits half of that.
+// giveBack replaces a grown buffer by one of the usual size, if the held bytes fit half of the
+// usual size.
 func (in *readBuffer) giveBack() {
 	if len(in.buf) > in.size && len(in.held()) <= in.size/2 {
 		in.replace(in.size)
 	}
 }
 
-// slide moves what is held to the front of a buffer, which becomes the readBuffer's.
+// slide moves the held bytes to the front of a slice, and uses that slice as the buffer from then
+// on. It may be the same slice as before.
 func (in *readBuffer) slide(to []byte) {
 	copy(to, in.held())
 	in.pos -= in.base
@@ -162,7 +167,8 @@ func (in *readBuffer) slide(to []byte) {
 	in.buf = to
 }
 
-// capacity returns the smallest of top, top/2, top/4 ... that is at least n, or top.
+// capacity returns the smallest of top, top/2, top/4 and so on that is at least n. It returns top
+// if none is.
 func capacity(n, top int) int {
 	c := top
 	for c/2 >= n {
@@ -171,7 +177,8 @@ func capacity(n, top int) int {
 	return c
 }
 
-// need reads until n bytes are there. If the stream ends before the first byte it returns io.EOF.
+// need reads until n bytes are held. If the stream ends before the first of them, need returns
+// io.EOF.
 func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
@@ -198,7 +205,8 @@ func (in *readBuffer) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// skip drops n bytes without holding them. After an error it returns how many are still left.
+// skip drops n bytes without holding them. With an error it returns how many of them are still to
+// be dropped.
 func (in *readBuffer) skip(n int64) (int64, error) {
 	for {
 		here := min(n, int64(in.end-in.base))
@@ -214,7 +222,7 @@ func (in *readBuffer) skip(n int64) (int64, error) {
 	}
 }
 
-// inside turns io.EOF into io.ErrUnexpectedEOF: the stream ended inside a frame.
+// inside is for an error inside a frame: it turns io.EOF into io.ErrUnexpectedEOF.
 func inside(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

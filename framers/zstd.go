@@ -21,12 +21,14 @@ const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size from which compressing is tried, in bytes. In a smaller message the
-	// zstd header takes what compressing saves.
+	// compressFrom is the size, in bytes, of the smallest message without a newline that pack tries
+	// to compress. For a smaller message, the zstd header takes as many bytes as the compression
+	// saves.
 	compressFrom = 512
-	// maxBlock is the most bytes that one block of a zstd frame decompresses to.
+	// maxBlock is the most bytes that one block of a zstd frame can decompress to.
 	maxBlock = 128 << 10
-	// undeclared is the most bytes of a message whose zstd frame does not declare its size.
+	// undeclared is the most bytes of a message whose zstd frame does not declare the size of the
+	// message. The encoder declares every larger size.
 	undeclared = 255
 )
 
@@ -41,21 +43,23 @@ var zstdChunks = &form{
 	reader: func(f framing, r io.Reader, s settings) Reader {
 		limit := s.maxMessage
 		if limit <= maxInt/4 {
-			// At the worst every byte is escaped, and zstd puts something before each block.
+			// At worst every byte is escaped, and each block of the zstd frame has a header.
 			s.maxMessage = 2*limit + limit/1024 + 1<<10
 		}
 		return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
 	},
 }
 
-// Compressed returns the chunked framing with messages compressed by zstd at its fastest level; 0
-// means DefaultChunk. It carries every message. The format is this package's own and spoken by
-// nobody else. It is not among [All]: it pays only if the pipe, and not the processor, is the
-// bottleneck. The limit counts bytes of the message as it was sent; while a message is
-// decompressed, its compressed form is held too.
+// Compressed returns the chunked framing with messages compressed by zstd at its fastest level. A
+// size of 0 means DefaultChunk. The framing carries every message. Its format belongs to this
+// package, and nobody else speaks it. It is not among [All], because it pays only if the bottleneck
+// is the pipe and not the processor.
+//
+// The limit of WithMaxMessage counts the bytes of a message before it is compressed. While a Reader
+// decompresses a message, it holds the compressed form, too.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
-// encoder serves every Writer: EncodeAll may be called concurrently, and keeps nothing.
+// encoder serves every Writer: EncodeAll may be called concurrently and keeps no state.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
@@ -64,7 +68,8 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// A packer turns messages into the bytes that are split into frames. It uses its buffers again.
+// A packer turns messages into the bytes that are split into frames. Its buffers are reused: what
+// pack returns is valid until the next call.
 type packer struct {
 	compressed []byte
 	packed     []byte // what pack returns
@@ -83,7 +88,7 @@ func (p *packer) pack(msg []byte) []byte {
 	return p.packed
 }
 
-// escape appends b to to, with its newlines and escape bytes escaped.
+// escape appends b, with its newlines and escape bytes escaped, to the slice to.
 func escape(to, b []byte) []byte {
 	from := 0
 	for i, c := range b {
@@ -98,7 +103,7 @@ func escape(to, b []byte) []byte {
 	return append(to, b[from:]...)
 }
 
-// unescape undoes escape in place. ok is false if b is not what escape makes.
+// unescape undoes escape in place. ok is false if escape cannot have made b.
 func unescape(b []byte) (text []byte, ok bool) {
 	at := bytes.IndexByte(b, escapeByte)
 	if at < 0 {
@@ -129,7 +134,7 @@ func unescape(b []byte) (text []byte, ok bool) {
 // A zstdReader unpacks the messages that a chunkReader puts together.
 type zstdReader struct {
 	*chunkReader
-	limit   int // of a message; the chunkReader's limit is for the packed form
+	limit   int // the most bytes of a message; the chunkReader has a limit for the packed form
 	decoder *zstd.Decoder
 	out     []byte
 }
@@ -143,7 +148,7 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 		large.Size = large.Limit + 1
 		begins, plain := bytes.CutPrefix(large.Head, []byte{plainForm})
 		large.Head = nil
-		if plain { // else it is compressed
+		if plain { // else the beginning is compressed
 			large.Head = begins
 		}
 	}
@@ -170,8 +175,9 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	return nil, r.damaged(fmt.Errorf("form %q", first))
 }
 
-// decompress returns the message in a zstd frame. A frame of 26 bytes may declare 2^62 bytes, so
-// decompress allocates no more than the limit, and no more than the frame's blocks can make.
+// decompress returns the message in a zstd frame. A frame of 26 bytes may declare a message of 2^62
+// bytes. So decompress allocates no more than the limit, and no more than the blocks of the frame
+// can decompress to.
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
@@ -242,8 +248,9 @@ func decompressedBound(b []byte) int {
 	return most
 }
 
-// beginning decompresses the first block of a message beyond the limit, for its error. It makes a
-// frame of that block, because the window of the whole frame may be larger than the limit.
+// beginning decompresses the first block of a message that is larger than the limit, for the error
+// about the message. It makes a zstd frame of that block alone, because the window of the whole
+// frame may be larger than the limit.
 func (r *zstdReader) beginning(blocks []byte) []byte {
 	// The magic number, nothing declared, and a window of maxBlock.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
