@@ -12,13 +12,13 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Axis says what a chart shows along one side, and in which unit. An axis of places has a name
-// for each of the values 0, 1, 2 … instead of a unit.
+// An Axis says what a chart shows along one side, and in which unit. An axis of places has no unit.
+// Instead it has a name for each of the values 0, 1, 2 and so on, which are its places.
 type Axis struct {
 	Label    string
 	Places   []string // nil for an axis of values
-	Unit     string   // one of the units of this package, or any other
-	Log      bool     // a logarithmic axis, on which there is room for zero, too
+	Unit     string   // one of the units below, or any other
+	Log      bool     // a logarithmic axis, with a position for zero, too
 	FromZero bool     // a linear axis that begins at zero
 }
 
@@ -42,19 +42,20 @@ func (a Axis) Format(v float64) string {
 	return results.FormatLabel(v, a.Unit)
 }
 
-// A fitted is an axis fitted to its values. It computes positions itself, because gonum's
-// logarithmic scale panics for zero, for no value, and for a single value.
+// A fitted is an axis that is laid out for the values of a chart. It computes positions itself,
+// because gonum's logarithmic scale panics for zero, for a single value, and without any value.
 type fitted struct {
 	Axis
-	min, max float64 // its ends, as positions
-	zero     float64 // position of zero on a logarithmic axis
+	min, max float64 // the positions of its ends
+	zero     float64 // the position of zero on a logarithmic axis
 	ticks    []plot.Tick
 }
 
-// mostTicks is how many labels an axis of values has.
+// mostTicks is the largest number of labels of an axis of values.
 const mostTicks = 9
 
-// fit lays the axis out for values. On an axis of places, length is the room for their names.
+// fit lays the axis out for values. An axis of places ignores values; length is the room that it
+// has for the names of its places.
 func (a Axis) fit(values []float64, length vg.Length) fitted {
 	f := fitted{Axis: a}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -82,8 +83,8 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces names the places. If not all names have room, a unit that they share goes into the
-// label of the axis, and then names that would cover the next one are left out.
+// fitPlaces writes the names of the places. If they have no room, and all have the same unit, the
+// unit goes into the label of the axis. Names that would still cover the next one are left out.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
@@ -96,7 +97,8 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels the places that have room, from the last, of which titles speak, to the first.
+// namePlaces labels each place whose name has room. It begins with the last place, because titles
+// speak of that place.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	const space = 3 // between two names
 	f.ticks = nil
@@ -113,7 +115,8 @@ func (f *fitted) namePlaces(length vg.Length, names []string) {
 	slices.Reverse(f.ticks)
 }
 
-// withoutUnit cuts the unit off names such as "64 KiB"; unit is "" if not all have the same.
+// withoutUnit cuts the unit off names such as "64 KiB". unit is "" if two names have different
+// units.
 func withoutUnit(names []string) (numbers []string, unit string) {
 	for _, name := range names {
 		number, own, _ := strings.Cut(name, " ")
@@ -126,8 +129,9 @@ func withoutUnit(names []string) (numbers []string, unit string) {
 	return numbers, unit
 }
 
-// span returns the range of positions. If they are all the same, the range extends from there by
-// room to both sides, so that it is never empty.
+// span returns the smallest and the largest position. If all positions are the same, it moves both
+// results away from there by room, so that the range is not empty. Without positions it returns 0
+// and 1.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -139,8 +143,8 @@ func span(positions []float64, room float64) (low, high float64) {
 	return low, high
 }
 
-// fitLinear lets the axis begin at zero if the values then still fill a third of the axis, because
-// an axis that begins elsewhere exaggerates differences.
+// fitLinear lays a linear axis out. The axis begins at zero if the values then still fill a third
+// of it, because an axis that begins elsewhere exaggerates differences.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)
@@ -191,8 +195,9 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns at most mostTicks values between low and high: 1, 2 and 5 times the powers of
-// ten; or if these are too many, 1 and 3 times the powers; or some powers of ten alone.
+// roundPowers returns at most mostTicks values between low and high. They are 1, 2 and 5 times the
+// powers of ten. If these are too many, they are 1 and 3 times the powers of ten. If these are
+// still too many, they are every power of ten, or every second, third and so on.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))
@@ -214,13 +219,14 @@ func roundPowers(low, high float64) []float64 {
 			return values
 		}
 	}
-	return nil // cannot happen: powers alone are few enough
+	return nil // cannot happen: the last values are few enough
 }
 
-// roundValues returns at most mostTicks multiples of 1, 2 or 5 × 10^k between low and high.
+// roundValues returns the multiples of a step between low and high. The step is 1, 2 or 5 × 10^k,
+// as small as mostTicks values allow.
 func roundValues(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
-	for _, factor := range []float64{2, 2.5, 2} { // from 1 to 2, 5 and 10
+	for _, factor := range []float64{2, 2.5, 2} { // the step 1 × 10^k becomes 2, then 5, then 10
 		if (high-low)/step > mostTicks-1 {
 			step *= factor
 		}

@@ -6,14 +6,15 @@
 //	}
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
-// [Charts] makes a [Chart] of each thing that a set can show: plain data, with a title that says
-// what one sees. Any chart with a point can be drawn, also if it has only one, or only zeros.
+// [Charts] returns each [Chart] that the records of a set allow. A Chart is plain data, with a
+// title that says what one sees. It can be drawn if it has a point, even if it has only one point
+// or only zeros.
 //
 // [Report] adds the charts to the sections and tables of [view.Sections].
 //
-// Functions only read a set, so any number of goroutines may use one at once. The same set gives
-// the same bytes with the same version of this package; other versions may draw a picture
-// differently, but under the same name.
+// The functions of this package only read a set, so any number of goroutines may use one set at
+// once. The same set gives the same bytes with the same version of this package. Other versions may
+// draw a picture differently, but under the same name.
 package plots
 
 import (
@@ -30,52 +31,53 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Chart is a picture as data, before anything is drawn. Its panels share both axes, so that they
-// can be compared. X is an axis of places, such as message sizes.
+// A Chart is a picture as data, before anything is drawn. Its panels share the X axis and, except
+// for a panel with a Y axis of its own, the Y axis. So they can be compared. The X axis always has
+// places, such as message sizes: see [Axis.Places].
 type Chart struct {
-	Name     string   // of its files, without an extension
+	Name     string   // the name of its files, without an extension
 	Title    string   // says what one sees
 	Subtitle []string // lines about the machine, and what all points have in common
 	X        Axis
 	Y        Axis
 	Panels   []Panel
-	Notes    []string // small print under the picture: how to read it
+	Notes    []string // small print under the picture, for example how to read it
 
-	section string // of the page that [Report] writes
+	section string // the section that shows the chart on the page of [Report]
 }
 
 // A Panel is one drawing area of a chart.
 type Panel struct {
 	Title  string
-	Y      *Axis // its own Y axis; nil: it shares that of the chart
+	Y      *Axis // its own Y axis; nil if the panel has that of the chart
 	Series []Series
-	Guides []float64 // values worth knowing, each a thin line across the panel
-	Fails  *Failing  // nil: nothing fails
+	Guides []float64 // values along Y, each drawn as a thin line across the panel
+	Fails  *Failing  // nil if nothing fails
 }
 
 // A Series is one line of a panel. Its name decides its colour and marker in every picture.
 type Series struct {
 	Name      string
-	Reference bool // the others are compared with this one, which is black and behind them
+	Reference bool // drawn black and behind the other series, which are compared with it
 	Dots      bool // its points are not joined by a line
 	Points    []Point
 }
 
-// A Point is one figure with its interval, at one of the places along the X axis. An exact figure
-// has Low and High equal to Y.
+// A Point is one figure with its interval, at one of the places along the X axis. If the figure is
+// exact, Low and High are equal to Y.
 type Point struct {
 	X            int // index in [Axis.Places]
 	Y, Low, High float64
 
-	Label   string // beside the point
+	Label   string // text beside the point
 	Samples int    // number of samples behind the figure; 0 if it is exact
-	Doubt   bool   // the figure is rough, see [view.IsRough]: its marker is hollow
+	Doubt   bool   // the figure is rough (see [view.IsRough]): the marker is hollow
 }
 
-// A Failing is the part of a panel in which a server fails: from the place with index From on.
+// A Failing is the part of a panel in which a server fails. It begins at the place with index From.
 type Failing struct {
 	From int
-	How  string
+	How  string // how the server fails, as text in that part
 }
 
 // exact returns a point without an interval.
@@ -137,8 +139,8 @@ var kinds = []struct {
 }
 
 // Charts makes every chart that the records of a set allow. If the records are from several
-// machines, it makes the chart that compares machines. A chart of a single figure is left out,
-// because a sentence says as much.
+// machines, it makes only the chart that compares these machines. It leaves out a chart of a single
+// figure, because a sentence says as much.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -168,9 +170,9 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels of a single point, and panels beyond mostPanels, with a note. It adds
-// a note on points in doubt. A single series, which has no name beside it, is named in the
-// subtitle.
+// complete leaves out panels of a single point, and panels beyond mostPanels. It adds a note if it
+// left out any of the latter, and a note if any points are in doubt. A single series has no name
+// beside it, so complete adds the name to the subtitle if neither title nor subtitle has it.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
@@ -189,7 +191,8 @@ func (c *Chart) complete() {
 	c.addToSubtitle(names[0])
 }
 
-// addToSubtitle adds a name to the last line of the subtitle. If there is none, it begins one.
+// addToSubtitle adds a name to the last line of the subtitle. If there is no subtitle, the name
+// becomes the subtitle.
 func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {
@@ -199,10 +202,12 @@ func (c *Chart) addToSubtitle(name string) {
 	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], name)
 }
 
-// Write draws charts into a folder, each as an SVG and a PNG named after the chart, and lists the
-// files. It makes the folder if needed, and replaces files of the same name atomically. If names
-// are given, it draws only the charts of those names, and only as SVG, which is small enough to be
-// kept beside a program's sources. An unknown name is an error that lists all names.
+// Write draws charts into a folder, each as an SVG and a PNG named after the chart, and returns the
+// paths of the files. It makes the folder if needed, and replaces files of the same name
+// atomically.
+//
+// If names are given, Write draws only the charts with these names, and only as SVG, which is small
+// enough to be kept beside a program's sources. An unknown name is an error that lists all names.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)

@@ -9,10 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// fewestChunks is how many chunk sizes a chart of them takes.
+// fewestChunks is how many chunk sizes there must be at least for a chart of chunk sizes.
 const fewestChunks = 3
 
-// chunkChart shows goodput by chunk size for each message size, if there are enough chunk sizes.
+// chunkChart shows goodput by chunk size, with a line for each message size. It is empty if there
+// are fewer than fewestChunks chunk sizes.
 func chunkChart(all rows) Chart {
 	r := all.where(isStream).chunked()
 	chunks := r.chunkSizes()
@@ -42,8 +43,9 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a level line of a metric for ndjson, which sends messages whole. Of
-// all rows it takes the one that differs from the panel's rows of chunks only in the framing.
+// addWhole adds to each panel a horizontal line: a metric of ndjson, which sends messages whole.
+// The figure is from the row in all that differs only in the framing from the rows of chunks in the
+// panel. If there is no such row, addWhole adds no line.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
@@ -65,7 +67,8 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether another row differs from all of the rows only in its framing.
+// differOnlyInFraming reports whether all of the rows differ from another row only in their
+// framing.
 func (r rows) differOnlyInFraming(other stat.Row) bool {
 	for _, row := range r.all {
 		c := other.Cell
@@ -77,7 +80,8 @@ func (r rows) differOnlyInFraming(other stat.Row) bool {
 	return true
 }
 
-// chunkTitle names the chunk size that loses most against the best, if that is more than noise.
+// chunkTitle names the chunk size that loses most goodput against the best one, if the loss is more
+// than noise.
 func (c Chart) chunkTitle() string {
 	costly := ""
 	most := 0.01 // the largest loss so far; less than this does not count
@@ -111,7 +115,8 @@ func (c Chart) chunkTitle() string {
 	return "Noise hides what the size of chunks does to goodput"
 }
 
-// extremes returns the lowest and the highest point that are not in doubt.
+// extremes returns the lowest and the highest of the points that are not in doubt. It returns two
+// zero points if all are in doubt.
 func (s Series) extremes() (lowest, highest Point) {
 	sure := s.sure()
 	if len(sure) == 0 {
@@ -126,7 +131,7 @@ func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }
 
-// chunked selects the rows of messages of one size that are sent in chunks of one size.
+// chunked selects the rows whose messages all have one size and are sent in chunks of one size.
 func (r rows) chunked() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
 }

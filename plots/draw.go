@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Sizes of a picture and its parts, in points. 600 points are 800 pixels at 96 to the inch.
+// Sizes of a picture and its parts, in points. 600 points are 800 pixels, at 96 pixels per inch.
 const (
 	pictureWidth = vg.Length(600)
 	phoneWidth   = vg.Length(280)
@@ -28,7 +28,7 @@ const (
 	smallRow     = vg.Length(11.5)
 	labelSize    = vg.Length(8)
 	nameRow      = vg.Length(11) // height of the name beside a line
-	besideName   = vg.Length(28) // room for what stands before a name, and after it
+	besideName   = vg.Length(28) // room before and after a name
 	mostNameRoom = vg.Length(170)
 	axisTextRow  = vg.Length(14)
 	belowPanel   = vg.Length(29) // room for the labels of the X axis, and for the text along it
@@ -40,12 +40,12 @@ const (
 	markerRadius   = vg.Length(2.7)
 )
 
-// pixelsPerInch of a PNG is twice 96, so that a picture shown 800 pixels wide is sharp on screens
-// of twice the resolution, too.
+// pixelsPerInch is the resolution of a PNG: twice 96, so that a picture that is shown 800 pixels
+// wide is also sharp on a screen of twice the usual resolution.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document. If the mouse rests on a point, a text says what it shows.
-// The same chart gives the same bytes.
+// SVG draws the chart as an SVG document. If the mouse rests on a point, the browser shows a text
+// about the point. The same chart gives the same bytes.
 func (c Chart) SVG() ([]byte, error) { return c.svg(pictureWidth) }
 
 func (c Chart) svg(width vg.Length) ([]byte, error) {
@@ -85,21 +85,21 @@ func (c Chart) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// A picture is a chart that is being drawn: title and subtitle, the panels in rows with the names
-// of the lines beside the first row, and the notes. On a phone, each panel is a row, below the
-// names.
+// A picture is a chart that is being drawn. From top to bottom it has title and subtitle, rows of
+// panels, and notes. The names of the lines stand beside the first row. On a phone there is one
+// panel in each row, and the names stand above the panels.
 type picture struct {
 	Chart
 	width         vg.Length
-	legend        []string // names above the panels; none if they stand beside
+	legend        []string // names above the panels; nil if they stand beside a row
 	styles        map[string]style
-	title         []string // in lines, like the other texts
+	title         []string // broken into lines, like subtitle and notes
 	subtitle      []string
 	notes         []string
 	columns, rows int
 	nameRoom      vg.Length // to the right of the panels
 	axisRoom      vg.Length // to the left of a panel whose Y axis has labels
-	areaWidth     vg.Length // of a panel, without what stands around its axes
+	areaWidth     vg.Length // of a panel inside its axes
 	areaHeight    vg.Length
 	titleRoom     vg.Length // above a panel
 	panelTitles   [][]string
@@ -110,7 +110,7 @@ type picture struct {
 	hovers        []hover
 }
 
-// A hover is a text that a browser shows while the mouse rests at a place of the picture.
+// A hover is a text that a browser shows while the mouse rests at a point of the picture.
 type hover struct {
 	at   vg.Point
 	text string
@@ -154,7 +154,7 @@ func newPicture(c Chart, width vg.Length) (*picture, error) {
 	return p, nil
 }
 
-// layOut shares the room between the panels, which are all of one size.
+// layOut divides the room among the panels, which all have the same size.
 func (p *picture) layOut() {
 	n := vg.Length(p.columns)
 	axes := vg.Length(1) // number of columns with a Y axis of their own
@@ -179,7 +179,7 @@ func (p *picture) layOut() {
 	}
 }
 
-// labelWidth is the room that a Y axis needs for its labels, and for the text along it.
+// labelWidth returns the width that the labels of a Y axis and the text along it need.
 func (p *picture) labelWidth(y fitted) vg.Length {
 	style := regular(labelSize, foreground)
 	width := vg.Length(0)
@@ -192,7 +192,7 @@ func (p *picture) labelWidth(y fitted) vg.Length {
 	return width
 }
 
-// yOf returns the Y axis of a panel: its own, or that of all.
+// yOf returns the Y axis of a panel: its own or, without one, that of the chart.
 func (p *picture) yOf(panel Panel) fitted {
 	if panel.Y == nil {
 		return p.y
@@ -200,10 +200,10 @@ func (p *picture) yOf(panel Panel) fitted {
 	return panel.Y.fit(heights([]Panel{panel}), 0)
 }
 
-// rowHeight is the height of a row of panels, with what stands above and below them.
+// rowHeight returns the height of a row of panels, with what stands above and below the panels.
 func (p *picture) rowHeight() vg.Length { return p.titleRoom + p.areaHeight + belowPanel }
 
-// heights lists all values that panels have to show along the Y axis.
+// heights lists all values along the Y axis that the panels have to show.
 func heights(panels []Panel) []float64 {
 	var ys []float64
 	for _, panel := range panels {
@@ -220,7 +220,8 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval of a point is drawn. A wide one would stretch the axis.
+// hasBar reports whether the interval of a point is drawn. A very wide interval is not, because it
+// would stretch the axis.
 func (p Point) hasBar() bool {
 	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
 }
@@ -255,7 +256,7 @@ func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 
 func panelTitle() text.Style { return bold(9.5, foreground) }
 
-// hoverElements writes each hover as a transparent circle with a text.
+// hoverElements returns the SVG elements of all hovers: each is a transparent circle with a text.
 func (p *picture) hoverElements() string {
 	var out strings.Builder
 	for _, h := range p.hovers {
@@ -265,15 +266,15 @@ func (p *picture) hoverElements() string {
 	return out.String()
 }
 
-// By what factor a text may be wider on a machine that lacks the typeface. DejaVu Sans, which takes
-// its place there, is wider by an eighth, and in bold by a fifth.
+// Factors by which a text may be wider on a machine that lacks the typeface. Such a machine uses
+// DejaVu Sans instead, which is wider by an eighth, and in bold by a fifth.
 const (
 	widerType     = vg.Length(1.15)
 	widerBoldType = vg.Length(1.25)
 )
 
-// breakText breaks lines at spaces, so that no line gets wider than width, even in another
-// typeface. A percent sign stays beside its number.
+// breakText breaks each of the lines at spaces, so that no line is wider than width, even if the
+// text is wider by the factor above. A percent sign stays on the line of its number.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	wider := widerType
 	if in.Font.Weight > 0 {
@@ -296,8 +297,9 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread moves rows of equal height at ascending positions so far that no row covers another or
-// leaves the range from low to high.
+// spread moves rows of equal height, which lie at ascending positions, just so far that no row
+// covers another one or leaves the range from low to high. at are the positions of their middles;
+// spread returns the new ones.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
 	out := slices.Clone(at)
 	for i := range out {

@@ -10,11 +10,13 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines in one chart, or in none if they did not measure the same. The
-// chart shows the goodput of each framing relative to raw on the same machine, because absolute
-// figures of two machines say little. If there are few machines, each framing and placement has a
-// panel with the points of each machine. If there are many, each placement has a panel with the
-// median machine of each framing.
+// FleetCharts compares machines in one chart. It returns no chart if fewer than two machines
+// compared framings with raw. The chart shows the goodput of each framing relative to raw on the
+// same machine, because absolute figures of two machines say little.
+//
+// If there are at most [view.FewMachines] machines, there is a panel for each framing in each
+// placement, with a point for each machine and size. If there are more, there is a panel for each
+// placement, with the median over the machines for each framing and size.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -64,7 +66,7 @@ func FleetCharts(members []stat.Member) []Chart {
 	return []Chart{c}
 }
 
-// fleetPanels makes the panels of a chart that compares machines in some cells.
+// fleetPanels makes the panels of a chart that compares machines. all are the combinations to show.
 func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel {
 	few := len(members) <= view.FewMachines
 	var titles []string
@@ -92,7 +94,8 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	return panels
 }
 
-// measuring returns the machines that compared any of the cells with raw, in enough samples.
+// measuring returns the machines that compared one of the cells, or several, with raw, in enough
+// samples for an interval.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
@@ -105,8 +108,9 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing keeps the cells of the framings and placements in which machines differ at some size,
-// and reports whether it left out any. If there are none, it keeps all.
+// differing keeps the cells of some framings and placements: those in which the machines differ at
+// some size. leftOut says whether it left out any cell. If the machines differ nowhere, it keeps
+// all.
 func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
 	type panel struct{ framing, placement string }
 	differ := make(map[panel]bool)
@@ -126,7 +130,7 @@ func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, 
 	return kept, len(kept) < len(all)
 }
 
-// spreadOf returns how far the ratio to raw of a cell differs between machines.
+// spreadOf returns how far the ratio of a cell to raw differs between machines.
 func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	var values []float64
 	for _, m := range members {
@@ -158,7 +162,7 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 	return lines
 }
 
-// medianMachine makes a line for each framing, of the median over the machines.
+// medianMachine makes a line for each framing. Its points are the medians over the machines.
 func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
 	for _, cell := range cells {

@@ -19,9 +19,9 @@ type panelDrawing struct {
 	*picture
 	panel  Panel
 	title  []string
-	area   vg.Rectangle // inside the axes
+	area   vg.Rectangle // where series are drawn: inside the axes
 	y      fitted
-	shift  map[string]vg.Length // by series, to the right: intervals at one X lie side by side
+	shift  map[string]vg.Length // by series, how far it is moved: see shifts
 	labels bool                 // the Y axis has labels
 	names  bool                 // the names of the lines stand to the right of the panel
 }
@@ -43,7 +43,7 @@ func (p *picture) newPanel(i int, content Panel) *panelDrawing {
 	return d
 }
 
-// atX and atY return where a position on an axis lies in the picture.
+// atX and atY return where in the picture a position on an axis lies.
 func (d *panelDrawing) atX(position float64) vg.Length {
 	share := (position - d.x.min) / (d.x.max - d.x.min)
 	return d.area.Min.X + vg.Length(share)*d.areaWidth
@@ -54,8 +54,8 @@ func (d *panelDrawing) atY(position float64) vg.Length {
 	return d.area.Min.Y + vg.Length(share)*d.areaHeight
 }
 
-// shifts says how far to move each series to the side, so that the points of several series do not
-// cover each other. A reference is not moved.
+// shifts returns how far to move each series to the right, by its name. So the points and intervals
+// of several series at one place do not cover each other. A reference is not moved.
 func (p *picture) shifts() map[string]vg.Length {
 	var moved []string
 	for _, s := range p.Chart.series() {
@@ -68,7 +68,7 @@ func (p *picture) shifts() map[string]vg.Length {
 	if len(p.X.Places) == 1 {
 		step = 10
 	}
-	// All series have room between two places.
+	// Make the step so small that all series fit between two places.
 	step = min(step, 0.7*p.areaWidth/vg.Length(p.x.max-p.x.min)/max(n, 1))
 	out := make(map[string]vg.Length)
 	for i, name := range moved {
@@ -143,7 +143,8 @@ func (d *panelDrawing) drawAxes(c draw.Canvas) {
 	}
 }
 
-// A placed is a point with its position in the picture, and the heights of its interval's ends.
+// A placed is a point with its position in the picture, and the heights of both ends of its
+// interval.
 type placed struct {
 	Point
 	at        vg.Point
@@ -192,7 +193,7 @@ func (d *panelDrawing) drawSeries(c draw.Canvas, s Series) {
 	}
 }
 
-// draw draws the marker of a style, hollow for a point in doubt.
+// draw draws the marker of a style. It is hollow for a point in doubt.
 func (s style) draw(c *draw.Canvas, at vg.Point, hollow bool) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: s.color, Radius: markerRadius, Shape: s.marker}, at)
 	if hollow {
@@ -219,7 +220,7 @@ func (d *panelDrawing) describe(s Series, p Point) string {
 }
 
 // failing shades the part of the panel in which a server fails, and writes into it how the server
-// fails: upwards if the part is narrow.
+// fails. If the part is narrow, the text runs upwards.
 func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return
@@ -236,8 +237,9 @@ func (d *panelDrawing) failing(c draw.Canvas) {
 	c.FillText(style, from.Add(vg.Point{X: 3, Y: 4}), d.panel.Fails.How)
 }
 
-// drawNames writes the names of all lines to the right of the panel, each with its marker near the
-// end of its line. A thin line leads from there to the name.
+// drawNames writes the names of all series to the right of the panel, each after the marker of its
+// series. A name is about as high as the last point of its series. A thin line leads from the edge
+// of the panel, at the height of that point, to the name.
 func (d *panelDrawing) drawNames(c draw.Canvas) {
 	last := make(map[string]vg.Point)
 	for _, s := range d.panel.Series {
@@ -261,7 +263,9 @@ func (d *panelDrawing) drawNames(c draw.Canvas) {
 	}
 }
 
-// drawName writes a name at a place, after the marker of its series, or the line of a reference.
+// drawName writes the name of a series at a point of the picture. Before the name it draws the
+// marker of the series or, for a reference, a piece of its line. It shortens a name that is too
+// wide.
 func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
 	look := p.styles[name]
 	if look.width == referenceWidth {

@@ -19,22 +19,22 @@ import (
 )
 
 // ReportLimit is the size in bytes that a report stays below, so that it can be sent and opened
-// anywhere. Charts for which there is no room are only named.
+// anywhere. If there is no room for a chart, the report only names it.
 const ReportLimit = 2 << 20
 
 const (
 	pictureLimit = ReportLimit / 2 // bytes of pictures; the rest is for the tables
-	maxTableRows = 400             // rows of a table: a page is for reading, the file has the rest
-	fewRows      = 60              // the tables of a section with more rows are folded
-	veryFewRows  = 12              // the same for a section with pictures
-	maxCSVLines  = 500             // with more records, the page has no figures as CSV
+	maxTableRows = 400             // rows of a table; the file of results has the rest
+	fewRows      = 60              // if a section has more rows, its tables are folded
+	veryFewRows  = 12              // the same, if the section has pictures
+	maxCSVLines  = 500             // if there are more records, the page has no CSV
 )
 
-// ReportOptions are what a report says beside its records. The zero value adds nothing.
+// ReportOptions are what a report says in addition to its records. The zero value adds nothing.
 type ReportOptions struct {
-	Title   string   // if empty, the answer is the title
+	Title   string   // if empty, what the records show is the title
 	Sources []string // names of the files that the records are from
-	Command string   // the command that makes the page again
+	Command string   // the command with which the page can be made again
 }
 
 // ErrEmpty is returned for a set that holds nothing to report.
@@ -49,32 +49,37 @@ var (
 	pageScript string
 )
 
-// A page is the data for the template.
+// A page is the data for the template of a report.
 type page struct {
 	ReportOptions
 	Lead       string
 	Style      template.CSS
 	Script     template.JS
-	ScriptHash string // allows a browser to run this script and no other
+	ScriptHash string // with it, a browser runs this script and no other
 	Sections   []section
-	LeftOut    []string // what is missing from the page, and why
-	CSV        string   // all figures, if they are not too many
+	LeftOut    []string // sentences: what is missing from the page, and why
+	CSV        string   // all figures; "" if they are too many
 }
 
-// A section is one of [view.Sections] with its pictures, and with its tables as a page shows them.
+// A section is one of [view.Sections]. It has its pictures in addition, and its tables are as a
+// page shows them.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
-	Rows       int  // of all tables
+	Rows       int  // number of rows of all its tables
 	FoldTables bool // the tables are hidden until the reader opens them
 }
 
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
-// record it holds, with pictures, tables, warnings and the commands that reproduce it. The page
-// fetches nothing; it is for screens, phones and paper, and is smaller than [ReportLimit]. It can
-// be read without its script, which only sorts and filters tables. The same set gives the same
-// page. A set without any record to show is [ErrEmpty]. If the records are from several machines,
-// Report does what [ReportFleet] does.
+// record that it holds. A section has pictures, tables, warnings and the commands that reproduce
+// it.
+//
+// The page is for screens, phones and paper. It fetches nothing, and is smaller than [ReportLimit].
+// It can be read without its script, which only sorts and filters tables. The same set gives the
+// same page.
+//
+// If the set has no record to show, Report returns [ErrEmpty]. If the records are from several
+// machines, Report does what [ReportFleet] does.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	if len(set.Machines()) > 1 {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
@@ -85,7 +90,7 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return r.write(w, Charts(set), set.Problems)
 }
 
-// ReportFleet writes a page about several machines: how they differ, and which stand out.
+// ReportFleet writes a page about several machines: how they differ, and which of them stand out.
 func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
@@ -100,8 +105,8 @@ type reporter struct {
 	options  ReportOptions
 	sections []view.Section
 	csv      string
-	pictures map[string][]template.HTML // by section
-	key      string                     // title of the picture that shows the answer
+	pictures map[string][]template.HTML // by the ID of their section
+	key      string                     // title of the picture that shows the answer; "" if none does
 	leftOut  []string
 }
 
@@ -137,8 +142,10 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page, if none was given: that of the picture that shows the answer
-// or, without a picture, the answer itself.
+// setTitle sets the title of the page. If the options have none, it is the title of the picture
+// that shows the answer. Without such a picture, it is the answer itself: the title of the first
+// section. If the title of the page does not hold the answer, and the lead does not begin with it,
+// the answer becomes the first sentence of the lead.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	if answer.Final { // no picture may replace this title
@@ -153,7 +160,7 @@ func (r *reporter) setTitle() {
 	answer.Title = r.options.Title
 }
 
-// answers are the names of charts that show the answer of a page.
+// answers are the names of the charts that can show the answer of a page.
 var answers = []string{"ratio", "server", "wait"}
 
 // draw draws the charts that a page has room for, once for screens and once for phones.
@@ -189,7 +196,7 @@ func (r *reporter) draw(charts []Chart) error {
 
 var pageTemplate = template.Must(template.New("report").Parse(pageText))
 
-// page fills the template, with at most maxRows of each table.
+// page fills the template. It takes at most maxRows rows of each table.
 func (r *reporter) page(maxRows int) ([]byte, error) {
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
@@ -206,11 +213,11 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err := pageTemplate.Execute(&out, p)
-	return []byte(view.Escape(out.String())), err // it may have texts of other programs
+	return []byte(view.Escape(out.String())), err // the page may hold texts of other programs
 }
 
-// figuresOf returns the figures of the measurements as CSV, or of all records if none is a
-// measurement; "" if there are too many.
+// figuresOf returns the figures of the measurements as CSV. If there are no measurements, it
+// returns those of all records. If there are too many records, it returns "".
 func figuresOf(set *results.Set) string {
 	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder
@@ -220,7 +227,8 @@ func figuresOf(set *results.Set) string {
 	return csv.String()
 }
 
-// section renders a section with at most maxRows of each table. It folds tables with many rows.
+// section makes the section of a page, with at most maxRows rows of each table. It folds the tables
+// if they have many rows.
 func (r *reporter) section(s view.Section, maxRows int) section {
 	out := section{Section: s, Pictures: r.pictures[s.ID]}
 	out.Tables = nil

@@ -12,14 +12,14 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are cells of one machine with their figures, in the order in which views show them. The
-// charts of measurements are made from them.
+// rows are measured combinations ([results.Cell]) of one machine with their figures, in the order
+// in which views show them. The charts of measurements are made from rows.
 type rows struct {
 	set *results.Set
 	all []stat.Row
 }
 
-// rowsOf works out the figures of the measurements of a set. Cells without samples are left out.
+// rowsOf works out the figures of a set's measurements. It leaves out combinations without samples.
 func rowsOf(set *results.Set) rows {
 	r := rows{set: set, all: stat.Rows(set)}
 	return r.where(func(row stat.Row) bool { return row.Samples > 0 })
@@ -58,14 +58,15 @@ func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func writeSizeOf(r stat.Row) int    { return r.Cell.WriteSize }
 func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
 
-// chunkSizeOf returns the size of a row's chunks, 0 if it has none.
+// chunkSizeOf returns the size of the chunks of a row, 0 if it has no chunks.
 func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 
-// sizes lists the message sizes of rows, ascending.
+// sizes lists the message sizes of the rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis is an axis of sizes, in KiB and MiB. If a size is no whole number of KiB, the axis is in
-// kB and MB; and if one is no whole number of kB either, all are in bytes.
+// sizeAxis returns an axis with a place for each size. The sizes are written in KiB and MiB. If one
+// of them, from 1 KiB on, is no whole number of KiB, all are written in kB and MB. If one of them,
+// from 1 kB on, is no whole number of kB either, all are written in bytes.
 func sizeAxis(label string, sizes []int) Axis {
 	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
 	if !slices.ContainsFunc(sizes, notKiB) {
@@ -97,7 +98,7 @@ func sizeNames(sizes []int) []string {
 	return names
 }
 
-// Names of placements and lines.
+// These return names of panels and lines.
 func placeName(r stat.Row) string   { return view.ShortPlacement(r.Cell.Placement) }
 func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
 func sizeLine(r stat.Row) string    { return view.SizeTitle(r.Cell.Size) + " messages" }
@@ -115,9 +116,9 @@ func (r rows) cells() []results.Cell {
 	return cells
 }
 
-// titled returns a function that gives the title of a row's panel: the text that name returns, then
-// the row's values of the fields in which the rows differ. It leaves out the fields in shown, which
-// the chart shows in another way.
+// titled returns a function that gives the title of a row's panel. The title is the text that name
+// returns, followed by the row's values of the fields in which the rows differ. It has no value of
+// a field named in shown, because the chart shows these fields in another way.
 func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
@@ -131,8 +132,9 @@ func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row)
 	}
 }
 
-// subtitle says where the rows were measured and, in a second line, which fields of the cells all
-// rows have in common. It leaves out the fields that the picture shows elsewhere.
+// subtitle returns two lines. The first says where the rows were measured. The second lists the
+// fields that have the same value in all rows, with the value; it leaves out the fields that the
+// picture shows elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
 	cells := r.cells()
 	if reported := r.capacities(); len(reported) == 1 && reported[0] > 0 {
@@ -167,20 +169,21 @@ func (r rows) capacities() []int {
 type layout struct {
 	panel, line func(stat.Row) string
 	place       func(stat.Row) int
-	dots        bool // points are not joined, except those of raw
+	dots        bool // points are not joined by a line, except those of raw
 }
 
-// among returns a function that gives the index of a row's value in a list.
+// among returns a function that gives the index of a row's value in list, or -1 if the value is not
+// in list.
 func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
 
-// A pointFunc returns the point of a row, without its X; false if the row has no point.
+// A pointFunc returns the point of a row, without its X. It returns false if the row has no point.
 type pointFunc func(stat.Row) (Point, bool)
 
 // panels makes a panel for each value of l.panel, with a line for each value of l.line.
 func (r rows) panels(l layout, point pointFunc) []Panel {
-	lines := values(r, l.line) // in one order for all panels
+	lines := values(r, l.line) // in the same order in all panels
 	var panels []Panel
 	for _, title := range values(r, l.panel) {
 		panel := Panel{Title: title}
@@ -198,7 +201,8 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
-// series makes the line with a name. The others are compared with the line of raw.
+// series makes the line with a name from the rows. If it is the line of raw, it is the reference
+// with which the other lines are compared.
 func (r rows) series(name string, l layout, point pointFunc) Series {
 	s := Series{Name: name}
 	for _, row := range r.all {
@@ -218,7 +222,7 @@ func (r rows) series(name string, l layout, point pointFunc) Series {
 
 // metricPoint returns the pointFunc of a metric.
 func metricPoint(name string) pointFunc {
-	metric := stat.MustMetric(name) // a mistyped name would make an empty chart
+	metric := stat.MustMetric(name) // panics if name is mistyped: the chart would be empty
 	return func(row stat.Row) (Point, bool) {
 		e := row.Estimates[name]
 		if e.N == 0 {
@@ -228,8 +232,8 @@ func metricPoint(name string) pointFunc {
 	}
 }
 
-// pointOf returns the point of an estimate, with its interval or, if there are too few values for
-// an interval, with the range of values.
+// pointOf returns the point of an estimate. It has the interval of the estimate. If there are too
+// few values for an interval, it has the range of the values instead.
 func pointOf(e stat.Estimate, values []float64) Point {
 	p := exact(0, e.Median)
 	p.Samples = e.N
@@ -243,7 +247,7 @@ func pointOf(e stat.Estimate, values []float64) Point {
 	return p
 }
 
-// doubtNote is the note of a chart that has points in doubt.
+// doubtNote is the note under a chart in which points are in doubt.
 var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, or an interval "+
 	"wider than ±%d %%. A range wider than that is not drawn.", stat.LeastSamples,
 	view.MaxShownSpread)
@@ -251,7 +255,7 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, 
 const mediansNote = "Points are medians; bars are their 95 % interval, or the range of fewer " +
 	"than six samples."
 
-// sure selects the rows whose figure of a metric is not in doubt.
+// sure selects the rows in which the figure of a metric is not in doubt.
 func (r rows) sure(metric string) rows {
 	return r.where(func(row stat.Row) bool {
 		p, ok := metricPoint(metric)(row)
@@ -259,7 +263,8 @@ func (r rows) sure(metric string) rows {
 	})
 }
 
-// spanOf returns the range of the medians of a metric; false if no row has it.
+// spanOf returns the smallest and the largest median of a metric in the rows. ok is false if no row
+// has the metric.
 func spanOf(r rows, metric string) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, row := range r.all {
@@ -270,7 +275,8 @@ func spanOf(r rows, metric string) (low, high float64, ok bool) {
 	return low, high, low <= high
 }
 
-// fromTo writes a range with two digits, in one unit: "4.1 to 5.2 GB/s".
+// fromTo writes a range, each end with two significant digits, and the unit once: "4.1 to 5.2
+// GB/s".
 func fromTo(low, high float64, unit string) string {
 	return view.FromTo(results.FormatLabel(twoDigits(low), unit),
 		results.FormatLabel(twoDigits(high), unit))

@@ -13,7 +13,7 @@ import (
 func serverChart(all rows) Chart {
 	var sizes []int
 	failsAt, how := 0, ""
-	cutShort := false // failsAt itself was not tried, but is above the largest size that works
+	cutShort := false // nobody tried failsAt: it is one byte more than the largest size that worked
 	for _, t := range all.set.Targets {
 		at, failed := failedAt(t)
 		switch {
@@ -38,7 +38,7 @@ func serverChart(all rows) Chart {
 		panel.addServer(t, sizes)
 	}
 	if len(sizes) < 3 && panel.Fails == nil {
-		return Chart{} // a table says it better
+		return Chart{} // a table shows it better
 	}
 	c := Chart{
 		Name:     "server",
@@ -55,7 +55,8 @@ func serverChart(all rows) Chart {
 	return c
 }
 
-// addServer adds the time that a server took for a size to the server's line.
+// addServer adds a point to the line of a server: the time that the server took for messages of one
+// size. It adds nothing if the server failed, or if the record has no time.
 func (p *Panel) addServer(t results.Target, sizes []int) {
 	_, failed := failedAt(t)
 	point, ok := metricPoint("time")(stat.SampleRow("", results.Cell{}, t.Samples))
@@ -77,7 +78,8 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 	p.Series[i].Points = points
 }
 
-// serverTitle says where servers fail, or how much longer the largest message takes.
+// serverTitle says from which size on servers fail. If none fails, it says how much longer the
+// largest message takes than the smallest.
 func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	switch {
 	case p.Fails != nil && cutShort:
@@ -96,7 +98,9 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size that fails by a record: one byte above its limit, or its size.
+// failedAt returns the smallest size at which a server failed, as a record tells. This is one byte
+// more than the limit in the record. If the record has no limit, it is the size of its messages.
+// failed is false if the record tells of no failure.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Axes of several charts.
+// Axes that several charts have.
 var (
 	goodputAxis = Axis{Label: "goodput: payload per second", Log: true, Unit: Rate}
 	ratioAxis   = Axis{Label: "goodput vs raw", Log: true, Unit: Times}
@@ -22,13 +22,15 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 	"machine cancels out; points are medians, bars their 95 % interval, or the range of fewer " +
 	"than six rounds."
 
-// isBare reports whether a cell measures only the transport: messages are written whole, from
-// memory in the cache, to a reader that ignores them. Only bare cells are compared.
+// isBare reports whether a cell measures only the transport. In such a cell, messages are written
+// whole, from memory in the cache, to a reader that ignores their content. Only bare cells are
+// compared.
 func isBare(c results.Cell) bool {
 	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
 }
 
-// isStream reports whether a bare cell sends one way, at full speed, to a reader that stays.
+// isStream reports whether the cell of a row is bare and its messages go one way, at full speed, to
+// a reader that does not leave.
 func isStream(r stat.Row) bool {
 	c := r.Cell
 	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
@@ -36,7 +38,7 @@ func isStream(r stat.Row) bool {
 
 func isRaw(framing string) bool { return family(framing) == results.FramingRaw }
 
-// streams selects the cells that compare framings.
+// streams selects the rows that compare framings.
 func (r rows) streams() rows { return r.withoutLevers().where(isStream) }
 
 // streamTitle returns a function that gives the title of a stream's panel.
@@ -44,7 +46,8 @@ func (r rows) streamTitle() func(stat.Row) string {
 	return r.titled(placeName, "framing", "size", "placement")
 }
 
-// streamChart draws a figure of streams by message size, in a panel for each placement.
+// streamChart makes a chart of one figure of streams. The X axis has the message sizes. There is a
+// panel for each placement.
 func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart {
 	sizes := r.sizes()
 	l := layout{
@@ -63,7 +66,7 @@ func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart
 func goodputChart(all rows) Chart {
 	r := all.streams()
 	isOfChunks := len(r.sizes()) == 1 && len(r.chunked().chunkSizes()) >= fewestChunks
-	if len(r.all) == 0 || isOfChunks { // chunkChart says more about chunks
+	if len(r.all) == 0 || isOfChunks { // chunkChart shows these rows better
 		return Chart{}
 	}
 	c := r.streamChart("goodput", goodputAxis, metricPoint("goodput"), false) // lines
@@ -73,9 +76,9 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast framings carry messages in at most two placements. It takes the
-// largest messages for which most figures are not in doubt, and raw only if there is no other
-// framing.
+// goodputTitle says how fast framings carry messages, in at most two placements. It takes the
+// largest size of messages for which most figures are not in doubt. It speaks of raw only if there
+// is no other framing.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
 	if len(framed.all) > 0 {
@@ -106,7 +109,8 @@ func goodputTitle(r rows) string {
 	return "Goodput by message size"
 }
 
-// ratioChart shows what each framing costs: its goodput relative to raw at the same size.
+// ratioChart shows what each framing costs: its goodput relative to that of raw at the same message
+// size.
 func ratioChart(all rows) Chart {
 	r := all.streams()
 	beside := r.where(func(row stat.Row) bool { return row.ToRaw != nil })
@@ -129,7 +133,8 @@ func ratioPoint(row stat.Row) (Point, bool) {
 	return pointOf(*row.ToRaw, row.Ratios), true
 }
 
-// ratioTitle says what framings cost in one panel, at the size nearest to a pipe's usual capacity.
+// ratioTitle says what framings cost in one panel, at the message size that is nearest to the usual
+// capacity of a pipe, 64 KiB.
 func ratioTitle(r rows) string {
 	if len(r.all) == 0 {
 		return "What framings cost"
@@ -140,7 +145,7 @@ func ratioTitle(r rows) string {
 	size := slices.MinFunc(r.sizes(), func(a, b int) int {
 		return cmp.Compare(distance(a), distance(b))
 	})
-	var costs []float64 // in percent, those that are not in doubt
+	var costs []float64 // in percent, without the figures in doubt
 	noisy := false
 	own := withValue(r, sizeOf, size)
 	for _, row := range own.all {
@@ -177,11 +182,12 @@ func ratioTitle(r rows) string {
 	return title
 }
 
-// wideRatio is the half-width in percent beyond which an interval around the ratio 1 says nothing.
+// wideRatio is the largest half-width, in percent, with which an interval around the ratio 1 says
+// that a framing costs nothing.
 const wideRatio = 10
 
-// overheadChart shows the bytes that a framing adds, by message size. These are exact, and the same
-// in every placement and on every machine.
+// overheadChart shows how many bytes a framing adds, by message size. These figures are exact, and
+// the same in every placement and on every machine.
 func overheadChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool {
 		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
@@ -200,7 +206,7 @@ func overheadChart(all rows) Chart {
 	}
 	lines := panels[0].Series
 	for i, s := range lines {
-		lines[i].Points = slices.Compact(s.Points) // one for all placements
+		lines[i].Points = slices.Compact(s.Points) // one point for all placements
 	}
 	return Chart{
 		Name:     "overhead",
@@ -212,7 +218,8 @@ func overheadChart(all rows) Chart {
 	}
 }
 
-// overheadTitle says which framing adds most to the smallest and largest messages, and how much.
+// overheadTitle says which framing adds most to the smallest messages, which adds most to the
+// largest, and how much.
 func (p Panel) overheadTitle(sizes []int) string {
 	last := len(sizes) - 1
 	small, toSmall := p.highestAt(0)
@@ -228,7 +235,8 @@ func (p Panel) overheadTitle(sizes []int) string {
 		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
 }
 
-// highestAt returns the series that is highest at a place, if any is above 0 there, and its height.
+// highestAt returns the name of the series that is highest at the place x, and its height there. It
+// returns "" if no series is above 0.
 func (p Panel) highestAt(x int) (name string, y float64) {
 	for _, s := range p.Series {
 		for _, point := range s.Points {

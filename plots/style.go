@@ -17,12 +17,12 @@ var (
 	foreground = color.RGBA{0x24, 0x29, 0x2f, 0xff}
 	muted      = color.RGBA{0x57, 0x60, 0x6a, 0xff}
 	faint      = color.RGBA{0xe3, 0xe6, 0xea, 0xff}
-	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // for what fails; no series has it
+	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // where a server fails; no series has it
 )
 
-// colors of the series. The first seven are those of Okabe and Ito ("Color Universal Design",
-// 2008), which can be told apart with all kinds of colour blindness. Brown replaces their yellow,
-// which is too pale.
+// colors are the colours of series. The first six are those of Okabe and Ito ("Color Universal
+// Design", 2008), which can be told apart with all kinds of colour blindness. The seventh, brown,
+// replaces their yellow, which is too pale.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -42,7 +42,8 @@ var colors = []color.RGBA{
 // framingColors is how many of the first colors are kept for framings.
 const framingColors = 7
 
-// noFraming is the index of a series that is no framing. The colors for such series begin there.
+// noFraming is the style index of a series that is no framing. The colors of such series begin at
+// this index.
 const noFraming = framingColors
 
 var markers = []draw.GlyphDrawer{
@@ -57,22 +58,24 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. Its colour and its marker together set it apart.
+// A style is what a series looks like. Colour and marker together differ from those of other
+// series.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles has the colour and the marker of each framing: one index in both lists. The two
-// framings with the same index are seldom in one chart; there the second gets another marker.
+// fixedStyles has the style index of each framing: the index of its colour in colors and of its
+// marker in markers. Two framings have the same index, because they are seldom in one chart. If
+// they are, the second gets another marker.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 }
 
-// family returns the part of a name that decides its style: "chunked" of "chunked:60KiB", "sleep"
-// of "sleep=10ms", "linux" of "linux/amd64".
+// family returns the part of a series' name that decides its style: "chunked" of "chunked:60KiB",
+// "sleep" of "sleep=10ms", "linux" of "linux/amd64".
 func family(name string) string {
 	i := strings.IndexAny(name, ":=/,")
 	if i < 0 {
@@ -82,11 +85,11 @@ func family(name string) string {
 }
 
 // assignStyles gives each series of a chart its style. A framing has the same colour in all charts.
-// Its chunk sizes have its colour and different markers; the usual size has the framing's own
-// marker. Series that are not framings have other colours.
+// The chunk sizes of a framing have the framing's colour, and different markers; the usual chunk
+// size has the framing's own marker. Series that are no framings have other colours.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
-	used := make(map[int]int) // by index: the number of names that have it so far
+	used := make(map[int]int) // by style index: how many names have it so far
 	assign := func(name string) {
 		index, known := fixedStyles[family(name)]
 		if !known {
@@ -100,14 +103,15 @@ func assignStyles(c Chart) map[string]style {
 			marker: markers[(index+n)%len(markers)],
 		}
 	}
-	// Framings come first, and the usual chunk size, so that each gets the marker of its index.
+	// Framings without a size and the usual chunk size come first, so that each of them gets the
+	// marker of its index.
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
 		_, again := styles[s.Name]
 		switch {
 		case s.Reference:
 			styles[s.Name] = style{foreground, referenceWidth, draw.CircleGlyph{}}
-		case !again && (known || s.Name == "chunked:60KiB"): // chunks of the usual size
+		case !again && (known || s.Name == "chunked:60KiB"): // the usual chunk size
 			assign(s.Name)
 		}
 	}
@@ -119,9 +123,10 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the index in colors for the n-th name with a style's index, counted from 0. Names
-// of no framing (index noFraming) take the last colours in turn. Names of a framing have its
-// colour as long as there are markers, then the last colours, then those of other framings.
+// colorAt returns the index in colors for the n-th name with a style index, counted from 0. Names
+// that are no framing (index noFraming) take the colours from noFraming on, in turn. Names of a
+// framing take the framing's colour while there are markers left. After that they take the colours
+// from noFraming on, and then those of other framings.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == noFraming {
@@ -159,7 +164,7 @@ func (g polygon) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	c.Fill(p)
 }
 
-// regular returns a text style in the one typeface of all pictures, size in points.
+// regular returns a text style in the typeface that all pictures use. size is in points.
 func regular(size vg.Length, c color.Color) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	return text.Style{
@@ -169,7 +174,7 @@ func regular(size vg.Length, c color.Color) text.Style {
 	}
 }
 
-// bold returns regular in bold letters.
+// bold returns the style that regular returns, but in bold letters.
 func bold(size vg.Length, c color.Color) text.Style {
 	style := regular(size, c)
 	style.Font.Weight = 3 // golang.org/x/image/font.WeightBold

@@ -10,14 +10,15 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// writersIO returns how the writing end of a row waits.
+// writersIO returns how the writing end of a row's pipe waits: "poll" of the io "poll/blocking".
 func writersIO(row stat.Row) string {
 	writer, _, _ := strings.Cut(row.Cell.IO, "/")
 	return writer
 }
 
-// waitingChart is about writers that do not block, by how they wait: how often the kernel refuses a
-// write, the goodput, and how long it takes to learn that the reader left.
+// waitingChart is about writers that do not block. For each way in which they wait, it shows three
+// figures: how often the kernel refuses a write, the goodput, and how long it takes a writer to
+// learn that its reader has left.
 func waitingChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
 	if len(r.all) == 0 {
@@ -55,8 +56,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// addWriters adds a panel of one metric, with a place for each way in which writers wait, and a
-// point for each message size there.
+// addWriters adds a panel of one metric. Each way in which writers wait is a place along the X
+// axis. At each place there is a point for each message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}
@@ -68,8 +69,8 @@ func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 
 // A pauseCost compares a writer that sleeps with one that polls.
 type pauseCost struct {
-	times float64 // how many times as much goodput polling has
-	size  int     // of the messages
+	times float64 // goodput of the writer that polls ÷ goodput of the writer that sleeps
+	size  int     // of the messages, in bytes
 }
 
 // String writes the cost for a title: "317× (130,000 B)".
@@ -77,8 +78,9 @@ func (p pauseCost) String() string {
 	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that sleeping costs, over all settings in which the
-// goodput of neither writer is rough; zeroes if there is no such setting.
+// pauseCosts returns the least and the most that sleeping costs, among the settings that were
+// measured with both writers. It leaves out a setting if the goodput of one of the writers is
+// rough. It returns zeroes if no setting remains.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
@@ -104,8 +106,9 @@ func (r rows) pauseCosts() (least, most pauseCost) {
 	return least, most
 }
 
-// waitChart shows how long small messages wait behind large ones, by the size of the chunks that
-// the large ones are sent in: a panel for each rate of the reader.
+// waitChart shows how long small messages wait behind large ones. The large ones are sent in
+// chunks: the X axis has the sizes of chunks. There is a panel for each rate at which a reader
+// reads.
 func waitChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == results.PatternMixed })
 	usual := r.usualCapacity()
@@ -149,9 +152,10 @@ func timesRange(least, most float64) string {
 	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }
 
-// chunksGain divides the wait behind whole messages by the wait behind the best chunks, and returns
-// the least and the most of all panels. known is false if no panel has both, or if in a panel all
-// points of one of the two are in doubt.
+// chunksGain compares two waits in each panel: the wait behind messages that are sent whole,
+// divided by the wait behind chunks of the best size. It returns the smallest and the largest
+// quotient of all panels. known is false if no panel has both waits, or if a panel has one of them
+// only in points that are in doubt.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
@@ -173,7 +177,8 @@ func (c Chart) chunksGain() (least, most float64, known bool) {
 	return least, most, known
 }
 
-// line returns the series of a name; one without points if the panel has none.
+// line returns the series with a name, or a series without points if the panel has none of that
+// name.
 func (p Panel) line(name string) Series {
 	for _, s := range p.Series {
 		if s.Name == name {

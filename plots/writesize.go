@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// withoutLevers leaves out cells with an unusual capacity if write sizes differ, because such cells
-// belong to the chart of capacity and write size.
+// withoutLevers leaves out the rows with an unusual capacity, if the rows have several write sizes.
+// Such rows belong to the chart of capacity and write size. These two are called levers here.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
@@ -20,7 +20,8 @@ func (r rows) withoutLevers() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
-// usualCapacity returns the capacity that most cells ask for; of several such, the smallest.
+// usualCapacity returns the capacity that most rows ask for. If several capacities are equally
+// frequent, it returns the smallest of them.
 func (r rows) usualCapacity() int {
 	counts := map[int]int{}
 	usual := 0
@@ -35,11 +36,12 @@ func (r rows) usualCapacity() int {
 }
 
 // addLevers adds two lines to a chart of goodput, if they were measured: one through the largest
-// pipe, one in the smallest writes. Both levers change goodput more than the framing does.
+// pipe, and one with the smallest writes. Both levers, pipe and writes, change goodput more than
+// the framing does.
 func (c *Chart) addLevers(own, all rows) {
 	usual := own.all[0].Cell.Capacity
 	if len(values(own, capacityOf)) > 1 {
-		return // capacities have panels of their own
+		return // each capacity has a panel of its own
 	}
 	levers := all.where(func(row stat.Row) bool {
 		inLarger := row.Cell.Capacity > usual
@@ -77,7 +79,8 @@ func (c *Chart) addLevers(own, all rows) {
 		framingName(levers.all[0])))
 }
 
-// leverName names in what a row differs from whole messages through the usual pipe.
+// leverName names the difference between a row and whole messages through the usual pipe: "writes
+// of 4 KiB".
 func leverName(row stat.Row) string {
 	if row.Cell.WriteSize > 0 {
 		return "writes of " + view.SizeTitle(row.Cell.WriteSize)
@@ -85,8 +88,9 @@ func leverName(row stat.Row) string {
 	return capacityName(row)
 }
 
-// writeSizeChart shows what a larger pipe and smaller writes do to the goodput of large messages: a
-// panel for each placement (and framing, if several were measured), a line for each capacity.
+// writeSizeChart shows how a larger pipe and smaller writes change the goodput of large messages.
+// There is a panel for each placement (and for each framing, if several were measured), and in it a
+// line for each capacity.
 func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
 	baseline := func(row stat.Row) results.Cell { // whole messages through the usual pipe
@@ -129,7 +133,7 @@ func writeSizeChart(all rows) Chart {
 	return c
 }
 
-// writeSizeName names a size of writes; 0 is the whole message.
+// writeSizeName names a size of writes. The size 0 means that each message is written whole.
 func writeSizeName(size int) string {
 	if size == 0 {
 		return "whole"
@@ -137,8 +141,8 @@ func writeSizeName(size int) string {
 	return view.SizeTitle(size)
 }
 
-// capacityName names the line of a row by the capacity that its pipes reported or, if that is not
-// known, by the capacity that was asked for.
+// capacityName names the line of a row by the capacity that its pipes reported. If that is not
+// known, it names the capacity that was asked for.
 func capacityName(row stat.Row) string {
 	reported := rows{all: []stat.Row{row}}.capacities()
 	if len(reported) == 1 && reported[0] > 0 {
@@ -147,7 +151,8 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName names what a row changes, with the verb: "A pipe of 1 MiB carries".
+// settingName names what a row changes against the usual pipe and whole messages, followed by the
+// verb: "A pipe of 1 MiB carries".
 func settingName(row stat.Row, usual int) string {
 	size := view.SizeTitle(row.Cell.WriteSize)
 	switch {
@@ -159,8 +164,9 @@ func settingName(row stat.Row, usual int) string {
 	return "A " + capacityName(row) + " and writes of " + size + " carry"
 }
 
-// writeSizeTitle says how much faster than whole messages through the usual pipe the best setting
-// of capacity and write size is, in the pinned panel where it gains most beyond the noise.
+// writeSizeTitle says which setting of capacity and write size gains most, and how much faster it
+// is than whole messages through the usual pipe. It considers pinned placements, and only gains
+// that are more than noise.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	gain := 1.2 // the largest so far; less than this does not count
