@@ -83,8 +83,9 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces writes the names of the places. If they have no room, and all have the same unit, the
-// unit goes into the label of the axis. Names that would still cover the next one are left out.
+// fitPlaces writes the names of the places. If there is not enough room for all names, and they
+// have the same unit, the unit goes into the label of the axis instead. Names that would still
+// cover the next one are left out.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)

@@ -32,7 +32,7 @@ import (
 )
 
 // A Chart is a picture as data, before anything is drawn. Its panels share the X axis and, except
-// for a panel with a Y axis of its own, the Y axis. So they can be compared. The X axis always has
+// for a panel with a Y axis of its own, the Y axis. So panels can be compared. The X axis always has
 // places, such as message sizes: see [Axis.Places].
 type Chart struct {
 	Name     string   // the name of its files, without an extension
@@ -170,9 +170,10 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels of a single point, and panels beyond mostPanels. It adds a note if it
-// left out any of the latter, and a note if any points are in doubt. A single series has no name
-// beside it, so complete adds the name to the subtitle if neither title nor subtitle has it.
+// complete leaves out panels of a single point, and panels beyond mostPanels. A note says how many
+// panels there were beyond mostPanels. Another note explains points in doubt, if there are any. A
+// single series has no name beside it, so complete adds the name to the subtitle if neither title
+// nor subtitle has it.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {

@@ -43,9 +43,9 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a horizontal line: a metric of ndjson, which sends messages whole.
-// The figure is from the row in all that differs only in the framing from the rows of chunks in the
-// panel. If there is no such row, addWhole adds no line.
+// addWhole adds to each panel a horizontal line: a metric of ndjson, which sends messages whole. It
+// takes the figure from one of the rows in all. That row differs from the rows of chunks in the
+// panel only in the framing. If there is no such row, addWhole adds no line.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
@@ -131,7 +131,8 @@ func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }
 
-// chunked selects the rows whose messages all have one size and are sent in chunks of one size.
+// chunked selects the rows in which messages are sent in chunks. It leaves out recorded messages,
+// which have sizes of their own.
 func (r rows) chunked() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
 }

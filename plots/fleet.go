@@ -94,7 +94,7 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	return panels
 }
 
-// measuring returns the machines that compared one of the cells, or several, with raw, in enough
+// measuring returns the machines that compared at least one of the cells with raw, in enough
 // samples for an interval.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member

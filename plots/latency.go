@@ -18,9 +18,9 @@ var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
 // the smallest, a middle one and the largest are shown.
 const maxSizes = 3
 
-// latencyChart returns a function that makes the chart of one kind of latency: of that with the
-// given key in [stat.Row.Latency]. The X axis has percentiles. There is a panel for each message
-// size and placement. The title begins with the text what.
+// latencyChart returns a function that makes the chart of one kind of latency, which has the given
+// key in [stat.Row.Latency]. The X axis has percentiles. There is a panel for each message size and
+// placement. The title begins with the text what.
 func latencyChart(key, what string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {

@@ -21,7 +21,7 @@ type panelDrawing struct {
 	title  []string
 	area   vg.Rectangle // where series are drawn: inside the axes
 	y      fitted
-	shift  map[string]vg.Length // by series, how far it is moved: see shifts
+	shift  map[string]vg.Length // how far each series is moved, by its name: see shifts
 	labels bool                 // the Y axis has labels
 	names  bool                 // the names of the lines stand to the right of the panel
 }
@@ -193,7 +193,7 @@ func (d *panelDrawing) drawSeries(c draw.Canvas, s Series) {
 	}
 }
 
-// draw draws the marker of a style. It is hollow for a point in doubt.
+// draw draws the marker of a style. The marker is hollow for a point in doubt.
 func (s style) draw(c *draw.Canvas, at vg.Point, hollow bool) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: s.color, Radius: markerRadius, Shape: s.marker}, at)
 	if hollow {

@@ -61,8 +61,8 @@ type page struct {
 	CSV        string   // all figures; "" if they are too many
 }
 
-// A section is one of [view.Sections]. It has its pictures in addition, and its tables are as a
-// page shows them.
+// A section is one of [view.Sections], with its pictures. Its tables are shortened and folded for a
+// page.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
@@ -106,7 +106,7 @@ type reporter struct {
 	sections []view.Section
 	csv      string
 	pictures map[string][]template.HTML // by the ID of their section
-	key      string                     // title of the picture that shows the answer; "" if none does
+	key      string                     // title of the picture that shows the answer; "" if none
 	leftOut  []string
 }
 

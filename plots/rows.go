@@ -117,8 +117,8 @@ func (r rows) cells() []results.Cell {
 }
 
 // titled returns a function that gives the title of a row's panel. The title is the text that name
-// returns, followed by the row's values of the fields in which the rows differ. It has no value of
-// a field named in shown, because the chart shows these fields in another way.
+// returns, followed by the row's values of the fields in which the rows differ. It leaves out the
+// fields named in shown, because the chart shows them in another way.
 func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {

@@ -98,9 +98,9 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size at which a server failed, as a record tells. This is one byte
-// more than the limit in the record. If the record has no limit, it is the size of its messages.
-// failed is false if the record tells of no failure.
+// failedAt returns the smallest size at which a server failed, according to a record. This is one
+// byte more than the limit in the record. If the record has no limit, it is the size of the
+// record's messages. failed is false if the record tells of no failure.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

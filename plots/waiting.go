@@ -78,9 +78,9 @@ func (p pauseCost) String() string {
 	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that sleeping costs, among the settings that were
-// measured with both writers. It leaves out a setting if the goodput of one of the writers is
-// rough. It returns zeroes if no setting remains.
+// pauseCosts returns the least and the most that sleeping costs. It compares the writer that sleeps
+// with the writer that polls in each setting that was measured with both. It leaves out a setting
+// if the goodput of one of the two is rough. It returns zeroes if no setting remains.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {

@@ -11,7 +11,8 @@ import (
 )
 
 // withoutLevers leaves out the rows with an unusual capacity, if the rows have several write sizes.
-// Such rows belong to the chart of capacity and write size. These two are called levers here.
+// Such rows belong to the chart of capacity and write size. Capacity and write size are called
+// levers in this file.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
