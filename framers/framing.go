@@ -65,8 +65,8 @@ type framing struct {
 	size int // bytes of a raw message, or the most bytes of a frame; 0 if the spec has no size
 }
 
-// A form is a kind of framing: how messages are put on the wire and taken off, with a size still
-// open.
+// A form is a kind of framing, before its size is chosen: how messages are put on the wire and
+// taken off.
 type form struct {
 	name string
 	arg  string // what the spec calls the size, "" if the spec has no size
@@ -201,8 +201,8 @@ func (f *form) withSize(size int) (Framing, error) {
 // "chunked:4k" or "raw:61440". Without a size, a frame of chunks has [DefaultChunk] bytes at most,
 // and raw does not know where messages end.
 //
-// A size is in bytes. The suffixes k, M and G multiply it by a power of 1024. They may be in upper
-// or lower case, and may be written kb or KiB.
+// A size is a number of bytes. The suffixes k, M and G multiply it by 1024, 1024² and 1024³. Each
+// may be in upper or lower case, and may be followed by B or iB.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
@@ -269,8 +269,8 @@ func parseSize(s string) (int, error) {
 	return int(n) << shift, nil
 }
 
-// sizeShift returns the power of two that a suffix multiplies by: 10 for "k". ok is false for an
-// unknown suffix.
+// sizeShift returns the exponent of the power of two that a suffix stands for: 10 for "k". ok is
+// false for an unknown suffix.
 func sizeShift(suffix string) (shift int, ok bool) {
 	switch strings.ToLower(suffix) {
 	case "", "b":

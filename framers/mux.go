@@ -50,7 +50,7 @@ const (
 	// follows a change within some ten frames, and a single write into an emptied pipe changes it
 	// little.
 	paceWeight = 0.25
-	// smallestTuned is the smallest frame that WithWait chooses.
+	// smallestTuned is the size, in bytes, of the smallest frame that WithWait chooses.
 	smallestTuned = 1 << 10
 )
 
@@ -234,10 +234,10 @@ func (m *Mux) grantNext() {
 	t.granted <- struct{}{}
 }
 
-// WithWait makes a Mux choose the size of its frames while it runs: the rate at which the stream
-// takes bytes, times d. So a message waits about d while a frame of another message is being
-// written. A frame has at most the framing's size, and at least 1 KiB or, if that is less, the
-// framing's size. Zero, the default, gives every frame the framing's size.
+// WithWait makes a Mux choose the size of its frames while it runs. The size is the rate at which
+// the stream takes bytes, times d. So a message waits about d while a frame of another message is
+// being written. A frame has at most the framing's size, and at least 1 KiB or, if that is less,
+// the framing's size. Zero, the default, gives every frame the framing's size.
 //
 // The size is chosen when a message begins, and holds for all frames of the message, because each
 // frame states how many there are. WithWait bounds the wait for a frame, but not the wait for bytes

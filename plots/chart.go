@@ -31,9 +31,9 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Chart is a picture as data, before anything is drawn. Its panels share the X axis and, except
-// for a panel with a Y axis of its own, the Y axis. So panels can be compared. The X axis always has
-// places, such as message sizes: see [Axis.Places].
+// A Chart is a picture as data, before anything is drawn. Its panels share the X axis. They also
+// share the Y axis, except for a panel that has its own. So panels can be compared. The X axis
+// always has places, such as message sizes: see [Axis.Places].
 type Chart struct {
 	Name     string   // the name of its files, without an extension
 	Title    string   // says what one sees
