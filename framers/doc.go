@@ -63,8 +63,8 @@
 // A Reader asks for 256 KiB in each read (see WithReadBuffer). Its buffer has the same size, and
 // the messages are slices of the buffer. If a message does not fit, the buffer grows as the bytes
 // arrive: a header that declares a large size does not make it grow. While it grows, the old and
-// the new buffer together take at most 1.5 times the sum of the limit and one read.
-// A grown buffer is given back after 32 messages in a row that would have fitted a quarter of it.
+// the new buffer together take at most 1.5 times the sum of the limit and the size of one read. A
+// grown buffer is given back after 32 messages in a row that would have fitted a quarter of it.
 //
 // A Reader of chunks also holds incomplete messages, as many as WithMaxInFlight allows. If the
 // chunks of a message come out of order, the message is held twice while it is put together. For
