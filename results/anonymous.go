@@ -7,10 +7,10 @@ import (
 	"regexp"
 )
 
-// Anonymize makes all lines written after it name no host and no user: a hash stands for the host
-// name, for the labels that name a node or a pod, and for the name of each user's folder in any
-// text. The same name has the same hash everywhere, so hosts can still be told apart. Somebody who
-// guesses a name can check the guess by the hash.
+// Anonymize makes the writer hide the names of hosts and users in all lines that it writes from now
+// on. A hash replaces the host name, the labels "node" and "pod", and the name of each user's
+// folder in any text. The same name always gets the same hash, so hosts can still be told apart.
+// Somebody who guesses a name can check the guess by computing its hash.
 func (w *Writer) Anonymize() { w.anonymous = true }
 
 // withoutHost returns an environment with a hash in place of the name of its host.
@@ -25,21 +25,23 @@ func withoutHost(e Environment) Environment {
 	return e
 }
 
-// userFolder matches the folder of a user. On Windows names may have blanks.
+// userFolder matches the path of a user's folder, up to the end of the user's name. Only on Windows
+// may a user's name contain blanks.
 var userFolder = regexp.MustCompile(
 	`(?i)([a-z]:/+users/+|\\users\\+)([^/\\"',;:]+)|((?:/home|/users)/+)([^/\\\s"',;:]+)`)
 
 // hideUsers hides the names of users' folders in a line of JSON.
 func hideUsers(text []byte) []byte {
 	return userFolder.ReplaceAllFunc(text, func(path []byte) []byte {
-		part := userFolder.FindSubmatch(path) // either 1 and 2 are empty, or 3 and 4
+		part := userFolder.FindSubmatch(path) // groups 1 and 2 matched, or 3 and 4
 		folder := append(part[1], part[3]...)
 		user := string(part[2]) + string(part[4])
 		return append(folder, hashOf("user-", user)...)
 	})
 }
 
-// hashOf returns a name's hash after a prefix: "host-4be7…"; "" for no name.
+// hashOf returns the prefix followed by a hash of the name, such as "host-4be7…". It returns "" if
+// the name is "".
 func hashOf(prefix, name string) string {
 	if name == "" {
 		return ""

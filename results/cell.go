@@ -11,48 +11,54 @@ import (
 	"strings"
 )
 
-// A Cell is one point of a sweep: what to measure, and nothing of what was measured.
+// A Cell is one combination of settings to measure: one point of a sweep. It says what to measure,
+// and holds no results.
 //
-// The first eight fields are always in the file. The others are in the file only if they differ
-// from their default, so that a new field changes the [Cell.Key] of no cell in an older file.
-// [Fields] describes each of them.
+// The first eight fields are always in the file. Each further field is in the file only if it
+// differs from its default. So a new version that adds a field does not change the [Cell.Key] of
+// any cell in an older file. [Fields] describes each field.
 type Cell struct {
-	Framing   string `json:"framing"`   // a framers spec: "ndjson", "chunked:61440"
-	Size      int    `json:"size"`      // message bytes; 0 for a recording, with sizes of its own
+	Framing   string `json:"framing"`   // spec of a framing: "ndjson", "chunked:61440"
+	Size      int    `json:"size"`      // bytes per message; 0 for a recording, where sizes differ
 	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named", "pty"
-	Capacity  int    `json:"capacity"`  // bytes asked for; 0 leaves it to the operating system
-	IO        string `json:"io"`        // "blocking", or "writer/reader" if the ends differ
-	Placement string `json:"placement"` // "same", "sibling", "apart", "far", "free"
+	Capacity  int    `json:"capacity"`  // pipe capacity to ask for, in bytes; 0: the system's
+	IO        string `json:"io"`        // how both ends wait; "writer/reader" if they differ
+	Placement string `json:"placement"` // CPUs: "same", "sibling", "apart", "far", "free"
 	Pattern   string `json:"pattern"`   // "stream", "roundtrip", "mixed"
 	Payload   string `json:"payload"`   // "json", "utf8", "random", "recorded"
 
 	// Load.
-	Inflight int     `json:"inflight,omitempty"` // messages on the way at once in a closed loop
-	Rate     float64 `json:"rate,omitempty"`     // messages per second of an open loop
+	Inflight int     `json:"inflight,omitempty"` // messages on the way at once, in a closed loop
+	Rate     float64 `json:"rate,omitempty"`     // messages to send per second, in an open loop
 
 	// The writer.
-	Batch         int    `json:"batch,omitempty"`          // messages per system call; 0 is one
-	WriteSize     int    `json:"write_size,omitempty"`     // bytes per write; 0 is whole messages
-	PayloadOffset string `json:"payload_offset,omitempty"` // within a page; "" is drawn per start
-	FrameWait     string `json:"frame_wait,omitempty"`     // "5ms" per frame; "" is a fixed size
-	Source        string `json:"source,omitempty"`         // "hot", "fresh"; "" is hot
-	Transfer      string `json:"transfer,omitempty"`       // "vmsplice"; "" is copy
-	Messages      string `json:"messages,omitempty"`       // hash of the recording that is replayed
+	Batch     int `json:"batch,omitempty"`      // messages per system call; 0 means 1
+	WriteSize int `json:"write_size,omitempty"` // most bytes per write; 0: whole messages
+	// PayloadOffset is the position in a page of memory at which each message begins. If it is "",
+	// a position is drawn at each start of the workers.
+	PayloadOffset string `json:"payload_offset,omitempty"`
+	// FrameWait is how long one frame should take to pass, such as "5ms": the size of the frames
+	// follows the rate of the pipe. If it is "", frames have the framing's own size.
+	FrameWait string `json:"frame_wait,omitempty"`
+	Source    string `json:"source,omitempty"`   // "hot", "fresh"; "" means "hot"
+	Transfer  string `json:"transfer,omitempty"` // "vmsplice"; "" means copying
+	Messages  string `json:"messages,omitempty"` // hash of the recording that is replayed
 
 	// The reader.
-	ReadBuffer  int     `json:"read_buffer,omitempty"`  // bytes per read; 0 is 256 KiB
-	ReadOffset  string  `json:"read_offset,omitempty"`  // of buffers within a page; "" is 128
-	Touch       bool    `json:"touch,omitempty"`        // it looks at every byte
-	Work        float64 `json:"work,omitempty"`         // ns of CPU per byte that it spends
-	Drain       int64   `json:"drain,omitempty"`        // bytes per second that it allows itself
-	ClosesAfter int     `json:"closes_after,omitempty"` // messages after which it closes its end
+	ReadBuffer  int     `json:"read_buffer,omitempty"`  // bytes per read; 0 means 256 KiB
+	ReadOffset  string  `json:"read_offset,omitempty"`  // where buffers begin in a page; "": 128
+	Touch       bool    `json:"touch,omitempty"`        // the reader looks at every byte
+	Work        float64 `json:"work,omitempty"`         // ns of CPU time spent on each byte
+	Drain       int64   `json:"drain,omitempty"`        // most bytes that it reads per second
+	ClosesAfter int     `json:"closes_after,omitempty"` // messages it reads before it closes
 
-	// Older is what a cell of an older file had that cells cannot have any more: "peer=thread".
+	// Older holds the settings of a cell from an older file that cells no longer have, such as
+	// "peer=thread".
 	Older string `json:"older,omitempty"`
 }
 
-// Key identifies a cell across runs, machines and versions: its fields as they stand in the file,
-// sorted by name, "capacity=0 framing=ndjson io=blocking …".
+// Key identifies a cell across runs, machines and versions. It lists the fields of the cell as they
+// stand in the file, sorted by name: "capacity=0 framing=ndjson io=blocking …".
 func (c Cell) Key() string {
 	var parts []string
 	for _, v := range c.Values() {
@@ -61,8 +67,9 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
-// UsualCell returns a cell of JSON messages through an anonymous pipe of the system's capacity,
-// between ends that block. All other fields have their defaults.
+// UsualCell returns a cell of the given framing, pattern, placement and size, with the usual values
+// in all other fields: JSON messages, an anonymous pipe of the system's own capacity, and ends that
+// block.
 func UsualCell(framing, pattern, placement string, size int) Cell {
 	return Cell{
 		Framing:   framing,
@@ -75,8 +82,9 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 	}
 }
 
-// UnmarshalJSON reads a cell. It refuses a cell with an unknown field, which would otherwise pass
-// for another cell. It knows the names that fields had in older files.
+// UnmarshalJSON reads a cell. It returns an error for an unknown field, because without that field
+// the cell would pass for a different cell. It also accepts the names that fields had in older
+// files.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
@@ -107,7 +115,7 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// A FieldText is one field of a cell as it stands in the file.
+// A FieldText is the name of a cell's field, and the field's value as it stands in the file.
 type FieldText struct{ Name, Text string }
 
 // Values lists the fields of a cell that a results file stores, sorted by name.
@@ -121,7 +129,8 @@ func (c Cell) Values() []FieldText {
 	return out
 }
 
-// Field returns a field of the cell as [Cell.Values] lists it, or "" if it is not there.
+// Field returns the text of the named field as [Cell.Values] lists it. It returns "" if that list
+// lacks the field.
 func (c Cell) Field(name string) string {
 	f, known := FieldByName(name)
 	if !known {
@@ -130,9 +139,9 @@ func (c Cell) Field(name string) string {
 	return f.Text(c)
 }
 
-// Validate reports all that is wrong with a cell as plain data: a missing text that every cell has,
-// a negative count, a rate that is no number. It does not know which framings, pipes and placements
-// exist: whoever runs the cell does.
+// Validate reports all faults that can be seen in the fields of a cell: a required text that is
+// missing, a negative number, or a rate that is not a number. It does not check whether the
+// framing, the pipe and the placement exist. The code that runs the cell checks that.
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range fields {
@@ -153,14 +162,15 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
-// IsWaiting reports whether the cell shows how a writer that does not block waits when the pipe is
-// full: its io is "poll/blocking", for example. Views separate such cells from comparisons of
-// framings.
+// IsWaiting reports whether the cell shows how a non-blocking writer waits while the pipe is full.
+// The io of such a cell is "poll/blocking", for example. Views keep such cells out of comparisons
+// of framings.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }
 
-// ChunkSize returns the size in a framing's spec: 61440 of "chunked:61440"; 0 if it has none.
+// ChunkSize returns the size in the spec of a framing: 61440 for "chunked:61440". It returns 0 if
+// the spec has no size.
 func ChunkSize(framing string) int {
 	_, size, _ := strings.Cut(framing, ":")
 	n, err := strconv.Atoi(size)
@@ -170,7 +180,8 @@ func ChunkSize(framing string) int {
 	return n
 }
 
-// DifferingFields names the fields in which cells differ, except those named in except.
+// DifferingFields returns the names of the fields in which the cells differ. It leaves out the
+// names in except.
 func DifferingFields(cells []Cell, except ...string) []string {
 	var out []string
 	for _, f := range fields {
@@ -185,14 +196,15 @@ func DifferingFields(cells []Cell, except ...string) []string {
 	return out
 }
 
-// ShortID returns enough of a hash to tell it from its neighbours.
+// ShortID returns the beginning of a hash or of the name of a run. It is long enough to tell the
+// IDs in one view apart.
 func ShortID(id string) string {
 	id, _ = strings.CutPrefix(id, "sha256:")
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel returns "ndjson 64 KiB stream same", followed by the fields named in differ, if the
-// cell has them: "io=poll/poller".
+// CellLabel describes a cell briefly, such as "ndjson 64 KiB stream same". It adds each field named
+// in differ that the cell has, such as "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {
@@ -206,10 +218,10 @@ func CellLabel(c Cell, differ []string) string {
 
 // Values of a cell's fields that views and comparisons depend on.
 const (
-	FramingRaw       = "raw"       // the framing that adds nothing: the floor of every comparison
+	FramingRaw       = "raw"       // the framing that adds nothing; others are compared with it
 	PatternRoundtrip = "roundtrip" // the pattern in which each message is answered
-	PatternMixed     = "mixed"     // large messages, and small ones that are due meanwhile
-	SourceHot        = "hot"       // the sender's message lies in the cache
+	PatternMixed     = "mixed"     // large messages, and small ones to send meanwhile
+	SourceHot        = "hot"       // each message is sent from the CPU's cache
 	TransferVmsplice = "vmsplice"  // the writer's pages are mapped into the pipe
-	SourceFresh      = "fresh"     // each message is another of 64 MiB of copies
+	SourceFresh      = "fresh"     // each message is sent from another copy; all copies fill 64 MiB
 )

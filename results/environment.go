@@ -15,14 +15,15 @@ import (
 // version and every older one.
 const Schema = 1
 
-// An Environment opens each run in a results file: where and with what the records of that run were
-// measured. Fields that could not be found out are empty.
+// An Environment is the first line of each run in a results file. It says on which machine and with
+// which version the records of the run were measured. A field whose value could not be found out is
+// empty.
 type Environment struct {
 	Kind   string `json:"kind"` // "environment"
 	Schema int    `json:"schema"`
-	Run    string `json:"run"` // unique
-	// Machine is a hash of os, kernel, arch, cpu, cpus, topology, page size, virtualisation and
-	// imitation.
+	Run    string `json:"run"` // the run's unique name, see [NewRun]
+	// Machine is a hash of these facts: os, kernel, arch, cpu, cpus, topology, page size,
+	// virtualisation and imitation.
 	Machine string    `json:"machine"`
 	Time    time.Time `json:"time"`
 
@@ -30,7 +31,7 @@ type Environment struct {
 	Kernel         string   `json:"kernel"`
 	Arch           string   `json:"arch"`
 	CPU            string   `json:"cpu"`
-	CPUs           int      `json:"cpus"` // those this process may use
+	CPUs           int      `json:"cpus"` // number that this process may use
 	Topology       string   `json:"topology,omitempty"`
 	PageSize       int      `json:"page_size"`
 	Virtualisation string   `json:"virtualisation,omitempty"`
@@ -38,26 +39,28 @@ type Environment struct {
 	Go             string   `json:"go"`
 	Version        string   `json:"version"` // of pipebench
 	Hostname       string   `json:"hostname"`
-	Load1          *float64 `json:"load1,omitempty"` // the load average of a minute
-	// Imitation is what imitates the system or emulates the processor: "imitated by gVisor",
-	// "emulated by QEMU". Then speed says nothing about the real system or processor.
+	Load1          *float64 `json:"load1,omitempty"` // load average over the last minute
+	// Imitation says what imitates the system or emulates the processor: "imitated by gVisor",
+	// "emulated by QEMU". If it is set, measured speeds say nothing about a real system or
+	// processor.
 	Imitation   string  `json:"imitation,omitempty"`
-	ClockNS     float64 `json:"clock_ns,omitempty"`      // what one reading of the clock costs
-	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // the smallest step it was seen to make
-	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // largest pipe of an ordinary user, bytes
+	ClockNS     float64 `json:"clock_ns,omitempty"`      // time to read the clock once
+	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // smallest step seen of the clock
+	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // most bytes in an ordinary user's pipe
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 
-	// Labels are names that the user gave the run, and facts from the system that started it: the
-	// commit and branch in CI; the node, job and task of a scheduler.
+	// Labels are names that the user gave the run, and facts from the system that started it. In
+	// CI, such facts are the commit and the branch; in a scheduler, the node, the job and the task.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // containerID matches the host name that Docker and Podman give to each new container.
 var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Node tells apart machines that have the same hash: it is the hash, followed by the label "node"
-// or else by the host name. The host name of a container is left out.
+// Node returns a name that tells machines with the same hash apart. It is the hash, followed by the
+// label "node", or by the host name if there is no such label. The host name that a container gets
+// by default is left out, because it is new each time.
 func (e Environment) Node() string {
 	if node := e.Labels["node"]; node != "" {
 		return e.Machine + " " + node
@@ -71,19 +74,21 @@ func (e Environment) Node() string {
 func (Environment) kind() string  { return KindEnvironment }
 func (e Environment) run() string { return e.Run }
 
-// lastRun is when this process last made a name for a run, in nanoseconds of Unix time.
+// lastRun is when this process last made the name of a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
-// NewRun makes the unique name of a run, which its environment line and all its records carry: a
-// UUID of version 7 (RFC 9562), so names sort by the time at which they were made. Names from one
-// process do even if its clock stands still for milliseconds. A library for UUIDs would import net,
-// which each worker process would then have to initialise.
+// NewRun makes a unique name for a run. The environment line and all records of the run carry it.
+//
+// The name is a UUID of version 7 (RFC 9562), so names sort by the time at which they were made.
+// Names from one process keep this order even if its clock stands still for milliseconds. NewRun
+// uses no library for UUIDs, because such a library would import package net, and each worker
+// process would then have to initialise that.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)
 	}
-	const step = 245 // nanoseconds that names can tell apart: a millisecond has 4096 such steps
+	const step = 245 // ns: a name counts time in 1/4096 of a millisecond, here rounded up
 	var now int64
 	for named := false; !named; {
 		last := lastRun.Load()
@@ -102,5 +107,5 @@ func NewRun() (string, error) {
 var schemaText []byte
 
 // FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for readers in
-// other languages. Every line that a [Writer] writes is valid.
+// other languages. Every line that a [Writer] writes conforms to it.
 func FileSchema() []byte { return slices.Clone(schemaText) }

@@ -9,12 +9,13 @@ import (
 	"slices"
 )
 
-// Evidence is what a [Finding] rests on: a JSON object, kept as its text. Each kind of finding has
-// a struct of its own, which lives with the experiment that makes it: [NewEvidence] encodes that
-// struct, and [Evidence.Decode] reads it back. The empty Evidence is an object without fields.
+// Evidence holds the facts that a [Finding] rests on. It is a JSON object, kept as text. Each kind
+// of finding has its own struct for these facts, defined beside the experiment that makes the
+// finding. [NewEvidence] encodes such a struct, and [Evidence.Decode] decodes it. The empty
+// Evidence is an object without fields.
 type Evidence string
 
-// NewEvidence returns v, which must become a JSON object, as it stands in the file.
+// NewEvidence encodes v as JSON. It returns an error if the result is not an object.
 func NewEvidence(v any) (Evidence, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -27,7 +28,7 @@ func NewEvidence(v any) (Evidence, error) {
 	return e, nil
 }
 
-// MustEvidence is [NewEvidence] for plain data, which cannot fail; it panics on an error.
+// MustEvidence is [NewEvidence] for plain data, which can always be encoded. It panics on an error.
 func MustEvidence(v any) Evidence {
 	e, err := NewEvidence(v)
 	if err != nil {
@@ -46,10 +47,10 @@ func (e Evidence) Decode(v any) error {
 
 func (e Evidence) text() string { return cmp.Or(string(e), "{}") }
 
-// MarshalJSON writes the object.
+// MarshalJSON returns the text of the object.
 func (e Evidence) MarshalJSON() ([]byte, error) { return []byte(e.text()), nil }
 
-// UnmarshalJSON keeps an object; null is an empty one.
+// UnmarshalJSON keeps the text of an object. It reads null as the empty Evidence.
 func (e *Evidence) UnmarshalJSON(text []byte) error {
 	text = bytes.TrimSpace(text)
 	switch {

@@ -10,36 +10,37 @@ import (
 	"time"
 )
 
-// A Field describes one field of a [Cell]. Keys, flags, benchmark names, tables and plots are made
-// from the one list of them, [Fields].
+// A Field describes one field of a [Cell]. [Fields] lists all of them. Keys, flags, benchmark
+// names, tables and plots are made from this list.
 type Field struct {
-	Name    string // in the file
+	Name    string // as it stands in the file
 	Help    string // one line, for a flag or a list
 	Default string // what it means if a cell lacks the field, in words
 
 	kind fieldKind
-	at   func(*Cell) any // a pointer to the field
+	at   func(*Cell) any // returns a pointer to the field
 }
 
-// A fieldKind says how the text of a field is parsed, and how it is shown to a person.
+// A fieldKind says how the text of a field is parsed, and how the field is shown to a person.
 type fieldKind int
 
 const (
 	aText     fieldKind = iota
-	aNeeded             // text that every cell has
-	aCount              // of messages
-	aSize               // in bytes
-	aFullSize           // in bytes, and in the file even if it is 0
+	aNeeded             // text that must not be empty
+	aCount              // number of messages
+	aSize               // size in bytes
+	aFullSize           // size in bytes, which is in the file even if it is 0
 	aDecimal            // a number of zero or more
-	aRate               // in bytes per second
+	aRate               // rate in bytes per second
 	anOffset            // a position within a page of memory
 	aWait               // a duration
 	aSource             // "hot" or "fresh"
-	aHash               // shown by its beginning
+	aHash               // a hash, of which only the beginning is shown
 	aSwitch             // true or false
 )
 
-// fields are sorted by name. Each has Name, Help, Default, kind and at, in this order.
+// fields has all fields of a cell, sorted by name. Each entry has the values of Name, Help,
+// Default, kind and at, in this order.
 var fields = []Field{
 	{"batch", "messages that leave in one system call, in streams", "one",
 		aCount, func(c *Cell) any { return &c.Batch }},
@@ -93,7 +94,7 @@ var fields = []Field{
 // Fields returns all fields that a cell can have, sorted by name.
 func Fields() []Field { return slices.Clone(fields) }
 
-// FieldByName finds a field by its name in the file.
+// FieldByName finds a field by its name in the file. It returns false if there is no such field.
 func FieldByName(name string) (Field, bool) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 	if i < 0 {
@@ -111,7 +112,8 @@ func CellFieldNames() []string {
 	return out
 }
 
-// Text returns the field of a cell as it stands in the file; "" if it is left out there.
+// Text returns the value of the field in a cell, as it stands in the file. It returns "" if the
+// file leaves the field out.
 func (f Field) Text(c Cell) string {
 	switch field := f.at(&c).(type) {
 	case *string:
@@ -149,12 +151,13 @@ func (f Field) number(c Cell) float64 {
 	return 0
 }
 
-// Compare orders two cells by the field: by its number, or by its text.
+// Compare orders two cells by the value of the field: by its number if it has one, else by its
+// text.
 func (f Field) Compare(a, b Cell) int {
 	return cmp.Or(cmp.Compare(f.number(a), f.number(b)), cmp.Compare(f.Text(a), f.Text(b)))
 }
 
-// Show returns a value of [Field.Text] as a person reads it.
+// Show turns a text that [Field.Text] returned into one for people: "65536" becomes "64 KiB".
 func (f Field) Show(text string) string {
 	if text == "" {
 		return "-"
@@ -179,13 +182,13 @@ func (f Field) Show(text string) string {
 	return text
 }
 
-// ShortValue returns the value of a field as a person reads it.
+// ShortValue is [Field.Show] for the field of the given name.
 func ShortValue(name, text string) string {
 	f, _ := FieldByName(name)
 	return f.Show(text)
 }
 
-// Set reads the value of a cell's field as a person types it.
+// Set sets the field of a cell to a value as a person types it, such as "64KiB".
 func (f Field) Set(c *Cell, s string) error {
 	var err error
 	switch field := f.at(c).(type) {
@@ -197,7 +200,7 @@ func (f Field) Set(c *Cell, s string) error {
 		*field, err = ParseByteRate(s)
 	case *float64:
 		*field, err = strconv.ParseFloat(s, 64)
-		isNumber := *field >= 0 && !math.IsInf(*field, 0) // and not NaN
+		isNumber := *field >= 0 && !math.IsInf(*field, 0) // NaN >= 0 is false
 		if err != nil || !isNumber {
 			err = fmt.Errorf("%q: want a number that is not negative", s)
 		}
@@ -210,7 +213,8 @@ func (f Field) Set(c *Cell, s string) error {
 	return err
 }
 
-// parseText checks a text, and returns it as it stands in the file: a default is "".
+// parseText checks the value of a text field, and returns it as it stands in the file. It returns
+// "" for the default.
 func (f Field) parseText(s string) (string, error) {
 	switch f.kind {
 	case anOffset:
@@ -259,8 +263,9 @@ func (f Field) parseNumber(s string) (int, error) {
 	return int(n), err
 }
 
-// PageOffsets is the size in bytes of the page in which [Cell.PayloadOffset] and [Cell.ReadOffset]
-// are positions. The cost of a copy depends on them, whatever the size of the system's pages.
+// PageOffsets is the size, in bytes, of the page for [Cell.PayloadOffset] and [Cell.ReadOffset]:
+// both are positions within such a page. The cost of a copy depends on these positions, even on a
+// system with pages of another size.
 const PageOffsets = 4096
 
 // ParseOffset reads a position within a page of memory, in bytes.

@@ -13,13 +13,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// FileName is what a results file is called in a run's folder.
+// FileName is the name of the results file in the folder of a run.
 const FileName = "results.jsonl"
 
-// Find lists the results files that paths stand for, in their order. A folder stands for the
-// [FileName] in it. A folder without it stands for all files in it and below whose names end in
-// .jsonl, .jsonl.gz or .jsonl.zst. A path that does not exist is taken as a pattern for
-// [filepath.Match]. "-" is standard input. A path that stands for no file is an error.
+// Find lists the results files that the paths stand for, in the order of the paths:
+//
+//   - "-" is standard input
+//   - a folder stands for the file [FileName] in it
+//   - a folder without such a file stands for all files in it, and in the folders below it, whose
+//     names end in .jsonl, .jsonl.gz or .jsonl.zst
+//   - a path that does not exist is a pattern, as [filepath.Match] defines it
+//
+// A path that stands for no file is an error.
 func Find(paths ...string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
@@ -34,8 +39,9 @@ func Find(paths ...string) ([]string, error) {
 	return found, nil
 }
 
-// matches lists the paths that match a pattern. A path that exists, or that nothing matches, stands
-// for itself. Even a path that matches may not exist: it may be a link that leads nowhere.
+// matches lists the paths that match a pattern. It returns the pattern itself if that is an
+// existing path, or if no path matches. A path that it returns may not exist: it may be a link to
+// nothing.
 func matches(pattern string) []string {
 	if _, err := os.Stat(pattern); err != nil {
 		paths, _ := filepath.Glob(pattern)
@@ -46,7 +52,7 @@ func matches(pattern string) []string {
 	return []string{pattern}
 }
 
-// filesOf lists the results files that a path stands for, which is no pattern.
+// filesOf lists the results files that a path stands for. It does not take the path for a pattern.
 func filesOf(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -81,8 +87,9 @@ func isResultsName(name string) bool {
 	return strings.HasSuffix(name, ".jsonl")
 }
 
-// Open opens one results file: "-" is standard input, and a folder stands for the [FileName] in it.
-// A file whose name ends in .gz or .zst is decompressed.
+// Open opens one results file. "-" is standard input, and a folder stands for the file [FileName]
+// in it. A file whose name ends in .gz or .zst is decompressed. The name that Open returns is for
+// messages to people.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
@@ -101,7 +108,8 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	return path, text, nil
 }
 
-// decompressed returns a reader of what a file holds. Closing the reader closes the file.
+// decompressed returns a reader of the file's content. If the name ends in .gz or .zst, the reader
+// decompresses the content. Closing the reader closes the file.
 func decompressed(path string, file *os.File) (io.ReadCloser, error) {
 	type reader struct {
 		io.Reader

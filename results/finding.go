@@ -9,23 +9,23 @@ import (
 // A Verdict says how a [Finding] turned out.
 type Verdict string
 
-// Verdicts of what was tested: a program, a server, a client, this machine.
+// Verdicts on something that was tested: a program, a server, a client or this machine.
 const (
 	OK          Verdict = "ok"
 	Fails       Verdict = "fails"
-	Expected    Verdict = "expected" // it fails, and its user listed it as a known failure
+	Expected    Verdict = "expected" // it fails, but its user listed that as a known failure
 	Slow        Verdict = "slow"
 	CannotTell  Verdict = "cannot-tell" // the experiment ran and could not decide
 	Unsupported Verdict = "unsupported" // this system cannot run the experiment
 )
 
-// Verdicts on sentences: a documented rule of the system, a claim of a document. Those that could
-// not be judged are [CannotTell] or [Unsupported].
+// Verdicts on a statement: a documented rule of the system, or a claim in a document. A statement
+// that could not be judged gets [CannotTell] or [Unsupported].
 const (
 	Holds   Verdict = "holds"
 	Refuted Verdict = "refuted"
 	Depends Verdict = "depends" // it holds under a condition
-	Noted   Verdict = "noted"   // there is no sentence to judge it by
+	Noted   Verdict = "noted"   // there is no statement to judge it by
 )
 
 // Verdicts lists all verdicts. Those that most need a person's attention come first.
@@ -35,40 +35,40 @@ func Verdicts() []Verdict {
 	}
 }
 
-// Areas of findings: the first part of an ID.
+// Areas of findings. The area is the first part of a finding's ID.
 const (
 	AreaRule    = "rule"    // "rule/fifo/capacity/fill/4096": a rule of the system's pipes
 	AreaFailure = "failure" // "failure/dirty-lines/lenient": a way in which stdio fails, reproduced
-	AreaClaim   = "claim"   // "claim/000-pipe-buf": a sentence that people say
-	AreaTrial   = "trial"   // "trial/chunks/early": what earlier versions judged claims by
+	AreaClaim   = "claim"   // "claim/000-pipe-buf": a common claim
+	AreaTrial   = "trial"   // "trial/chunks/early": in older files, a test of a claim
 	AreaCheck   = "check"   // "check/server/ids": how a program, server or client behaves
 	AreaMachine = "machine" // "machine/governor": what disturbs measurements on this machine
 	AreaTune    = "tune"    // "tune/goodput": which chunk size to use
-	AreaCompare = "compare" // "compare/CPU-time": a figure of two commands, value: new over old
+	AreaCompare = "compare" // "compare/CPU-time": the ratio of two commands, new over old
 )
 
-// A Finding is one conclusion: about this system's pipes, this machine, a common claim, or the
+// A Finding is one conclusion about this system's pipes, this machine, a common claim, or the
 // behaviour of somebody's program.
 type Finding struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"`
 
-	ID      string   `json:"id"`              // "check/server/ids": an area, and names in it
+	ID      string   `json:"id"`              // area and name: "check/server/ids"
 	Title   string   `json:"title,omitempty"` // the claim, or the experiment
 	About   []string `json:"about,omitempty"` // the command that was tested; absent: this system
 	Verdict Verdict  `json:"verdict"`
 
-	// Class says how something fails: "silent-loss", "stuck", "corrupted". It picks advice and
-	// colour.
+	// Class says how something fails: "silent-loss", "stuck", "corrupted". Advice and colour depend
+	// on it.
 	Class string `json:"class,omitempty"`
 
-	Value any    `json:"value,omitempty"` // the figure that decided: a number, a text or a bool
+	Value any    `json:"value,omitempty"` // what decided the verdict: number, text or bool
 	Unit  string `json:"unit,omitempty"`  // "B", "ns"
 
 	Found     string   `json:"found"` // one sentence with the figure, or why there is no verdict
 	Advice    string   `json:"advice,omitempty"`
-	Reproduce string   `json:"reproduce,omitempty"` // a shell line that shows it without pipebench
+	Reproduce string   `json:"reproduce,omitempty"` // a shell line to see it without pipebench
 	Evidence  Evidence `json:"evidence,omitempty"`
 }
 
@@ -87,7 +87,8 @@ func (f Finding) Name() string {
 	return name
 }
 
-// Number returns the value if it is a number. A number that was read from a file is a float64.
+// Number returns the value, and true, if it is a number. In a finding that was read from a file,
+// each number is a float64.
 func (f Finding) Number() (float64, bool) { return number(f.Value) }
 
 func number(v any) (float64, bool) {

@@ -22,9 +22,9 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly names the runs that have fewer cells than another run of the same command on the same
-// kind of system. It looks only at runs of `pipebench run`, because other commands do not know
-// beforehand how many cells they measure.
+// endedEarly returns a problem for each run that has fewer cells than another run of the same
+// command on the same kind of system. It looks only at runs of `pipebench run`, because other
+// commands do not know beforehand how many cells they measure.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {
@@ -48,14 +48,15 @@ func (r *runsRead) endedEarly() []Problem {
 	return short
 }
 
-// A plan is what decides how many cells a run has. The topology decides the placements.
+// A plan is what decides how many cells a run has. The topology belongs to it, because it decides
+// which placements there are.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan {
 	return plan{command: e.Command, version: e.Version, os: e.OS, topology: e.Topology}
 }
 
-// Incomplete reports whether measurements are missing from the set. Its problems say which.
+// Incomplete reports whether measurements are missing from the set. The set's Problems say which.
 func (s *Set) Incomplete() bool {
 	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Incomplete })
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is a distribution of times. A percentile is there only if at least ten observations lie
-// beyond it (p99 takes 1,000, p99.9 takes 10,000): one that rests on fewer is an anecdote.
+// Latency is a distribution of times. A percentile is absent if fewer than ten observations lie
+// above it, because it would rest on chance. So p99 needs 1,000 observations, and p99.9 needs
+// 10,000.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -23,21 +24,23 @@ type Latency struct {
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
 
-// maxLatencyNS is the end of a histogram's range: a minute. Deadlines of the engine are shorter.
+// maxLatencyNS is the end of a histogram's range: one minute. The deadlines of measurements are
+// shorter.
 const maxLatencyNS = 60_000_000_000
 
-// MinTailCount is how many observations a percentile needs above it to be shown.
+// MinTailCount is how many observations must lie above a percentile for it to be shown.
 const MinTailCount = 10
 
-// NewHistogram makes the histogram that latencies are kept in: 1 ns to one minute, three
-// significant digits, 221 KB.
+// NewHistogram makes an empty histogram for latencies. It covers 1 ns to one minute with three
+// significant digits, and takes 221 KB of memory.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
-// Observe records a time in a histogram made by [NewHistogram]. A time above the histogram's range
-// is counted at the end of the range, so that percentiles include it, and over is then true.
+// Observe records a time in a histogram made by [NewHistogram]. If the time is above the
+// histogram's range, Observe counts it at the end of the range, so that percentiles include it, and
+// returns true.
 func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	over = ns > maxLatencyNS
-	within := min(max(ns, 0), maxLatencyNS) // a clock of coarse steps may read zero, never less
+	within := min(max(ns, 0), maxLatencyNS) // a coarse clock may give 0, never less
 	if err := h.RecordValue(within); err != nil {
 		panic("results: histogram of another range: " + err.Error())
 	}
@@ -57,14 +60,14 @@ func NewLatency(ns []int64) (Latency, error) {
 	if err != nil || len(ns) == 0 {
 		return l, err
 	}
-	// The histogram would round the smallest and the largest, so they stand beside it.
+	// The histogram would round the smallest and the largest time, so they are stored beside it.
 	l.Over = over
 	l.MinNS = max(0, slices.Min(ns))
 	l.MaxNS = slices.Max(ns)
 	return l, nil
 }
 
-// SummariseHistogram sums up a histogram made by [NewHistogram].
+// SummariseHistogram returns the Latency for a histogram made by [NewHistogram].
 func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
@@ -83,9 +86,10 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// percentile returns a percentile of n observations; nil if not [MinTailCount] of them lie above.
+// percentile returns a percentile of n observations. It returns nil if fewer than [MinTailCount] of
+// them lie above the percentile.
 func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
-	const rounding = 1e-8
+	const rounding = 1e-8 // more than the error of the next line
 	above := float64(n) * (100 - percent) / 100
 	if above < MinTailCount-rounding {
 		return nil
@@ -93,19 +97,21 @@ func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 	return new(h.ValueAtQuantile(percent))
 }
 
-// Quantiles are the names that [Latency.Quantile] knows.
+// Quantiles are the names that [Latency.Quantile] accepts.
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
-// Quantile returns one of the [Quantiles] in nanoseconds, nil if there are too few observations.
+// Quantile returns the one of the [Quantiles] with the given name, in nanoseconds. It returns nil
+// if there are too few observations for it.
 func (l Latency) Quantile(name string) *int64 {
-	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)} // as in Quantiles
+	// In the order of Quantiles.
+	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
 	if i := slices.Index(Quantiles, name); i >= 0 && l.Count > 0 {
 		return points[i]
 	}
 	return nil
 }
 
-// Histogram gives back the distribution that l was made from.
+// Histogram decodes the distribution that l was made from.
 func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	h, err := hdrhistogram.Decode([]byte(l.HDR))
 	if err != nil {
@@ -114,8 +120,9 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies merges the distributions that samples have under any of the keys. The result may
-// have percentiles for which a single sample has too few observations. Without any, its Count is 0.
+// MergeLatencies merges the distributions that the samples have under any of the keys. The result
+// may have percentiles for which each single sample has too few observations. If there is no
+// distribution to merge, the result's Count is 0.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {
@@ -135,7 +142,8 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		// Merge drops observations above the range, and the program that wrote the file may have.
+		// Merge drops observations above the range. The program that wrote the file may have
+		// dropped some, too.
 		dropped := merged.Merge(h)
 		outside := dropped + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {

@@ -15,12 +15,12 @@ type Message struct {
 	Run  string `json:"run"`
 
 	Dir    string          `json:"dir"`  // "request" (client to server) or "reply"
-	T      int64           `json:"t_ns"` // from the recording's start until its write ended
+	T      int64           `json:"t_ns"` // end of the message's write, since the recording's start
 	Size   int64           `json:"size"` // message bytes, terminator not counted
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`
-	Error  bool            `json:"error,omitempty"`    // it is an error reply
-	Stall  int64           `json:"stall_ns,omitempty"` // how long its write waited
+	Error  bool            `json:"error,omitempty"`    // the message is an error reply
+	Stall  int64           `json:"stall_ns,omitempty"` // how long the message's write waited
 	Body   string          `json:"body,omitempty"`
 
 	Redacted bool `json:"redacted,omitempty"` // values in the body were overwritten

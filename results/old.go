@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// An oldLine is a line of a kind that earlier versions wrote: probe, fault, claim, check, tune or
-// noise. A field that several of these kinds have means the same in each.
+// An oldLine is a line of a kind that only earlier versions wrote: "probe", "fault", "claim",
+// "check", "tune" or "noise". Each field's comment names the kinds that have the field. The field
+// means the same in all of them.
 type oldLine struct {
 	Run  string
 	Time time.Time
@@ -23,14 +24,14 @@ type oldLine struct {
 	Reproduce string   // check
 	Command   []string // check: what was checked
 	Side      string   // check: "program", "server", "client"
-	Name      string   // check: of the situation
+	Name      string   // check: the name of the situation
 
 	Pipe       string // probe
 	Step       string // probe: "capacity/fill/2049"
 	Value      any    // probe: a number, a text or a bool
 	Unit       string // probe
 	Documented string // probe: what the system's documents say
-	Agrees     *bool  // probe: nil if it is not documented
+	Agrees     *bool  // probe: whether Value is as documented; nil if nothing is documented
 
 	Claim  string // claim: the sentence
 	Figure string // claim
@@ -38,15 +39,15 @@ type oldLine struct {
 
 	Cell     Cell     // tune, noise
 	Samples  []Sample // tune
-	Warnings []string // tune: without samples, why there are none
+	Warnings []string // tune: if there are no samples, why not
 
 	Metric string    // noise
 	Values []float64 // noise: the median of each run
-	Spread float64   // noise: the largest ratio between two of them, less 1
+	Spread float64   // noise: the largest ratio between two of Values, less 1
 }
 
-// decodeOld reads a line of a kind that is no longer written. It returns what the line would be
-// today: a finding, or the measurement of a chunk size.
+// decodeOld decodes a line of a kind that is no longer written. It returns what the line would be
+// today: a [Finding], or a [Record] for a line of kind "tune".
 func decodeOld(kind string, text []byte) (Line, error) {
 	var old oldLine
 	if err := json.Unmarshal(text, &old); err != nil {
@@ -82,7 +83,8 @@ func decodeOld(kind string, text []byte) (Line, error) {
 	return f, nil
 }
 
-// rule fills in a rule of the system's pipes: "rule/fifo/capacity/fill/2049".
+// rule fills in a finding about a rule of the system's pipes. The finding's ID is, for example,
+// "rule/fifo/capacity/fill/2049".
 func (old oldLine) rule(f *Finding) {
 	f.ID = AreaRule + "/" + old.Step
 	if old.Pipe != "" {
@@ -99,7 +101,7 @@ func (old oldLine) rule(f *Finding) {
 		f.Evidence = MustEvidence(map[string]string{"documented": old.Documented})
 	}
 	switch {
-	case old.Step == "kind": // the system has no such pipe
+	case old.Step == "kind": // the system has no such kind of pipe
 		f.Verdict = Unsupported
 	case old.Value == "hangs", old.Value == "fails":
 		f.Verdict = CannotTell
@@ -112,8 +114,9 @@ func (old oldLine) rule(f *Finding) {
 	}
 }
 
-// failure fills in a failure of stdio, whose verdict is a class, or what disturbs measurements on
-// the machine, whose verdict is a sentence.
+// failure fills in a finding from a line of kind "fault". Most such lines are about a failure of
+// stdio, and their verdict is the failure's class. The others are about what disturbs measurements
+// on the machine, and their verdict is a sentence.
 func (old oldLine) failure(f *Finding) {
 	f.Found = old.Verdict
 	if name, ok := strings.CutPrefix(old.ID, "environment/"); ok {
@@ -139,7 +142,7 @@ func (old oldLine) failure(f *Finding) {
 	}
 }
 
-// claim fills in a judgement on a sentence.
+// claim fills in a finding about a common claim.
 func (old oldLine) claim(f *Finding) {
 	f.ID = AreaClaim + "/" + old.ID
 	f.Title = old.Claim
@@ -152,7 +155,8 @@ func (old oldLine) claim(f *Finding) {
 	}
 }
 
-// measurement returns the samples of one chunk size with one reader.
+// measurement returns the record for a line of kind "tune": the samples of one chunk size with one
+// reader.
 func (old oldLine) measurement() Record {
 	r := Record{
 		Kind: KindMeasurement, Run: old.Run, Time: old.Time, Cell: old.Cell, Samples: old.Samples,
@@ -169,8 +173,9 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// decodeMeasurement reads a measurement, in which older files call the field "closed" of samples
-// "left". Sample has no UnmarshalJSON, because a type that embeds Sample would get the method too.
+// decodeMeasurement decodes a measurement. In older files, the field "closed" of a sample is called
+// "left". Sample has no UnmarshalJSON to read that, because a type that embeds Sample would get the
+// method, too.
 func decodeMeasurement(text []byte) (Line, error) {
 	line, err := decodeAs[Record](text)
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {

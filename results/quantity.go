@@ -17,12 +17,12 @@ func FormatGoodput(bytesPerSecond float64) string { return scaled(bytesPerSecond
 // FormatDuration writes nanoseconds with three significant digits: "7.60 µs", "120 ns", "1.25 s".
 func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 
-// mostPercent is the largest share that is written out. The digits of a larger one say nothing, and
-// there may be a hundred of them.
+// mostPercent is the largest percentage that is written out. A larger one may have a hundred
+// digits, and they tell a person nothing.
 const mostPercent = 1e6
 
-// FormatPercent writes a share in percent: "6.2 %", "0 %". A small share keeps two digits, so that
-// it does not read as zero: "0.075 %".
+// FormatPercent writes a share in percent: "6.2 %", "0 %". It gives a small share two significant
+// digits, so that the share does not read as zero: "0.075 %".
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -30,13 +30,13 @@ func FormatPercent(percent float64) string {
 	return FormatNumber(percent, 2) + " %"
 }
 
-// A scale is a unit and how many of the smallest unit it holds.
+// A scale is a unit, and how many of the base unit it holds.
 type scale struct {
 	size float64
 	unit string
 }
 
-// scales are the units in which a quantity is written, by its base unit, the largest first.
+// scales has the units for each base unit, the largest first. A quantity is written in one of them.
 var scales = map[string][]scale{
 	"B":   {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	"B/s": {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
@@ -44,8 +44,8 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value as shortly as a label needs it. Unlike [FormatUnit], it rounds sizes,
-// too, and leaves out trailing zeros: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// FormatLabel writes a value in the short form that a label needs: "64 KiB", "1.5 GB/s", "20 µs",
+// "0.1 %". Unlike [FormatUnit], it also rounds sizes, and leaves out trailing zeros.
 func FormatLabel(v float64, unit string) string {
 	units, known := scales[unit]
 	switch {
@@ -69,8 +69,8 @@ func scaled(v float64, units []scale) string {
 	return FormatNumber(v/u.size, 3) + " " + u.unit
 }
 
-// FormatNumber writes v with at least the given number of significant digits, never in exponents,
-// whole numbers in full: 3.21, 32.1, 321, 3210.
+// FormatNumber writes v with the given number of significant digits, or with more if its integer
+// part has more: for three digits "3.21", "32.1", "321", "3210". It never writes an exponent.
 func FormatNumber(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v):
@@ -88,7 +88,7 @@ func FormatNumber(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', max(0, digits-magnitude), 64)
 }
 
-// FormatGrouped writes a whole number with its thousands apart: "2,209,332".
+// FormatGrouped writes a whole number with commas between the thousands: "2,209,332".
 func FormatGrouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -111,7 +111,8 @@ func SizeArgument(bytes int64) string {
 	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
-// sizeUnits are what a size may end with. All are powers of 1024, whatever their spelling.
+// sizeUnits are the units that may follow the number in a size. All are powers of 1024, even kb and
+// mb.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
@@ -119,8 +120,9 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
-// rateUnits are what a rate of bytes may end with, before "/s". They are powers of 1000, as rates
-// are shown; those with an i are powers of 1024.
+// rateUnits are the units that may follow the number in a rate of bytes, before "/s". They are
+// powers of 1000, as in the rates that [FormatGoodput] writes. Only those with an i, such as kib,
+// are powers of 1024.
 var rateUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
@@ -130,8 +132,8 @@ var rateUnits = map[string]float64{
 
 var bytesForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
 
-// ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". Units are
-// always powers of 1024; a part of a byte is an error.
+// ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". All units are
+// powers of 1024. A size that is not a whole number of bytes is an error.
 func ParseSize(s string) (int64, error) {
 	n, err := parseBytes(s, sizeUnits)
 	if err != nil {
@@ -165,7 +167,7 @@ func parseBytes(s string, units map[string]float64) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case bytes > 1<<53: // a float64 cannot hold every whole number beyond
+	case bytes > 1<<53: // a float64 cannot hold every whole number above this
 		return 0, errors.New("too large")
 	case bytes != math.Trunc(bytes):
 		return 0, errors.New("not a whole number of bytes")
@@ -193,7 +195,8 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatExact writes a figure as [FormatUnit] does, but a size in bytes: "61,440 B", not "60 KiB".
+// FormatExact writes a figure as [FormatUnit] does, except that it writes every whole number of
+// bytes in B: "61,440 B", not "60 KiB".
 func FormatExact(v float64, unit string) string {
 	if unit == "B" && v == math.Trunc(v) {
 		return FormatGrouped(int64(v)) + " B"

@@ -13,18 +13,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds the memory that one line of a file can take: a tapped message of 128 MiB with
-// every byte escaped as \u00xx still fits.
+// maxLine is the largest number of bytes in one line of a file. It limits the memory that a line
+// can take. A recorded message of 128 MiB fits, even if each of its bytes is escaped as \u00xx.
 const maxLine = 1 << 30
 
-// ErrEmpty is returned when a file holds nothing that could be read.
+// ErrEmpty is the reason of an error if there are no results: a file has no line that can be read,
+// or no run fits a [Filter].
 var ErrEmpty = errors.New("no results in it")
 
-// Read reads any number of results files into one set, in any order. "-" is standard input, and a
-// folder or a pattern stands for the files that [Find] finds. It returns an error if a path stands
-// for no file, or if no file can be read. The set's problems name files that could not be read
-// while others could, single lines that could not be read, runs that ended early, and runs that
-// began at another time than the others.
+// Read reads any number of results files into one set. Each path stands for the files that [Find]
+// lists for it. Read returns an error if a path stands for no file, or if none of the files can be
+// read. The set's Problems list what else is wrong:
+//
+//   - files that could not be read, if others could be
+//   - single lines that could not be read
+//   - runs that ended early
+//   - runs that began at another time than most runs of their command
 func Read(paths ...string) (*Set, error) {
 	set := &Set{}
 	problems, err := Each(set.Add, paths...)
@@ -130,18 +134,19 @@ func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Prob
 	return f.problems.All, nil
 }
 
-// A fileReader decodes the lines of one file.
+// A fileReader decodes the lines of one file. It passes them on to take.
 type fileReader struct {
 	take      func(Line)
 	problems  ProblemList
 	seen      seenLines
-	taken     int            // number of lines given to take
+	taken     int            // number of lines passed to take
 	repeated  int            // number of lines that were seen before
-	positions map[string]int // by run: the number of its messages since its environment
+	positions map[string]int // by run: number of its messages since its environment
 }
 
-// seenLines says from which file each line was read first. A run that is given twice must not count
-// twice: the copies would make its intervals narrower without any new measurement.
+// seenLines has, for each line, the name of the file from which the line was first read. It serves
+// to skip copies of lines, because a file may be given twice. Copies would make intervals narrower
+// without any new measurement.
 type seenLines map[lineID]string
 
 // A lineID identifies a line by its hash. Two measurements are never equal to the nanosecond, so
@@ -166,7 +171,7 @@ func (f *fileReader) identify(line Line, text []byte) lineID {
 	return id
 }
 
-// line reads one line. A line that cannot be used is skipped, and becomes a problem.
+// line decodes one line. If the line cannot be used, it is skipped and added to the problems.
 func (f *fileReader) line(number int, text []byte) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(text) == 0 {
@@ -196,9 +201,9 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds the whole line that follows a torn one without a newline between them, for
-// example because cat joined two files. It tries several beginnings, because the torn line may hold
-// a few objects that begin as a line does.
+// lineAfterTorn finds a whole line that follows a torn line without a newline between them, for
+// example because cat joined two files. It returns nil if there is none. It tries several places at
+// which a line may begin, because objects inside the torn line may begin in the same way.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 {
 		next := bytes.Index(text[1:], lineStart)
@@ -213,7 +218,7 @@ func lineAfterTorn(text []byte) ([]byte, Line) {
 	return nil, nil
 }
 
-// add gives a line to take, unless it was read before.
+// add passes a line to take, if the line was not read before.
 func (f *fileReader) add(number int, line Line, text []byte) {
 	e, isEnvironment := line.(Environment)
 	switch {
@@ -244,9 +249,11 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 	f.take(line)
 }
 
-// decode reads one line of any kind, and refuses what a [Writer] would not have written.
+// decode decodes a line of any kind. It returns an error for a line that is not valid, because no
+// [Writer] would have written such a line.
 func decode(text []byte) (Line, error) {
-	// Evidence keeps these bytes, and they have to be valid JSON when it is written again.
+	// Evidence keeps these bytes. They must be valid JSON, and so valid UTF-8, when the evidence is
+	// written again.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
@@ -277,7 +284,8 @@ func decode(text []byte) (Line, error) {
 	return line, validate(line)
 }
 
-// kindOf returns the kind of a line. A [Writer] puts it first; other lines have to be decoded.
+// kindOf returns the kind of a line. A [Writer] puts the kind first, where it is found without
+// decoding the line. Other lines are decoded.
 func kindOf(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, lineStart); first {
 		kind, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -296,14 +304,15 @@ func decodeAs[L Line](text []byte) (Line, error) {
 	return line, nil
 }
 
-// A Problem is something that could not be read from a file and was skipped, or that is odd about a
-// run. A person should know of it, but it is not a failure.
+// A Problem is something that a person should know about results that were read, but that is not a
+// failure. Either a part of a file was skipped because it could not be read, or something is odd
+// about some runs.
 type Problem struct {
-	File string   `json:"file"` // "" if a run has the problem
-	Line int      `json:"line"` // the first line that has it, from 1; 0 if the whole file has it
+	File string   `json:"file"` // "" if runs have the problem
+	Line int      `json:"line"` // first line with the problem, from 1; 0: the whole file
 	What string   `json:"what"`
-	More int      `json:"more,omitempty"` // further lines, or runs, with the same problem
-	Runs []string `json:"-"`              // that have the problem; none if a file has it
+	More int      `json:"more,omitempty"` // number of further lines, or runs, with the problem
+	Runs []string `json:"-"`              // runs that have the problem; nil if a file has it
 
 	// Incomplete says that measurements are missing: the file or a run ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
@@ -324,15 +333,17 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
 }
 
-// A ProblemList collects what is wrong with one file, and lists the same problem only once: a file
-// of a newer version may have a thousand lines of a kind not known here.
+// A ProblemList collects the problems of one file. If several lines have the same problem, it has
+// one entry for all of them: a file of a newer version may have a thousand lines of an unknown
+// kind.
 type ProblemList struct {
 	File string
 	All  []Problem
-	seen map[string]int // index in All by What
+	seen map[string]int // by What: the index in All
 }
 
-// Add counts one more line of the file with a problem.
+// Add adds the problem of one line of the file. If the list has the same problem already, Add
+// counts one more line.
 func (p *ProblemList) Add(line int, what string) {
 	if i, ok := p.seen[what]; ok {
 		p.All[i].More++
@@ -345,7 +356,7 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete adds a problem because of which measurements are missing.
+// AddIncomplete is [ProblemList.Add] for a problem because of which measurements are missing.
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true
