@@ -6,13 +6,18 @@ import (
 	"unicode"
 )
 
-// Redacted stands where a value was left out of a command line.
+// Redacted replaces a value that was left out of a command line.
 const Redacted = "REDACTED"
 
-// HideSecrets returns a command line without what may be a secret: the values of whatever is called
-// a key, a token, a password or the like, users and passwords in URLs, and what looks like a known
-// kind of token. It looks into words that hold more than one thing, such as JSON, headers, lists of
-// settings and whole commands for a shell. If in doubt, it hides too much of a word.
+// HideSecrets returns a copy of a command line in which [Redacted] replaces whatever may be a
+// secret:
+//
+//   - values whose names contain key, token, password or the like
+//   - users and passwords in URLs
+//   - words that look like a known kind of token, or like random text
+//
+// It also looks into words that hold several things, such as JSON, headers, lists of settings and
+// whole commands for a shell. If in doubt, it hides more of a word than is needed.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
 	secret := false // the word before says that this one is a secret
@@ -27,31 +32,34 @@ func HideSecrets(command []string) []string {
 }
 
 const (
-	// secretName matches the name of a secret, with whatever is joined to it: "MY_API_KEY".
+	// secretName matches a name in which a word for a secret occurs: "MY_API_KEY".
 	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
 		`|signature|private|login|jwt)[\w.@\[\]-]*`
-	// secretWords are words that a secret follows with only a blank between them.
+	// secretWords are words after which a secret follows as the next word: "bearer abc123".
 	secretWords = `pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic`
-	// givesValue matches what stands between a name and its value: the end of a quoted name, an
-	// equals sign or colon, also as URLs escape it, and the quotation mark that begins the value.
+	// givesValue matches the text between a name and its value: the quotation mark that ends the
+	// name, an equals sign or a colon (in a URL also %3d or %3a), and the quotation mark that
+	// begins the value. The quotation marks may be missing.
 	givesValue = `["'\\]*\s*(?:[:=]|%3a|%3d)+\s*["'\\]*`
 	// inHost matches a character of the host in a URL.
 	inHost = `[^/?#:@\s]`
 )
 
 var (
-	// A whole word such as --api-key or token: the next word is the secret.
+	// These two match a whole word, such as --api-key or token, if the next word is the secret.
 	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
 	secretWord = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
 
-	// The name of a secret up to where its value begins, such as "token=": anywhere in a word, at
-	// its beginning, and at its end, where the next word is the value.
+	// These three match the name of a secret up to where its value begins, such as "token=". They
+	// match it anywhere in a word, at the beginning of a word, and at the end of a word. In the
+	// last case the next word is the value.
 	nameAnywhere = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
 	nameAtStart  = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
 	// userFlag matches a flag whose value is user:password. shortPassword matches the -p of mysql
-	// and others, with its value joined to it, unless portNumbers matches: -p8080 is no password.
+	// and others, joined to its value. portNumbers matches words such as -p8080, which are no
+	// passwords although shortPassword matches them.
 	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
@@ -61,8 +69,9 @@ var (
 		`|gsk_|xai-|r8_|lin_api_|ntn_|tvly-)[\w.+/=-]{6,}`)
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
-	// urlOddSecret matches a password with a /, ? or #, before which urlUser stops. Digits alone
-	// between : and / are a port.
+	// urlUser matches the user and the password in a URL, but it stops at a /, ? or #. urlOddSecret
+	// matches a password that contains one of these. Digits alone between : and / are a port, not a
+	// password.
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
 	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)
@@ -74,18 +83,18 @@ func announcesSecret(word string) bool {
 		nameAtEnd.MatchString(word) || userFlag.MatchString(word)
 }
 
-// hideInWord hides what is secret in a word, which may be a whole command line itself.
+// hideInWord hides the secrets in a word. The word may be a whole command line itself.
 func hideInWord(word string) string {
 	if !strings.ContainsFunc(word, unicode.IsSpace) {
 		return hideInToken(word)
 	}
-	if at := nameAtStart.FindStringIndex(word); at != nil { // the value has the blanks
+	if at := nameAtStart.FindStringIndex(word); at != nil { // the blanks are in the value
 		return word[:at[1]] + Redacted
 	}
 	return hideInLine(word)
 }
 
-// hideInLine hides the secrets in a command line that is one string of words.
+// hideInLine hides the secrets in a command line that is a single string.
 func hideInLine(line string) string {
 	var out strings.Builder
 	secret := false // the word before says that this one is a secret
@@ -110,7 +119,7 @@ func hideInLine(line string) string {
 	return out.String()
 }
 
-// hideQuoted hides what is secret in a word that may stand in quotation marks.
+// hideQuoted hides the secrets in a word that may stand in quotation marks.
 func hideQuoted(word string) string {
 	last := len(word) - 1
 	if last > 0 && (word[0] == '\'' || word[0] == '"') && word[last] == word[0] {
@@ -142,8 +151,8 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// hideInToken hides what is secret in a word without blanks. After the name of a secret the whole
-// rest of the word is hidden, because nobody knows where its value ends.
+// hideInToken hides the secrets in a word without blanks. After the name of a secret, it hides the
+// whole rest of the word, because it does not know where the value ends.
 func hideInToken(word string) string {
 	word = knownToken.ReplaceAllString(word, Redacted)
 	word = urlUser.ReplaceAllString(word, "${1}"+Redacted+"@")
@@ -164,7 +173,8 @@ func hideInToken(word string) string {
 	return word
 }
 
-// isRandom reports whether a text looks like a generated key: long, with both cases and digits.
+// isRandom reports whether a text looks like a generated key: long, with upper case, lower case and
+// digits.
 func isRandom(text string) bool {
 	return randomText.MatchString(text) && strings.ContainsFunc(text, unicode.IsUpper) &&
 		strings.ContainsFunc(text, unicode.IsLower) && strings.ContainsFunc(text, unicode.IsDigit)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Set is what one or several results files hold, in the order of the files and of their lines.
+// A Set has the lines of one or more results files, in the order in which they were read.
 type Set struct {
 	Environments []Environment `json:"environments,omitempty"`
 	Records      []Record      `json:"records,omitempty"`
@@ -18,7 +18,8 @@ type Set struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Environment finds the environment line of a run. It may be missing if the file was cut.
+// Environment finds the environment line of a run. It returns false if there is none, for example
+// because the file was cut.
 func (s *Set) Environment(run string) (Environment, bool) {
 	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
 	if i < 0 {
@@ -27,13 +28,14 @@ func (s *Set) Environment(run string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Machine returns the hash of the machine that a run was measured on, "" if the file does not tell.
+// Machine returns the hash of the machine on which a run was measured. It returns "" if the file
+// does not tell.
 func (s *Set) Machine(run string) string {
 	e, _ := s.Environment(run)
 	return e.Machine
 }
 
-// Machines lists the machines of the set, in the order in which they appear.
+// Machines lists the hashes of the set's machines, in the order in which they first appear.
 func (s *Set) Machines() []string {
 	var out []string
 	for _, e := range s.Environments {
@@ -44,7 +46,7 @@ func (s *Set) Machines() []string {
 	return out
 }
 
-// RunOf returns the run that a line belongs to.
+// RunOf returns the name of the run that a line belongs to.
 func RunOf[L Line](line L) string { return line.run() }
 
 // Add puts one line into the set. A pointer to a line is ignored.
@@ -69,7 +71,8 @@ func (s *Set) Len() int {
 		len(s.Messages)
 }
 
-// Merge returns one set of all that the sets hold, in their order. The sets do not change.
+// Merge returns a set with all lines and problems of the sets, in the order of the sets. It does
+// not change the sets.
 func Merge(sets ...*Set) *Set {
 	all := &Set{}
 	for _, s := range sets {
@@ -83,8 +86,8 @@ func Merge(sets ...*Set) *Set {
 	return all
 }
 
-// OfRun returns what the set holds of one run: its lines of every kind. Problems are left out,
-// because they belong to files, not to a run.
+// OfRun returns a set with the lines of one run. It leaves out all problems, because most of them
+// belong to a file, not to a run.
 func (s *Set) OfRun(run string) *Set {
 	return &Set{
 		Environments: linesOf(run, s.Environments),
@@ -105,7 +108,7 @@ func linesOf[L Line](run string, lines []L) []L {
 	return own
 }
 
-// FindingsOf returns the findings of an area.
+// FindingsOf returns the findings of an area, such as [AreaCheck].
 func (s *Set) FindingsOf(area string) []Finding {
 	var own []Finding
 	for _, f := range s.Findings {
@@ -116,10 +119,17 @@ func (s *Set) FindingsOf(area string) []Finding {
 	return own
 }
 
-// MachineNames returns a short name for each machine by its hash. It is the first of these names
-// that no other machine has: the host; the label "node"; the label "machine"; the host with its
-// processor; the host with its system. If there is no such name, the beginning of the hash follows
-// the first of them. A machine of which nothing is known is "unknown".
+// MachineNames returns a short name for each machine, by the machine's hash. The name is the first
+// of these that no other machine has:
+//
+//   - the host name
+//   - the label "node"
+//   - the label "machine"
+//   - the host name with the processor
+//   - the host name with the system
+//
+// If the machine shares all its names with others, the result is the first of them, followed by the
+// beginning of the hash. A machine of which nothing is known is called "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {
@@ -148,7 +158,8 @@ func MachineNames(runs []Environment) map[string]string {
 	return names
 }
 
-// namesOf lists what a machine may be called, as far as that is known, the best name first.
+// namesOf lists the possible names of a machine, the best name first. It leaves out names that are
+// not known.
 func namesOf(e Environment) []string {
 	host := e.Hostname
 	if host == "(none)" { // what Linux says of a host without a name

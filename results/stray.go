@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// ofAnotherTime names runs that began an hour or more before or after most others of their command,
-// in one problem per command: their machine's clock is wrong, or they are from another occasion.
+// ofAnotherTime returns a problem for each command of which some runs began an hour or more before
+// or after most others. Either the clock of their machine is wrong, or they are from another
+// occasion.
 func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
@@ -23,9 +24,10 @@ func (r *runsRead) ofAnotherTime() []Problem {
 	return problems
 }
 
-// strayRunsOf names the runs of one command that began an hour or more before or after the middle
-// one. It does so only if three quarters of the runs, on three hosts or more, began within that
-// hour; otherwise the runs have no usual time.
+// strayRunsOf returns a problem that names the stray runs among the runs of one command. The usual
+// time is when the middle one of the runs began. A run is stray if it began an hour or more before
+// or after that. The result is nil if more than a quarter of the runs are stray, or if the other
+// runs are from fewer than three hosts: then the runs have no usual time.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A Target is one result about a stdio server: how it served messages of one size or a load, where
-// its limits lie, how its time grows with size, or what passed between it and its client.
+// A Target is one result about a stdio server. It says how the server served messages of one size,
+// how it served a load, what its limits are, how its time grows with size, or what passed between
+// the server and its client.
 type Target struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -20,13 +21,13 @@ type Target struct {
 	// The limits are the largest request and reply that work, in message bytes.
 	RequestLimit *int64         `json:"request_limit,omitempty"`
 	ReplyLimit   *int64         `json:"reply_limit,omitempty"`
-	SearchedTo   *int64         `json:"searched_to,omitempty"` // no limit was found up to here
+	SearchedTo   *int64         `json:"searched_to,omitempty"` // no limit was found up to this size
 	Samples      []Sample       `json:"samples,omitempty"`
 	Evidence     TargetEvidence `json:"evidence,omitzero"`
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts on a target that programs look for. All others are further ways to fail.
+// Verdicts on a [Target] that the code looks for. Every other verdict is a way to fail.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -35,11 +36,11 @@ const (
 	VerdictNotTried    = "not tried" // a size for which there was no time
 )
 
-// Served reports whether the server did what it was asked for, however slowly.
+// Served reports whether the server did what it was asked to do, even if it was slow.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
-// TargetEvidence is what a [Target] rests on. In the file its parts are one flat object; the parts
-// that a record does not have are nil.
+// TargetEvidence holds the facts that a [Target] rests on. In the file, the fields of all parts
+// stand in one object. A part that a record does not have is nil.
 type TargetEvidence struct {
 	Server  *ServerEvidence
 	Failure *FailureEvidence
@@ -49,14 +50,15 @@ type TargetEvidence struct {
 	Growth  *GrowthEvidence
 	Replay  *ReplayEvidence
 
-	// Capacity is the capacity of the server's pipes, in bytes; 0 is the system's default. A
-	// record of how the server's time grows always has it: there it is what the system gave.
+	// Capacity is the capacity of the server's pipes, in bytes. 0 means the system's default. In a
+	// record with Growth, it is the capacity that the system reports.
 	Capacity int
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set in the last record of a recording. All other fields are then empty, because in
-	// the file it shares the name "request" with ServerEvidence.
+	// Traffic is set only in the last record of a recording, in which all other fields are empty.
+	// Traffic cannot share an object in the file with Server, because both have a field named
+	// "request" there.
 	Traffic *TrafficEvidence
 }
 
@@ -75,7 +77,7 @@ type flatEvidence struct {
 	Advice   string `json:"advice,omitempty"`
 }
 
-// ServerEvidence says how a server was spoken to.
+// ServerEvidence says how pipebench spoke to a server.
 type ServerEvidence struct {
 	Spoken  string `json:"spoken,omitempty"` // the protocol with its version
 	Framing string `json:"framing,omitempty"`
@@ -90,26 +92,27 @@ type FailureEvidence struct {
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 
-	// Bytes that the server wrote and nobody read. Its standard error may not be drained.
+	// UnreadStdout and UnreadStderr are how many bytes the server wrote that nobody had read.
+	// Standard error may be among them, because it is not always drained.
 	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`
 	UnreadStderr *int64 `json:"unread_stderr_bytes,omitempty"`
 
-	Unsent  bool   `json:"unsent,omitempty"`              // the pipe did not take it all
-	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte of the payload
-	Partial int64  `json:"partial_reply_bytes,omitempty"` // received of an incomplete answer
+	Unsent  bool   `json:"unsent,omitempty"`              // the pipe did not take the whole request
+	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte in the payload
+	Partial int64  `json:"partial_reply_bytes,omitempty"` // bytes received of an incomplete answer
 
 	// Probe says how a small request fared afterwards: "answered", "silent", "not taken", "gone".
 	Probe string `json:"probe,omitempty"`
 
 	// ServedBefore is how many requests the process had served before this one.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize says that the size is not to blame: another process of the server, which got only
-	// small requests, failed after ServedBefore of them, or one more.
+	// AnySize is set if the size is not to blame. Another process of the server got only small
+	// requests, and also failed after ServedBefore of them, or after one more.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`
 	Signal      string   `json:"signal,omitempty"`
-	CPUNS       *int64   `json:"cpu_ns,omitempty"`     // that the server used over this request
+	CPUNS       *int64   `json:"cpu_ns,omitempty"`     // CPU time during this request
 	PeakBytes   *int64   `json:"peak_bytes,omitempty"` // largest resident memory so far
 	StderrBytes int64    `json:"stderr_bytes,omitempty"`
 	StderrTail  []string `json:"stderr_tail,omitempty"`
@@ -121,7 +124,8 @@ type SizeEvidence struct {
 	ReplyBytes   int     `json:"reply_bytes,omitempty"`
 	NSPerByte    float64 `json:"ns_per_byte,omitempty"`
 
-	// ExpectedNS is the time that the neighbouring sizes suggest, if this size took far longer.
+	// ExpectedNS is the time that the neighbouring sizes suggest. It is set only if this size took
+	// far longer.
 	ExpectedNS float64 `json:"expected_ns,omitempty"`
 
 	WarmupMessages int64 `json:"warmup_messages,omitempty"`
@@ -130,68 +134,71 @@ type SizeEvidence struct {
 // LoadEvidence says how requests were sent without waiting for each answer.
 type LoadEvidence struct {
 	Inflight   int     `json:"inflight"`
-	Rate       float64 `json:"rate"` // requests per second; 0 is as fast as they are answered
-	OutOfOrder int64   `json:"out_of_order"`
+	Rate       float64 `json:"rate"`         // requests/s; 0: as fast as the server answers
+	OutOfOrder int64   `json:"out_of_order"` // answers that came before an earlier one
 }
 
 // LimitEvidence says how a limit was found.
 type LimitEvidence struct {
-	Side     string `json:"side"` // "request" or "reply"
-	FailedAt int    `json:"failed_at,omitempty"`
-	AtTwice  string `json:"at_twice,omitempty"` // the verdict at twice the limit
-	Uneven   []int  `json:"uneven,omitempty"`   // larger sizes that worked
+	Side     string `json:"side"`                // "request" or "reply"
+	FailedAt int    `json:"failed_at,omitempty"` // smallest size found to fail
+	AtTwice  string `json:"at_twice,omitempty"`  // the verdict at twice the limit
+	Uneven   []int  `json:"uneven,omitempty"`    // sizes above FailedAt that worked
 
 	CutShort   bool `json:"cut_short,omitempty"`   // there was no time to search on
-	Flaky      bool `json:"flaky,omitempty"`       // tried again, the limit did not hold
+	Flaky      bool `json:"flaky,omitempty"`       // a second try failed elsewhere, or not at all
 	ByRequests bool `json:"by_requests,omitempty"` // the request limit ended the search for replies
 }
 
-// GrowthEvidence says how time grows with size. Slope is of the server's CPU time if WallSlope is
-// set, else of the time that passed.
+// GrowthEvidence says how the server's time grows with the size of messages. If WallSlope is set,
+// Slope is that of the server's CPU time. Otherwise Slope is that of the elapsed time.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
-	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of its interval
+	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of the slope's interval
 	SlopeHi   *float64 `json:"slope_hi,omitempty"`
-	WallSlope *float64 `json:"wall_slope,omitempty"` // of the time that passed
-	From      int      `json:"from"`                 // message bytes
-	To        int      `json:"to"`
-	ShowsAt   int      `json:"shows_at"` // first size with 1.5 times the cost per byte; 0: none
-	Points    int      `json:"points"`   // sizes that the slope rests on
+	WallSlope *float64 `json:"wall_slope,omitempty"` // slope of the elapsed time
+	From      int      `json:"from"`                 // smallest size, in message bytes
+	To        int      `json:"to"`                   // largest size
+	// ShowsAt is the first size at which a byte costs at least 1.5 times as much as at the cheapest
+	// smaller size. It is 0 if there is none.
+	ShowsAt int `json:"shows_at"`
+	Points  int `json:"points"` // sizes that the slope rests on
 }
 
-// ReplayEvidence says how far a recording was replayed.
+// ReplayEvidence says how much of a recording was replayed, and how the server answered.
 type ReplayEvidence struct {
-	Replayed        int `json:"replayed"` // messages of the recording
+	Replayed        int `json:"replayed"` // messages of the recording that were sent
 	Answered        int `json:"answered"`
 	LargestBytes    int `json:"largest_bytes"`
 	FailedAtMessage int `json:"failed_at_message,omitempty"` // of the recording; 0: none
 	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
-	Different       int `json:"different,omitempty"`         // how many of these differ
-	Undecided       int `json:"cannot_tell,omitempty"`       // too much of these was redacted
+	Different       int `json:"different,omitempty"`         // compared answers that differ
+	Undecided       int `json:"cannot_tell,omitempty"`       // too redacted to be compared
 }
 
-// TrafficEvidence is what passed between a recorded client and its server.
+// TrafficEvidence says what passed between a recorded client and its server.
 type TrafficEvidence struct {
 	ElapsedNS int64            `json:"elapsed_ns"`
 	Requests  DirectionTraffic `json:"request"`
 	Replies   DirectionTraffic `json:"reply"`
 }
 
-// DirectionTraffic is what passed in one direction.
+// DirectionTraffic says what passed in one direction.
 type DirectionTraffic struct {
-	Bytes           int64 `json:"bytes"`
-	Reads           int64 `json:"reads"`
-	Messages        int64 `json:"messages"`
-	StalledNS       int64 `json:"stalled_ns"`                 // how long nothing was taken
-	Gaps            int64 `json:"gaps,omitempty"`             // in the recording, at full buffers
-	MessagesMissing int64 `json:"messages_missing,omitempty"` // in these gaps
+	Bytes     int64 `json:"bytes"`
+	Reads     int64 `json:"reads"`
+	Messages  int64 `json:"messages"`
+	StalledNS int64 `json:"stalled_ns"` // how long writes to the receiver waited
+	// Gaps is how often the recording left out messages because its buffers were full.
+	Gaps            int64 `json:"gaps,omitempty"`
+	MessagesMissing int64 `json:"messages_missing,omitempty"` // messages in the gaps
 	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`  // of messages that were too large
 }
 
 func (Target) kind() string  { return KindTarget }
 func (t Target) run() string { return t.Run }
 
-// MarshalJSON writes all parts as one object.
+// MarshalJSON writes the fields of all parts as one object.
 func (e TargetEvidence) MarshalJSON() ([]byte, error) {
 	if e.Traffic != nil {
 		return json.Marshal(e.Traffic)
@@ -210,7 +217,7 @@ func (e TargetEvidence) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the parts that there are.
+// UnmarshalJSON sets the parts that the object has fields of.
 func (e *TargetEvidence) UnmarshalJSON(text []byte) error {
 	var recorded struct {
 		ElapsedNS *int64 `json:"elapsed_ns"` // only traffic has it

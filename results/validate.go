@@ -20,8 +20,8 @@ func validate(line Line) error {
 	return nil
 }
 
-// Validate reports what is wrong with a record as plain data: its cell, or samples that cannot have
-// happened. A record without samples has to say why.
+// Validate reports what is wrong with a record: its cell, or samples with impossible figures. A
+// record without samples must say why it has none.
 func (r Record) Validate() error {
 	switch {
 	case r.Unsupported != "" && len(r.Samples) > 0:
@@ -33,7 +33,8 @@ func (r Record) Validate() error {
 	return cmp.Or(r.Cell.Validate(), validateSamples(r.Samples))
 }
 
-// Validate reports what is wrong with a target: sizes or samples that cannot be.
+// Validate reports what is wrong with a target: a negative size or limit, or samples with
+// impossible figures.
 func (t Target) Validate() error {
 	figures := []figure{{"size", t.Size}}
 	for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit, t.SearchedTo} {
@@ -52,7 +53,7 @@ func (m Message) Validate() error {
 	)
 }
 
-// oneOf refuses a value that a field cannot have.
+// oneOf returns an error if the value of a field is not one of the known values.
 func oneOf(field, value string, known ...string) error {
 	if slices.Contains(known, value) {
 		return nil
@@ -62,13 +63,14 @@ func oneOf(field, value string, known ...string) error {
 	return fmt.Errorf("%s %q: want %s or %s", field, value, others, known[last])
 }
 
-// A figure is a count or a time as the file names it.
+// A figure is a count, a size or a time, with its name in the file.
 type figure struct {
 	name  string
 	value int64
 }
 
-// notNegative refuses negative counts and times, which would make all rates and ratios wrong.
+// notNegative returns an error for the first negative figure. Negative figures would make all rates
+// and ratios wrong.
 func notNegative(figures ...figure) error {
 	for _, f := range figures {
 		if f.value < 0 {
@@ -78,8 +80,8 @@ func notNegative(figures ...figure) error {
 	return nil
 }
 
-// validateSamples names the first sample with a figure that cannot be, counted from 1: "sample 3:
-// writer.calls is negative: -1".
+// validateSamples returns an error for the first sample with a negative figure. It counts samples
+// from 1: "sample 3: writer.calls is negative: -1".
 func validateSamples(samples []Sample) error {
 	for i, s := range samples {
 		err := notNegative(

@@ -10,25 +10,26 @@ import (
 	"strings"
 )
 
-// A Filter passes on the lines of the runs whose environments fit all its conditions. The zero
+// A Filter passes on the lines of those runs whose environments meet all its conditions. The zero
 // value passes on every line.
 type Filter struct {
 	conditions []condition
-	fits       map[string]bool   // by run: whether its environment fits; absent until that is read
-	waiting    map[string][]Line // by run: its lines before its environment
-	keys       map[string]bool   // that environments have
-	values     []map[string]bool // by condition: the values of environments that do not fit
-	passed     int               // number of lines
+	fits       map[string]bool   // by run whose environment was read: whether that fits
+	waiting    map[string][]Line // by run: lines read before its environment
+	keys       map[string]bool   // all keys that environments have
+	values     []map[string]bool // by condition: values in environments that do not meet it
+	passed     int               // number of lines passed on
 }
 
-// A condition is what one field of an environment or one label has to be.
+// A condition says what one field or one label of an environment must be.
 type condition struct {
 	key, value string
 	part       bool // the field need only contain the value
 }
 
-// ParseFilter reads conditions: "os=linux" asks for a field or label that is linux, "kernel~6.1"
-// for one that contains 6.1. Case does not matter in values. Fields are named as in the file.
+// ParseFilter reads conditions. "os=linux" asks for runs whose field or label "os" is "linux".
+// "kernel~6.1" asks for runs whose field or label "kernel" contains "6.1". Values are compared
+// without regard to upper and lower case. Fields have the names that they have in the file.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -50,8 +51,8 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 	return f, nil
 }
 
-// Through returns a function for [Each] that calls take with the lines that pass. Lines of a run
-// are kept back until its environment has been read.
+// Through returns a function to pass to [Each]. That function calls take with the lines that pass.
+// It keeps the lines of a run back until it gets the run's environment.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take
@@ -102,7 +103,8 @@ func (c condition) fits(value string) bool {
 	return value == c.value
 }
 
-// Relevant drops problems of runs if none of these runs passed.
+// Relevant removes the problems that concern only runs whose lines did not pass. It changes the
+// slice itself, as [slices.DeleteFunc] does.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
 		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {
@@ -112,8 +114,8 @@ func (f *Filter) Relevant(problems []Problem) []Problem {
 	})
 }
 
-// Err returns nil if any line passed or there are no conditions. Otherwise the error names a key
-// that no environment has, or the values that there are.
+// Err returns nil if any line passed or there are no conditions. Otherwise the error names a key of
+// a condition that no environment has, or lists the values that environments have for the keys.
 func (f *Filter) Err() error {
 	if len(f.conditions) == 0 || f.passed > 0 {
 		return nil
@@ -145,8 +147,8 @@ func (f *Filter) Err() error {
 // mostValues is how many values of a field an error names.
 const mostValues = 10
 
-// environmentFields returns the fields of an environment and its labels as texts, by their names.
-// If a label has the name of a field, the field counts.
+// environmentFields returns the fields and the labels of an environment as texts, by name. If a
+// label has the name of a field, the result has the value of the field.
 func environmentFields(e Environment) map[string]string {
 	fields := make(map[string]string)
 	for key, value := range e.Labels {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// A Writer writes a results file, a line at a time. It belongs to one goroutine.
+// A Writer writes a results file, one line at a time. It must be used by one goroutine only.
 type Writer struct {
 	out       io.Writer
 	close     func() error
@@ -19,8 +19,9 @@ type Writer struct {
 	err       error // the first failure: it may have torn a line, so nothing is written after it
 }
 
-// Append goes on with a results file, or starts it. If the last line was torn by a crash, the next
-// one begins on a line of its own.
+// Append opens a results file to add lines at its end. It creates the file if there is none. If a
+// crash tore the last line, Append ends that line, so that the next one begins on a line of its
+// own.
 func Append(path string) (*Writer, error) {
 	// No link out of the folder is followed: in a folder that others can write to, such a link
 	// could make this program write to another file of the user's.
@@ -29,7 +30,8 @@ func Append(path string) (*Writer, error) {
 		return nil, fmt.Errorf("append to results file: %w", err)
 	}
 	defer folder.Close()
-	// Only the user may read it: it holds command lines, and a secret in one may go unnoticed.
+	// Only the user may read the file: it holds command lines, and [HideSecrets] may miss a secret
+	// in one of them.
 	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %s: %w", path, err)
@@ -44,12 +46,12 @@ func Append(path string) (*Writer, error) {
 	return &Writer{out: f, close: f.Close, name: path}, nil
 }
 
-// NewWriter writes lines to w, one call of Write each.
+// NewWriter returns a Writer that writes lines to w, each with one call of w.Write.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: w, close: func() error { return nil }, name: "results"}
 }
 
-// makePrivate takes from other users the right to read a file that existed before.
+// makePrivate takes all rights on a file that existed before away from other users.
 func makePrivate(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
@@ -75,10 +77,11 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Write puts one line into the file with a single call, so that a crash tears at most the line
-// being written. It fills in the line's kind, and an environment's schema. A line that no reader
-// would take, such as one with a cell that [Cell.Validate] refuses, is an error and leaves the file
-// as it was. After the file itself has failed, Write returns that error every time.
+// Write adds one line to the file with a single call, so that a crash tears at most the line being
+// written. It fills in the kind of the line, and the schema of an environment. If readers would
+// refuse the line, Write returns an error and writes nothing. That happens, for example, if
+// [Cell.Validate] refuses the line's cell. After writing to the file has failed once, Write returns
+// that error every time.
 func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
@@ -111,7 +114,8 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.close())
 }
 
-// encode returns a line as it stands in the file, and refuses what readers could not take.
+// encode returns the text of a line in the file. It returns an error if readers would refuse the
+// line.
 func encode(line Line) ([]byte, error) {
 	line, err := prepare(line)
 	if err != nil {
@@ -130,9 +134,9 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// prepare returns the line as it goes into the file: with the kind of its type, whatever the caller
-// set, and with the secrets in command lines hidden. Where the file needs a list, a missing one
-// becomes an empty one, so that readers in other languages do not meet null.
+// prepare returns a copy of the line for the file. The copy has the kind that belongs to its type,
+// whatever the caller set. Secrets in command lines are hidden. A nil list that the file must have
+// becomes an empty list, so that readers in other languages do not meet null.
 func prepare(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
@@ -162,8 +166,9 @@ func prepare(line Line) (Line, error) {
 		"give the value, not a pointer", line)
 }
 
-// ReplaceFile writes a new file beside path and renames it to path. So nobody ever sees half of it,
-// the old file stays if writing fails, and a link at path is not followed. The umask reduces perm.
+// ReplaceFile writes a new file beside path and renames it to path. So nobody ever sees a
+// half-written file, and the old file stays if writing fails. If path is a link, the link itself is
+// replaced. The umask reduces perm.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
 	name := filepath.Join(filepath.Dir(path), hidden)

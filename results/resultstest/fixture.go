@@ -18,10 +18,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Time stands for every time in the tests' records.
+// Time is the time in all records of the tests.
 var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// Cell is a valid cell, in which tests change the fields that they are about.
+// Cell returns a valid cell. Tests change the fields that they are about.
 func Cell(framing string, size int) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
@@ -29,7 +29,8 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample has 1000 messages of size bytes, each of ns nanoseconds and wire bytes on the pipe.
+// Sample returns a sample of 1000 messages. Each message has size bytes of payload, takes wire
+// bytes on the pipe, and lasts ns nanoseconds.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -46,7 +47,8 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	}
 }
 
-// Record is a record with a sample for each time of a message in nanoseconds.
+// Record returns a record of a cell. It has a sample for each value in ns, which is the time per
+// message in nanoseconds.
 func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
 	for _, t := range ns {
@@ -55,7 +57,7 @@ func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	return r
 }
 
-// Environment is the environment of run-1.
+// Environment returns the environment of the run "run-1", to which the records of [Record] belong.
 func Environment() results.Environment {
 	return results.Environment{
 		Run: "run-1", Machine: "m1", Time: Time, OS: "linux", Kernel: "6.12.0", Arch: "amd64",
@@ -75,7 +77,9 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside is a set of a raw cell and a cell of each framing in framed, all on one placement.
+// Beside returns a set with a raw cell, and a cell for each of "ndjson" and "chunked:61440" that is
+// a key of framed. All cells have the same placement. raw and the values of framed are times per
+// message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -91,7 +95,8 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting returns the times of a message in six rounds, on a machine that gets slower.
+// Drifting returns the time per message in each of six rounds, on a machine that becomes slower.
+// The first of them is about ns nanoseconds.
 func Drifting(ns float64) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
@@ -103,7 +108,8 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency gives every sample of r count latencies, each of 1 to 1.4 times its time per message.
+// WithLatency gives every sample of r a distribution of latencies under key. The distribution has
+// count latencies, which are 1 to 1.4 times as long as the sample's time per message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)
@@ -119,8 +125,8 @@ func WithLatency(r results.Record, key string, count int) results.Record {
 	return r
 }
 
-// Sweep is what a small run leaves: two placements, three framings, two sizes, round trips, one
-// cell that the system cannot run and one with a warning.
+// Sweep returns what a small run leaves: cells of two placements, three framings and two sizes;
+// round trips; one cell that the system cannot run; and one cell with a warning.
 func Sweep() *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -129,7 +135,7 @@ func Sweep() *results.Set {
 		for _, size := range []int{4096, 65536} {
 			for _, f := range []struct {
 				framing string
-				added   int // bytes on the wire beside the message
+				added   int // bytes that the framing adds to a message
 				factor  float64
 			}{{"raw", 0, 1}, {"ndjson", 1, 1.1}, {"chunked:61440", 51, 1.25}} {
 				c := Cell(f.framing, size)
@@ -159,8 +165,9 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Pairs returns n pairs of runs, each of several cells. The new side takes factor times as long,
-// and the machine is slower by up to a half in some pairs.
+// Pairs returns n pairs of runs: old[i] and new[i] are a pair. Each run has the given number of
+// cells. The new run of a pair takes factor times as long as the old one. In each pair, the machine
+// is slower by a random share of up to a half.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}
@@ -188,7 +195,7 @@ func UpTo(n int) []int64 {
 	return out
 }
 
-// Encoded returns lines as they stand in a file.
+// Encoded returns the text that lines have in a file.
 func Encoded(t *testing.T, ls ...results.Line) string {
 	t.Helper()
 	var b strings.Builder
@@ -200,7 +207,7 @@ func Encoded(t *testing.T, ls ...results.Line) string {
 	return b.String()
 }
 
-// Lines is one line of every kind: environment, measurement, finding, target, message.
+// Lines returns one line of each kind: environment, measurement, finding, target, message.
 func Lines() []results.Line {
 	return []results.Line{
 		Environment(),
@@ -232,7 +239,7 @@ type Rule struct {
 	Agrees     *bool // nil: not documented
 }
 
-// Finding returns the rule as it stands in a file.
+// Finding returns the finding about the rule, as a file has it.
 func (r Rule) Finding() results.Finding {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: r.Run, Time: r.Time,
@@ -256,10 +263,11 @@ func (r Rule) Finding() results.Finding {
 	return f
 }
 
-// Update asks a test to write its golden files anew.
+// Update is the flag with which a test writes its golden files anew.
 var Update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares text with a file under testdata, or writes the file.
+// Golden compares got with a file under testdata. If [Update] is set, it writes got to the file
+// instead.
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

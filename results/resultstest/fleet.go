@@ -14,17 +14,17 @@ import (
 	"testing"
 )
 
-// A Fleet makes the records of any number of machines from records that the project keeps. Each
-// machine has the findings of one of thirteen platforms, and a default run in which framings cost a
-// little more or less than in the kept run.
+// A Fleet makes up the records of any number of machines. It makes them from real records that are
+// among the project's test data. Each machine has the findings of one of thirteen platforms, and a
+// default run. In that run, framings cost a little more or less than in the real one.
 type Fleet struct {
 	platforms [][]byte
 	run       []byte
 	rng       *rand.Rand
-	Slow      map[int]bool // machines on which ndjson takes twice its time
+	Slow      map[int]bool // indices of machines on which ndjson takes twice its time
 }
 
-// NewFleet reads the kept records from testdata, the folder of the command's test data.
+// NewFleet reads the real records from testdata, which is the folder of the command's test data.
 func NewFleet(t testing.TB, testdata string) *Fleet {
 	t.Helper()
 	f := &Fleet{rng: rand.New(rand.NewPCG(7, 7))}
@@ -65,7 +65,7 @@ var (
 	framing     = regexp.MustCompile(`"framing":"([^"]*)"`)
 )
 
-// Beginnings of the names of runs.
+// The names of the two kinds of runs begin with these.
 const (
 	platformRun = "p"
 	defaultRun  = "r"
@@ -84,7 +84,7 @@ func (f *Fleet) Machine(i int) []byte {
 	return out.Bytes()
 }
 
-// write writes lines as if they were of the i-th machine, in runs whose names begin with run.
+// write writes lines as if they came from the i-th machine. The names of their runs begin with run.
 func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	machine := []byte(fmt.Sprintf(`"machine":"sha256:%064x"`, i+1))
 	host := []byte(fmt.Sprintf(`"hostname":"node%04d"`, i))
@@ -107,8 +107,8 @@ func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	}
 }
 
-// cost returns how many times as long as in the kept run a framing takes. It is drawn once per
-// machine.
+// cost returns by which factor a framing takes longer than in the real run. It draws the factor of
+// a framing once per machine, and keeps it in costs.
 func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
 	if framing == "raw" {
 		return 1
@@ -134,7 +134,8 @@ func slower(line []byte, factor float64) []byte {
 	})
 }
 
-// Reader returns the lines of some machines, made while they are read.
+// Reader returns a reader of the lines of the given number of machines. The lines are made while
+// they are read.
 func (f *Fleet) Reader(machines int) io.Reader {
 	out, in := io.Pipe()
 	go func() {

@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text, as go test -bench prints it, into a series for each benchmark
-// and unit, with a value from each line. Other lines are skipped, broken lines become problems.
+// readBench reads Go benchmark text, as go test -bench prints it. It makes a series for each
+// benchmark and unit. Each line of a benchmark gives the series one value. A broken line of a
+// benchmark becomes a problem. Other lines are skipped.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList
@@ -52,7 +53,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	return Dataset{Name: name, Series: list, Problems: problems.All, Failed: failed}, nil
 }
 
-// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2", once each.
+// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2". Each name is
+// in the result once.
 func failedBenchmarks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -97,7 +99,7 @@ func textMachine(line *benchfmt.Result) string {
 	return strings.Join(known, " ")
 }
 
-// benchMetric returns the metric for a unit of benchmark text, which is also its name.
+// benchMetric returns the metric for a unit of benchmark text. The unit is also the metric's name.
 func benchMetric(name string, better Better) Metric {
 	m := Metric{Name: name, Title: name, Better: better}
 	switch {
@@ -127,13 +129,14 @@ func (m Metric) is(name string) bool {
 	return known && unit.Metric == name
 }
 
-// BenchUnit returns the unit of the change's values in Go benchmark text, and their factor.
+// BenchUnit returns the unit that the change's values have in Go benchmark text, and the factor
+// that converts the values to this unit.
 func (c Change) BenchUnit() (unit string, scale float64) {
 	if u, known := benchtext.MetricUnit(c.Metric); known {
 		return u.Name, u.Scale
 	}
 	switch {
-	case c.Name == "" && c.Unit == "ns": // two programs are compared, which have no name here
+	case c.Name == "" && c.Unit == "ns": // two programs are compared, so the case has no name
 		return strings.TrimSuffix(c.Metric, " time") + "-ns/op", 1
 	case c.Name == "":
 		return strings.ReplaceAll(c.Metric, " ", "-") + "/op", 1
@@ -153,8 +156,8 @@ type BenchLine struct {
 	Values []benchfmt.Value
 }
 
-// BenchLines returns a line for each sample of a record, and one with the percentiles of all
-// samples together, because a single sample has too few observations for percentiles.
+// BenchLines returns a line for each sample of a record. The percentiles are in one more line, for
+// all samples together, because a single sample has too few observations for percentiles.
 func BenchLines(r results.Record) []BenchLine {
 	var lines []BenchLine
 	units := benchtext.CellUnits(r.Cell)

@@ -10,10 +10,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Verdict is the result of comparing one metric of one case.
+// A Verdict is the result of comparing one metric of one case (see [Series]).
 type Verdict string
 
-// The verdicts. What is timed gets slower or faster; what is counted gets more or fewer.
+// The verdicts. A time can become slower or faster. A count can become more or fewer.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -21,16 +21,17 @@ const (
 	Fewer             Verdict = "fewer"
 	NoChange          Verdict = "no change"
 	TooNoisy          Verdict = "too noisy"
-	Indicative        Verdict = "unpaired, indicative" // cannot be judged; Basis says why
+	Indicative        Verdict = "unpaired, indicative" // cannot be judged; Change.Basis says why
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is the change, as a share, that must be excluded for the verdict "no change", unless
-// [CompareOptions] has another one.
+// Tolerance is a change, as a share. The verdict is "no change" only if a change as large as this
+// can be excluded. [CompareOptions] can set another share.
 const Tolerance = 0.05
 
-// DefaultAlpha is the chance that, among all comparisons together, a difference is reported
-// although there is none. A gate should give a false alarm at most once in a hundred times.
+// DefaultAlpha is the chance that a comparison reports a difference although there is none. It is
+// the chance for all metrics and cases of the comparison together. A gate should give a false alarm
+// at most once in a hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
@@ -38,10 +39,10 @@ type CompareOptions struct {
 	// Metrics names the metrics to compare. If it is empty, all are compared.
 	Metrics []string
 
-	// Across allows verdicts between different machines.
+	// Across allows verdicts if the two sides were measured on different machines.
 	Across bool
 
-	// Tolerance is the change that must be excluded for "no change"; 0 means [Tolerance].
+	// Tolerance replaces the constant [Tolerance], if it is not 0.
 	Tolerance float64
 }
 
@@ -49,48 +50,51 @@ func (o CompareOptions) wants(m Metric) bool {
 	return len(o.Metrics) == 0 || slices.ContainsFunc(o.Metrics, m.is)
 }
 
-// A Comparison is two sides, compared case by case: by cells, servers, checks or benchmarks.
+// A Comparison is the result of comparing two sides, case by case. A case is a cell, a server, a
+// check or a benchmark.
 type Comparison struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
-	Pairs   int      `json:"pairs,omitempty"` // interleaved pairs; 0: two files
+	Pairs   int      `json:"pairs,omitempty"` // interleaved pairs of runs; 0: two files
 	Changes []Change `json:"changes"`         // exact counters first
 	OnlyOld []string `json:"only_old,omitempty"`
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
-	// Unjudged counts the cells of two files that have no verdict on their time although it can be
-	// compared: the files lack what a verdict needs.
+	// Unjudged counts cells of two files whose time could be compared, but has no verdict, because
+	// the files lack what a verdict needs.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
-	// Different says in what way two programs behave differently; Calls names the calls that
+	// Different says in what way two programs behave differently. Calls names the calls that
 	// changed: "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" if no programs are compared.
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
-	// Doubt says why a gate cannot pass, whatever the figures are: nothing, or not everything, was
-	// compared. It is "" if everything was.
+	// Doubt says why a gate cannot pass, whatever the figures are: something was not compared, or a
+	// benchmark failed. It is "" if there is no such reason.
 	Doubt string `json:"doubt,omitempty"`
 
-	// Limit is the worsening, as a share, that a gate allows; 0 if there is no gate. Views say
-	// whether noise could hide a change this large.
+	// Limit is the largest worsening that a gate allows, as a share. It is 0 if there is no gate.
+	// Views say whether noise could hide a change as large as this.
 	Limit float64 `json:"-"`
 
-	// Names are the metrics that both sides have, also those that were not asked for.
+	// Names are the names of all metrics that both sides have, even of those that were not asked
+	// for.
 	Names []string `json:"-"`
 
 	tolerance float64
 }
 
-// Unjudged are cells without a verdict on time.
+// An Unjudged is a reason why cells have no verdict on their time, and how many such cells there
+// are.
 type Unjudged struct {
 	Cells  int    `json:"cells"`
 	Reason string `json:"reason"`
 
-	lacks bool // a file lacks what the verdict needs
+	lacks bool // a file lacks something that the verdict needs
 }
 
-// A Change is one metric of one case on both sides.
+// A Change compares one metric of one case on the two sides.
 type Change struct {
 	Name   string        `json:"name"`
 	Cell   *results.Cell `json:"cell,omitempty"`
@@ -99,19 +103,20 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is new over old, or the mean of the pairs' ratios; nil if one of the figures is zero.
+	// Ratio is the new figure over the old one. If there is an Interval, Ratio is the middle of it
+	// instead, on a logarithmic scale. Ratio is nil if one of the figures is zero.
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
-	Exact   bool    `json:"exact,omitempty"` // a counter that is the same in every sample of a side
+	Exact   bool    `json:"exact,omitempty"` // a counter that never varies within a side
 	Verdict Verdict `json:"verdict"`
 	Basis   string  `json:"basis"`
 
 	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`
 
-	worst    float64     // how much worse, as a share, the new side may be at most
-	logRatio logEstimate // zero if the verdict does not rest on it
+	worst    float64     // how much worse the new side may be at most, as a share
+	logRatio logEstimate // of the ratio's logarithm; zero if the verdict does not need it
 }
 
 // Established reports whether the verdict says that there is a change.
@@ -120,7 +125,8 @@ func (c Change) Established() bool {
 }
 
 // Worse returns by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or
-// 10 % less goodput. It is negative for a better side, and infinite if the old figure was zero.
+// 10 % less goodput. It is negative if the new side is better. It is infinite if only one of the
+// figures is zero.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -133,11 +139,12 @@ func (c Change) Worse() float64 {
 
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
-// Compare sets two sides that were measured one after the other against each other. Counters that
-// are the same in every sample need no statistics. The time of a cell is compared as its ratio to
-// raw, which each run measured in the same rounds as the cell (see relate.go): if the machine
-// became slower between the runs, the ratio does not change. Go benchmark text has no raw, so its
-// times are compared as they are.
+// Compare compares two sides that were measured one after the other.
+//
+// Counters that are the same in every sample need no statistics. The time of a cell is compared by
+// its ratio to the time of raw, the framing that adds nothing. Each run measures raw in the same
+// rounds as the cell (see relate.go). So the ratio does not change if the machine becomes slower
+// between the runs. Go benchmark text has no raw, so its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	times := c.compareCounters(before, after, o)
@@ -159,7 +166,8 @@ func newComparison(before, after Dataset, o CompareOptions) *Comparison {
 	}
 }
 
-// collect adds a metric that both sides have to Names, and reports whether it is to be compared.
+// collect adds a metric to Names, because both sides have it. It reports whether the options ask
+// for the metric.
 func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	if !slices.Contains(c.Names, m.Name) {
 		c.Names = append(c.Names, m.Name)
@@ -167,7 +175,8 @@ func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that was asked for but that one of the sides lacks; "" if there is none.
+// Lacks returns a metric that the options ask for and that a side lacks. It returns "" if there is
+// no such metric.
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -221,8 +230,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of the cases that the other side lacks, and "allocs/op of Name" if it
-// lacks a single metric of a case.
+// alone returns the names of the cases that only own has. If other lacks just one metric of a case,
+// the name says which: "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
@@ -244,8 +253,9 @@ func alone(own, other []Series, o CompareOptions) []string {
 	return names
 }
 
-// counterpart finds the series on the other side that a series is compared with: the one of the
-// same machine, or else the first of any machine. It returns -1 if there is none.
+// counterpart finds the series of the other side with which s is compared, and returns its index in
+// the list. It is the one from the same machine, or else the first from any machine. If there is
+// none, the result is -1.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {
@@ -273,8 +283,8 @@ func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// addTimes adds the times that have no raw beside them: those of Go benchmark text, and those of
-// servers, which get no verdict.
+// addTimes adds the times that were measured without raw beside them. They are the times in Go
+// benchmark text, and the times of servers. Times of servers get no verdict.
 func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
 		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
@@ -312,8 +322,8 @@ func logsOf(values []float64) []float64 {
 	return logs
 }
 
-// judge gives verdicts on the changes with a logRatio. The more there are, the surer each verdict
-// has to be (Bonferroni's correction).
+// judge gives verdicts on the changes that have a logRatio. The more such changes there are, the
+// surer each verdict has to be (Bonferroni's correction).
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
@@ -333,8 +343,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// setInterval sets the ratio and its interval from the limits of the ratio's logarithm. Infinite
-// limits mean that nothing is known yet, so it sets nothing.
+// setInterval sets the ratio and its interval from the limits of the ratio's logarithm. If the
+// limits are infinite, nothing is known yet, and setInterval sets nothing.
 func (c *Change) setInterval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
@@ -347,9 +357,10 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide gives the verdict. lo and hi are limits of the ratio's logarithm, wide enough to hold in
-// all comparisons together. The verdict is "no change" if Interval, which is that of this change
-// alone, excludes a change as large as the tolerance.
+// decide sets the verdict. lo and hi are limits of the ratio's logarithm. They are so wide that the
+// limits of all changes together hold. If they exclude 0, there is a change. Interval is narrower,
+// because it has to hold for this change alone. If it excludes a change as large as the tolerance,
+// the verdict is "no change".
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
@@ -373,7 +384,7 @@ func direction(better Better, ratio float64) Verdict {
 	return Faster
 }
 
-// note adds what a reader has to know, and the doubt that keeps a gate from passing.
+// note adds the notes that a reader needs. It sets Doubt if a gate must not pass.
 func (c *Comparison) note(before, after Dataset) {
 	if len(c.OnlyOld) > 0 {
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
@@ -393,7 +404,8 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// missingCases counts what only one side has, with the verb: "2 of 3 benchmarks are".
+// missingCases says how many cases of a side the other side lacks. It includes the verb: "2 of 3
+// benchmarks are".
 func missingCases(only []string, side Dataset) string {
 	kind := "benchmark"
 	if side.Set != nil {

@@ -8,8 +8,9 @@ import (
 )
 
 // addCounter compares a counter. A counter that is the same in every sample of each side is exact,
-// and any change of it is real. A counter that varies is added, without a verdict, only if the gap
-// between the two sides is larger than the range of the steadier side.
+// and any change of it is real. A counter with [Metric.ByRange] gets a verdict although it varies.
+// Any other counter that varies is added without a verdict, and only if the gap between the two
+// sides is wider than the range of the steadier side.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)
@@ -17,7 +18,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	newLeast, newMost := stats.Bounds(new.Values)
 	gap := max(newLeast-oldMost, oldLeast-newMost) // negative if the sides overlap
 	differs := gap > max(slack(old), slack(new))
-	if change.Before.Metric.ByRange { // a few values do not show the whole range
+	if change.Before.Metric.ByRange { // a few values may not show the whole range
 		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
 	}
 	judged := change.Exact || change.Before.Metric.ByRange
@@ -46,14 +47,15 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// slack returns how far an exact counter, which is given per message, may vary for reasons other
-// than messages: the read that finds the end, allocations of the runtime, and rounding.
+// slack returns how much a counter may vary and still be exact. The counter is given per message,
+// but some of what it counts belongs to no message: the read that finds the end, and allocations of
+// the Go runtime. Rounding is the third reason.
 func slack(s Series) float64 {
 	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
 	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding
 }
 
-// exact reports whether a counter is the same in every sample.
+// exact reports whether a counter is the same in every sample, apart from its [slack].
 func exact(s Series) bool {
 	least, most := stats.Bounds(s.Values)
 	return most-least <= slack(s)

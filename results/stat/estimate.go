@@ -23,8 +23,8 @@ type Estimate struct {
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
 
-	// LeftOut is how many samples are not among the N because other programs disturbed them.
-	// Disturbed is set if the N include disturbed samples, because too few others would remain.
+	// LeftOut is how many samples are not counted in N because other programs disturbed them.
+	// Disturbed is set if disturbed samples are counted in N, because too few others would remain.
 	LeftOut   int  `json:"left_out,omitempty"`
 	Disturbed bool `json:"disturbed,omitempty"`
 }
@@ -35,12 +35,13 @@ type Estimate struct {
 type Interval struct {
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// Confidence is nominal: a little over [Confidence] if the ends are order statistics.
+	// Confidence is the nominal level. It is a little above the constant [Confidence] if the ends
+	// of the interval are two of the values.
 	Confidence float64 `json:"confidence"`
 }
 
-// Median estimates the median of values, with the interval of benchmath's AssumeNothing. The values
-// are not changed. Without values the estimate's N is 0.
+// Median estimates the median of values, with the interval that benchmath.AssumeNothing gives. It
+// does not change the values. If there are no values, the estimate's N is 0.
 func Median(values []float64) Estimate {
 	if len(values) == 0 {
 		return Estimate{}
@@ -55,8 +56,9 @@ func Median(values []float64) Estimate {
 	return e
 }
 
-// Spread returns the larger distance between the median and an end of its interval, in percent of
-// the median: the figure after "±". ok is false without an interval or a median above zero.
+// Spread returns the figure after "±": the distance from the median to the further end of its
+// interval, in percent of the median. ok is false if there is no interval, or if the median is not
+// above zero.
 func (e Estimate) Spread() (percent float64, ok bool) {
 	if e.Interval == nil || e.Median <= 0 {
 		return 0, false
@@ -70,7 +72,7 @@ func (e Estimate) Above(v float64) bool { return e.Interval != nil && e.Interval
 // Below reports whether the whole interval lies below v.
 func (e Estimate) Below(v float64) bool { return e.Interval != nil && e.Interval.Hi < v }
 
-// Inverse returns the estimate of 1/x.
+// Inverse returns the estimate of 1/x, if e is the estimate of x.
 func (e Estimate) Inverse() Estimate {
 	e.Median = 1 / e.Median
 	if i := e.Interval; i != nil {
@@ -79,16 +81,17 @@ func (e Estimate) Inverse() Estimate {
 	return e
 }
 
-// What two groups of values need to be two modes, see [Bimodal].
+// Two groups of values are two modes only if they reach these figures, see [Bimodal].
 const (
-	modeDistance = 1.1 // ratio of their medians: less is not worth telling
-	modeGap      = 2   // gap between them, in widths of the wider group
-	modeValues   = 2   // values of each: a single one is an outlier
+	modeDistance = 1.1 // ratio of the medians: less is not worth telling
+	modeGap      = 2   // gap between the groups, in widths of the wider group
+	modeValues   = 2   // values in each group: a single one is an outlier
 )
 
-// Bimodal reports whether values fall into two groups rather than scatter about one: the widest gap
-// between neighbours is at least twice as wide as either group, each group has at least two values,
-// and the medians differ by at least a tenth. The scheduler causes this if it moves the processes.
+// Bimodal reports whether values fall into two groups rather than scatter about one middle. The
+// widest gap between neighbours must be at least twice as wide as either group, each group must
+// have at least two values, and the medians of the groups must differ by at least a tenth. The
+// reason may be the scheduler, if it moves the processes to other CPUs.
 func Bimodal(values []float64) bool {
 	if len(values) < LeastSamples {
 		return false
@@ -113,8 +116,9 @@ func Bimodal(values []float64) bool {
 // samples would have an outlier.
 const outlierScore = 10
 
-// Outliers returns the indices of the values that are further than [outlierScore] from the median
-// (Iglewicz and Hoaglin's modified z-score). Fewer than four values have no outliers.
+// Outliers returns the indices of the values that are more than [outlierScore] standard deviations
+// away from the median (Iglewicz and Hoaglin's modified z-score). Fewer than four values have no
+// outliers.
 func Outliers(values []float64) []int {
 	if len(values) < 4 {
 		return nil
@@ -133,9 +137,9 @@ func Outliers(values []float64) []int {
 	return out
 }
 
-// deviation estimates the standard deviation from the median of the absolute deviations; or from
-// their mean, if the median is zero because more than half the values are the same. For normal
-// values, the factors turn the median or the mean into the standard deviation.
+// deviation estimates the standard deviation from the median of the distances from centre. If more
+// than half the values are the same, that median is zero, and deviation uses the mean of the
+// distances. The factors are those of normally distributed values.
 func deviation(values []float64, centre float64) float64 {
 	var abs []float64
 	for _, v := range values {
@@ -154,20 +158,21 @@ func medianOf(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// studentQuantile inverts the t distribution's CDF.
+// studentQuantile returns the p-quantile of Student's t distribution with the given degrees of
+// freedom.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Estimate estimates the median of a metric over the samples of records of one cell. Samples that
-// other programs disturbed are left out. But if they are more than a third, or fewer than
-// [LeastSamples] samples would remain, all are used and the estimate is marked as Disturbed. The
-// interval allows for forks that differ: a fork's speed depends on where the memory of its workers
-// happens to lie. A percentile is computed from all latencies together, see
+// Estimate estimates the median of a metric over the samples of records of one cell. It leaves out
+// samples that other programs disturbed. But if more than a third of the samples are disturbed, or
+// fewer than [LeastSamples] would remain, it uses all samples, and sets Disturbed in the result.
+// The interval allows for forks that differ: a fork's speed depends on where the memory of its
+// workers happens to lie. A percentile is computed from all latencies together, see
 // [distribution.quantile].
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
 		if err != nil {
-			return Estimate{} // a damaged latency gives no figure; a [Row] warns of it
+			return Estimate{} // damaged data gives no figure; a [Row] warns of it
 		}
 		return d.quantile(m.quantile)
 	}
@@ -180,10 +185,11 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 }
 
 // PairedRatio estimates the ratio of a metric between two cells of the same runs, a over b. It
-// takes the ratio within each round, whose two samples were taken within milliseconds of each
-// other: if the whole machine is slower for a while, both are, and the ratio stays the same. It
-// returns the median of these ratios. Rounds that one side lacks are left out, and those that were
-// disturbed on either side count as disturbed. Without a common round N is 0.
+// takes the ratio within each round, and returns the median of these ratios. The two samples of a
+// round were taken within milliseconds of each other. If the whole machine is slower for a while,
+// both samples are slower, and their ratio stays the same. A round that one side lacks is left out.
+// A round that was disturbed on either side counts as disturbed. If there is no common round, N is
+// 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
@@ -198,7 +204,7 @@ func ratiosOf(a, b []observation) []observation {
 	}
 	var out []observation
 	for _, o := range a {
-		if p := partners[o.moment]; p.value > 0 { // it is 0 without a partner
+		if p := partners[o.moment]; p.value > 0 { // p.value is 0 if there is no partner
 			out = append(out, observation{o.moment, o.value / p.value, o.disturbed || p.disturbed})
 		}
 	}
@@ -206,11 +212,13 @@ func ratiosOf(a, b []observation) []observation {
 }
 
 // mostLeftOut is the share of samples that may be left out as disturbed. If more are disturbed, the
-// machine is busy all the time: the other samples are hardly quieter, and have a wider interval
-// (with half of them left, on two CPUs with a load of six: ±21 % instead of ±16 %).
+// machine is busy all the time. Then the other samples are hardly quieter, and their interval is
+// wider because they are fewer. For example, two CPUs with a load of six gave ±16 % with all
+// samples, and ±21 % with the half that counted as undisturbed.
 const mostLeftOut = 1.0 / 3
 
-// undisturbed leaves out what other programs disturbed. It returns all if too little would remain.
+// undisturbed returns the values that other programs did not disturb. It returns all values if too
+// few are undisturbed.
 func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	var quiet []T
 	for _, v := range all {
@@ -237,12 +245,13 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel decides between two intervals. kruskalWallis gives the chance that equal forks would
-// differ as much as these do. If the chance is below alikeLevel, slices do not count as
-// independent, and [forkInterval] is used. The level is far above one that would prove a
-// difference, because an interval that overlooks a difference is too narrow. If the forks are
-// alike, as most are on a quiet machine, the interval of all slices is narrower than forkInterval
-// by a quarter. In simulations of four to eight forks, with and without outliers and differences
-// between forks, the truth was in 93 to 98 % of the intervals so chosen; with a level of 0.1, in 90
-// %.
+// alikeLevel decides which of two intervals is used. [kruskalWallis] gives the chance that equal
+// forks would differ as much as these forks do. If the chance is below alikeLevel, the samples do
+// not count as independent, and the interval is [forkInterval]. Otherwise it is the interval of all
+// samples. That interval is narrower by a quarter, and on a quiet machine most cells get it.
+//
+// To prove a difference between forks, the level would have to be far lower. But if a difference is
+// overlooked, the interval is too narrow. In simulations of four to eight forks, with and without
+// outliers and differences between forks, 93 to 98 % of the chosen intervals held the truth. With a
+// level of 0.1, only 90 % did.
 const alikeLevel = 0.3

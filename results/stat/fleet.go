@@ -9,14 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet sums up what many machines measured and found, line by line as their files are read, in
-// any order. To save memory, it keeps of each sample only the figure by which machines are
-// compared, and of each finding only the result: a tenth of what the records take.
+// A Fleet sums up what many machines measured and found. It takes one line after the other as their
+// files are read, in any order. To save memory, it keeps only the figure of each sample by which
+// machines are compared, and only the result of each finding. That takes a tenth of the memory that
+// the records take.
 type Fleet struct {
 	runs  map[string]*fleetRun // by name
 	cells []results.Cell       // in which machines are compared
-	index map[results.Cell]int // of each cell in cells
-	texts map[string]string    // each text once, because lines repeat the same texts
+	index map[results.Cell]int // by cell: the index in cells
+	texts map[string]string    // one copy of each text, because lines repeat the same texts
 }
 
 // A fleetRun is the part of a run that the fleet keeps.
@@ -25,18 +26,18 @@ type fleetRun struct {
 	samples     map[int][]observation // by index in Fleet.cells
 	answers     []Answer
 	troubles    []Trouble
-	cells       int // all records of cells, whether kept or not
+	cells       int // number of records, whether the fleet keeps their samples or not
 	messages    int
 }
 
-// An Answer is a finding of a machine without its evidence, or a verdict on a server with its
-// limit.
+// An Answer is a finding of a machine without the evidence, or the verdict on a server with the
+// server's limit.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
 	Class, Unit string
 	Value       any    // a number, a text or a bool
-	Found       string // only for what disturbs a machine, and for what fails
+	Found       string // only if it is about what disturbs a machine, or if something fails
 }
 
 // Area returns the first part of the answer's ID.
@@ -51,7 +52,7 @@ type Trouble struct {
 	Text   string
 }
 
-// NewFleet returns the fleet of no machine.
+// NewFleet returns a fleet without machines.
 func NewFleet() *Fleet {
 	return &Fleet{
 		runs:  make(map[string]*fleetRun),
@@ -81,7 +82,7 @@ func FleetOf(s *results.Set) *Fleet {
 	return f
 }
 
-// Add sums up one more line.
+// Add adds one line to the fleet.
 func (f *Fleet) Add(line results.Line) {
 	run := f.run(results.RunOf(line))
 	switch l := line.(type) {
@@ -163,8 +164,10 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// tellsMore reports whether an answer about a server tells more than another with as bad a verdict:
-// it has a limit, or a smaller one, or it says that a size was not tried.
+// tellsMore reports whether an answer about a server tells more than another one with an equally
+// bad verdict. An answer with a limit tells more than one without, and a smaller limit tells more
+// than a larger one. If neither has a limit, an answer tells more if its verdict is that a size was
+// not tried.
 func tellsMore(a, other Answer) bool {
 	limit, known := a.Value.(float64)
 	otherLimit, otherKnown := other.Value.(float64)
@@ -177,8 +180,8 @@ func tellsMore(a, other Answer) bool {
 	return a.Verdict == results.VerdictNotTried
 }
 
-// addTarget keeps one answer for each server and run: the one with the worst verdict, and of these
-// the one that tells most.
+// addTarget keeps one answer for each server and run. It is the one with the worst verdict. If
+// several have that verdict, it is the one that tells most.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -207,27 +210,28 @@ func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 
 // A Member is one machine of a fleet.
 type Member struct {
-	Name     string                // short, and no other member's
-	Runs     []results.Environment // the one that measured most cells first
-	Cells    int                   // records of cells, of all runs
+	Name     string                // short, and different from the names of all other members
+	Runs     []results.Environment // sorted by number of cells, largest first
+	Cells    int                   // number of records of cells in all runs
 	Figures  []Figure
 	Answers  []Answer // one for each ID and command
 	Troubles []Trouble
 	Messages int
 }
 
-// Environment describes the machine, as the run that measured most cells does.
+// Environment returns the environment of the run that measured most cells.
 func (m Member) Environment() results.Environment { return m.Runs[0] }
 
-// A Figure is a cell on a member, compared with raw on the same machine.
+// A Figure is the speed of a cell on a member, and its ratio to the speed of raw on the same
+// machine.
 type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
-	ToRaw Estimate // the ratio to raw; its N is 0 for raw itself, and without raw beside the cell
+	ToRaw Estimate // its N is 0 if the cell is raw itself, or was not measured beside raw
 }
 
-// Members sums up each machine of the fleet. They are sorted by system, name and hash, so that the
-// order of the lines does not matter.
+// Members sums up each machine of the fleet. The members are sorted by system, name and hash, so
+// their order does not depend on the order of the lines.
 func (f *Fleet) Members() []Member {
 	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
@@ -258,7 +262,7 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// order lists the fleet's cells in the order in which views show them.
+// order returns the indices of the fleet's cells, in the order in which views show the cells.
 func (f *Fleet) order() []int {
 	var order []int
 	for i := range f.cells {
@@ -282,7 +286,7 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 		m.Cells += run.cells
 		m.Messages += run.messages
 		m.Troubles = append(m.Troubles, run.troubles...)
-		for _, a := range run.answers { // the answer of the last run replaces others
+		for _, a := range run.answers { // the answer of a later run replaces that of an earlier one
 			answers[answerID{a.ID, a.About}] = a
 		}
 		for cell, own := range run.samples {
@@ -308,7 +312,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure works out the figure of one of a machine's cells from the samples of all of them.
+// figure computes the figure of the cell with the index at. samples has the samples of all cells of
+// one machine.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
@@ -323,7 +328,8 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	return figure
 }
 
-// sortObservations makes the order independent of that in which the lines were read.
+// sortObservations sorts observations, so that their order does not depend on the order in which
+// lines were read.
 func sortObservations(all []observation) {
 	slices.SortFunc(all, func(a, b observation) int {
 		return cmp.Or(cmp.Compare(a.moment.fork.run, b.moment.fork.run),

@@ -11,21 +11,24 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Forks is how many forks (starts of all workers) a plan should take. If forks differ, their slices
-// are not independent, and the interval is wider than that of independent slices: by 60 % with four
-// forks, by 40 % with five, by 20 % with eight. With fewer than four it says next to nothing. On
-// the other hand, each fork costs the start of all workers, and more forks have fewer slices each:
-// the median of fewer than five slices is easily a disturbed one.
+// Forks is how many forks (starts of all workers) a plan should take. If forks differ, samples of
+// the same fork are not independent, and the interval is wider than that of independent samples: by
+// 60 % with four forks, by 40 % with five, by 20 % with eight. With fewer than four forks, the
+// interval says next to nothing.
+//
+// More forks have a price. Each fork has to start all workers, and in the same time each of them
+// takes fewer samples. If a fork has fewer than five samples, its median is easily a disturbed one.
 const Forks = 5
 
-// An observation is a figure of one sample, or of two samples of one round.
+// An observation is the figure of one sample, or the ratio of two samples of one round.
 type observation struct {
 	moment    moment
 	value     float64
 	disturbed bool
 }
 
-// A moment is when a sample was taken. Samples of two cells with one moment belong together.
+// A moment says when a sample was taken. Samples of two cells that have the same moment make a
+// pair.
 type moment struct {
 	fork  forkID
 	round int
@@ -34,7 +37,7 @@ type moment struct {
 // A forkID identifies a fork: one start of the workers, which then take several samples.
 type forkID struct {
 	run    string
-	number int // below 0 in old files, in which each sample had workers of its own
+	number int // negative in old files, in which each sample had workers of its own
 }
 
 // forkOf identifies the fork in which the i-th sample of a record was taken.
@@ -57,8 +60,9 @@ func (m Metric) observations(records []results.Record) []observation {
 
 func (o observation) isDisturbed() bool { return o.disturbed }
 
-// byFork groups the values of observations by fork, in the order of the forks. It returns nil if no
-// two observations share their workers: then all are independent.
+// byFork groups the values of observations by fork. The forks are in the order in which they first
+// appear. If no two observations are from the same workers, all observations are independent, and
+// byFork returns nil.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.moment.fork.number > 0 }) {
 		return nil
@@ -90,11 +94,14 @@ func valuesOf(all []observation) []float64 {
 	return out
 }
 
-// forkInterval returns Student's interval of the medians of the forks, on a logarithmic scale if
-// all medians are above zero. Slices of one fork may depend on each other in any way, and forks may
-// scatter unequally: Ibragimov and Müller (t-statistic based correlation and heterogeneity robust
-// inference, JBES 28, 2010) show that the test keeps its level. A bootstrap of few clusters does
-// not. The interval is widened to hold centre, the median of all slices.
+// forkInterval returns Student's interval of the forks' medians. If all medians are above zero, it
+// is computed on a logarithmic scale. It is widened if necessary, so that it holds centre, the
+// median of all samples.
+//
+// Samples of one fork may depend on each other in any way, and some forks may scatter more than
+// others. Student's test keeps its level even then, as Ibragimov and Müller show (t-statistic based
+// correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few clusters
+// does not.
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {
@@ -120,7 +127,8 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 // asks the reader to do something.
 const forkLevel = 0.01
 
-// forkWarning says that forks differ beyond chance in the named figure; "" if they do not.
+// forkWarning returns a warning if the named figure differs between forks by more than chance
+// explains. It returns "" if it does not.
 func forkWarning(figure string, format func(float64) string, all []observation) string {
 	forks := byFork(undisturbed(all, observation.isDisturbed))
 	if len(forks) < 2 {

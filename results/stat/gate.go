@@ -14,11 +14,13 @@ const (
 )
 
 // Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
-// a share (0.05 is 5 %). Only figures that are Gating count. The outcome is
+// a share (0.05 is 5 %). Only the changes for which [Change.Gating] is true count. The outcome is
+//
 //   - "nothing in common", which is no success, if nothing was compared
-//   - "regression" if a worsening is established whose best estimate is above failAbove
-//   - "inconclusive" if a worsening above failAbove cannot be excluded, if cells are Unjudged, if
-//     there is a Doubt, or if no figure counts
+//   - "regression" if a figure certainly got worse, and the best estimate of by how much is above
+//     failAbove
+//   - "inconclusive" if a worsening above failAbove cannot be excluded for some figure, if Unjudged
+//     has any cells, if Doubt is set, or if no change counts
 //   - otherwise "ok"
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
@@ -47,9 +49,13 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate takes this figure into account. It does not do so with a counter
-// that varies, because the time beside it tells whether that matters; nor with a time of unpinned
-// ends (placement free), because that depends mostly on where the scheduler puts them.
+// Gating reports whether a gate takes this change into account. It does so except for
+//
+//   - a metric that is [Metric.ShownOnly]
+//   - a counter that varies, because the time of the same case tells whether that matters (but a
+//     counter with [Metric.ByRange] counts)
+//   - a time of ends that are not pinned to CPUs (placement "free"), because it mostly depends on
+//     where the scheduler puts them
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {
@@ -61,8 +67,8 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether there are Gating figures, all of them have a verdict, no cell is
-// Unjudged, and there is no Doubt.
+// Conclusive reports whether a gate has all the verdicts that it needs: at least one change is
+// [Change.Gating], each such change has a verdict, Unjudged is empty, and Doubt is "".
 func (c *Comparison) Conclusive() bool {
 	lacksVerdict := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
@@ -72,8 +78,9 @@ func (c *Comparison) Conclusive() bool {
 	return isGating && isJudged && !slices.ContainsFunc(c.Changes, lacksVerdict)
 }
 
-// Decided reports whether further pairs are of no use: no Gating figure is too noisy for a verdict.
-// If there is no Gating figure, all figures count that are not only shown.
+// Decided reports whether more pairs of runs would change nothing, because no figure is too noisy
+// for a verdict. Only the changes for which [Change.Gating] is true count. If there are none, all
+// changes count whose metric is not [Metric.ShownOnly].
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
@@ -83,5 +90,6 @@ func (c *Comparison) Decided() bool {
 	return !slices.ContainsFunc(c.Changes, isOpen)
 }
 
-// WorstCase returns by how much, as a share, the new side may be worse; infinite if unknown.
+// WorstCase returns by how much the new side may be worse at most, as a share. It is infinite if
+// nothing is known about that.
 func (c Change) WorstCase() float64 { return c.worst }

@@ -19,12 +19,13 @@ type Growth struct {
 // FastGrowth is the slope above which growth counts as faster than linear.
 const FastGrowth = 1.3
 
-// sureFrom is how many points it takes to be sure of a slope. With three points the interval rests
-// on one degree of freedom, and is often narrow by chance: on a busy machine, three sizes gave 1.47
-// [1.22, 1.72] for a server whose time is linear.
+// sureFrom is how many points are needed to be sure of a slope. With three points, the interval
+// rests on one degree of freedom, and is often narrow by chance. For example, on a busy machine
+// three sizes gave a slope of 1.47 [1.22, 1.72] for a server whose time is linear, which is a slope
+// of 1.
 const sureFrom = 4
 
-// Fast reports whether the growth is surely faster than linear: the slope is above [FastGrowth],
+// Fast reports whether the growth is certainly faster than linear: the slope is above [FastGrowth],
 // there are enough points, and the whole interval lies above 1.
 func (g Growth) Fast() bool {
 	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
@@ -43,16 +44,17 @@ func (g Growth) String() string {
 }
 
 func (g Growth) exponent() string {
-	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // below 0 only by noise
+	s := fmt.Sprintf("exponent %.2f", max(g.Slope, 0)) // a slope below 0 is only noise
 	if i := g.Interval; i != nil {
 		s += fmt.Sprintf(" [%.2f, %.2f]", i.Lo, i.Hi)
 	}
 	return s
 }
 
-// FitGrowth fits a straight line through the logarithms of the points by least squares. Its
-// interval is Student's: if the curve bends, for example because of a fixed cost at small sizes,
-// the interval is wider. x and y must be above zero, and at least two x must differ.
+// FitGrowth fits a straight line through the logarithms of the points by least squares. The slope
+// gets Student's interval. If the points do not lie on a line, for example because of a fixed cost
+// at small sizes, the interval is wider. All x and y must be above zero, and at least two x must
+// differ.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -68,7 +70,8 @@ func FitGrowth(x, y []float64) (Growth, error) {
 	return FitLine(logX, logY)
 }
 
-// FitLine fits a line by least squares, with Student's interval of its slope. Two x must differ.
+// FitLine fits a straight line by least squares, with Student's interval of its slope. At least two
+// x must differ.
 func FitLine(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -79,7 +82,7 @@ func FitLine(x, y []float64) (Growth, error) {
 		sxx += (x[i] - meanX) * (x[i] - meanX)
 		sxy += (x[i] - meanX) * (y[i] - meanY)
 	}
-	if !(sxx > 0) { // or not a number
+	if !(sxx > 0) { // also if sxx is not a number
 		return Growth{}, fmt.Errorf("fit growth: %d points at one size; "+
 			"a slope takes two sizes", len(x))
 	}
@@ -107,7 +110,8 @@ func ServerCPU(samples []results.Sample) float64 {
 	return float64(spent) / float64(max(messages, 1))
 }
 
-// serverCPU adds up the processor time of a server and its messages.
+// serverCPU returns the processor time of a server (the reader) and the number of its messages,
+// over all samples.
 func serverCPU(samples []results.Sample) (spent, messages int64) {
 	for _, s := range samples {
 		messages += s.Messages
@@ -122,8 +126,9 @@ func serverCPU(samples []results.Sample) (spent, messages int64) {
 // Most of the time of a smaller message is a fixed cost of every request, which hides the growth.
 const LinearFrom = 64 << 10
 
-// A TargetGrowth is how a server's time grows with the size of a message: its CPU time, which other
-// work on the machine hardly changes, or if that is not known, the time that passed.
+// A TargetGrowth says how a server's time grows with the size of a message. The time is the
+// server's CPU time, because other work on the machine hardly changes it. If that is not known, it
+// is the elapsed time.
 type TargetGrowth struct {
 	results.GrowthEvidence
 	Capacity int // of the server's pipes, in bytes; 0 if not known
@@ -138,8 +143,8 @@ func (g TargetGrowth) Growth() Growth {
 	return growth
 }
 
-// leastMessages is how many messages of a size have to be measured for the size to count: a single
-// message may have been slow because the server was warming up, or the machine was busy.
+// leastMessages is how many messages of a size must be measured for the size to count. A single
+// message may have been slow because the server was warming up, or because the machine was busy.
 const leastMessages = 2
 
 // FitTargetGrowth fits the growth to the targets that were served, have at least two messages, and
@@ -165,7 +170,7 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 		return nil
 	}
 	growth, err := FitGrowth(sizes, wall)
-	times := wall // the times that the slope is of
+	times := wall // the times whose slope is g.Slope
 	if err == nil && len(cpu) == len(sizes) {
 		g.WallSlope = new(growth.Slope)
 		times = cpu
@@ -186,7 +191,8 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor is how many times as much a byte has to cost for the growth to show.
+// dearerFactor is how many times as much a byte of a large message must cost for the growth to
+// show.
 const dearerFactor = 1.5
 
 // dearer returns the first size at which a byte costs at least dearerFactor times as much as at the
@@ -203,7 +209,7 @@ func dearer(sizes, times []float64) int {
 	return 0
 }
 
-// RecordedGrowth returns the growth that a record is about, if it is about one.
+// RecordedGrowth returns the growth that a record reports. ok is false if the record reports none.
 func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	if t.Evidence.Growth == nil {
 		return g, false
@@ -211,8 +217,8 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return TargetGrowth{*t.Evidence.Growth, t.Evidence.Capacity}, true
 }
 
-// unknownSlope is the largest half-width of an interval that still tells something: a wider one may
-// reach from no growth (0) to quadratic growth (2).
+// unknownSlope is the largest half-width of an interval that still tells something. A wider
+// interval may reach from no growth (0) to quadratic growth (2).
 const unknownSlope = 1
 
 // String says how time grows, in a sentence.
