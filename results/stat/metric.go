@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Metric is one figure that a sample gives, under one name everywhere: in assertions,
+// A Metric is a figure that can be computed from a sample. It has the same name in assertions,
 // comparisons, CSV columns and JSON.
 type Metric struct {
 	Name   string // "goodput"
@@ -26,24 +26,27 @@ type Metric struct {
 	// has changed only if the gap between the ranges of the two sides is wider than either range.
 	ByRange bool
 
-	// ShownOnly is set for a metric that is shown, but never makes a comparison fail.
+	// ShownOnly is set for a metric that views show, but that never makes a gate fail.
 	ShownOnly bool
 
-	// fixed is how much a sample may add to a counter for reasons other than its messages: the read
-	// that finds the end, the runtime's own allocations.
+	// fixed is how much of a counter, in each sample, may belong to no message: the read that finds
+	// the end, or allocations of the Go runtime.
 	fixed float64
 
-	// Set only for a percentile of a latency: quantile is one of [results.Quantiles], and key is
-	// that of [results.Sample.Latency]; "" stands for the primary latency.
+	// key and quantile are set only for a percentile of a latency. quantile is one of
+	// [results.Quantiles]. key is a key of [results.Sample.Latency], or "" for the primary latency
+	// (see [Row.PrimaryLatency]).
 	key, quantile string
 
-	// The value is scale (0 means 1) times count, divided by per if the metric has one. A sample
-	// has no value if count or per returns nil, or if per returns 0 or less.
+	// The value of the metric is scale times count, divided by per if per is set. A scale of 0
+	// means 1. A sample has no value if count or per returns nil for it, or if per returns 0 or
+	// less.
 	count, per amount
 	scale      float64
 }
 
-// An amount returns something that is counted in a sample; nil if the sample does not have it.
+// An amount returns something that is counted in a sample. It returns nil if the sample does not
+// have it.
 type amount func(*results.Sample) *int64
 
 // A Better says which way a metric improves.
@@ -194,7 +197,8 @@ func short(s *results.Sample) *int64   { return either(s.Writer.Short, s.Reader.
 func eagain(s *results.Sample) *int64  { return either(s.Writer.EAGAIN, s.Reader.EAGAIN) }
 func waits(s *results.Sample) *int64   { return either(s.Writer.Waits, s.Reader.Waits) }
 
-// both adds up a counter of both ends; if one end lacks it, there is no sum.
+// both adds up a counter of the writer and the reader. It returns nil if either of them lacks the
+// counter.
 func both(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return nil
@@ -202,7 +206,8 @@ func both(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// either adds up a counter that perhaps only one end has, as only writers have short writes.
+// either adds up a counter of the writer and the reader that one of them may lack. For example,
+// only writers have short writes. It returns nil if both lack the counter.
 func either(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return cmp.Or(w, r)
@@ -210,7 +215,8 @@ func either(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// peak returns the memory of the larger end, or of the only one that has it.
+// peak returns the peak memory of the end that has more. If only one end has the counter, it
+// returns that one's.
 func peak(s *results.Sample) *int64 {
 	w, r := s.Writer.PeakBytes, s.Reader.PeakBytes
 	if w != nil && r != nil && *r > *w {
@@ -229,7 +235,7 @@ func switches(s *results.Sample) *int64 {
 func load(s *results.Sample) *results.Load     { return s.Load }
 func closed(s *results.Sample) *results.Closed { return s.Closed }
 
-// ofPart takes an amount from a part of a sample that not every sample has.
+// ofPart makes an amount from a part of a sample. The amount is nil for samples without this part.
 func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
 		if p := part(s); p != nil {
@@ -239,12 +245,13 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	}
 }
 
-// latencyKeys are the keys of [results.Sample.Latency], sorted by how close they are to the delay
-// that a user of the pipe feels, the closest first.
+// latencyKeys are the keys of [results.Sample.Latency]. They are sorted by how close they are to
+// the delay that a user of the pipe feels, the closest first.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the key of the latency that a bare "p99" means: the first of latencyKeys
-// that there is. Lateness never counts: it is a delay of the load generator, not of the pipe.
+// primaryLatency returns the key of the latency that a bare "p99" means. It is the first of
+// latencyKeys that latency has. "lateness" never counts, because it is a delay of the load
+// generator, not of the pipe. The result is false if there is no such key.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness
 		if _, ok := latency[key]; ok {
@@ -284,9 +291,9 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	return all
 })
 
-// Metrics lists every metric by the name that it has in assertions and columns: first those that
-// are not percentiles, then "p50", "p90", "p99", "p99.9" and "max" of the primary latency (see
-// [Row.PrimaryLatency]), then the same of each key of [results.Sample.Latency] ("service.p99").
+// Metrics lists every metric. The metrics that are not percentiles come first. Then come "p50",
+// "p90", "p99", "p99.9" and "max" of the primary latency (see [Row.PrimaryLatency]). Last come the
+// same five for each key of [results.Sample.Latency], such as "service.p99".
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 var metricsByName = sync.OnceValue(func() map[string]Metric {
@@ -297,7 +304,7 @@ var metricsByName = sync.OnceValue(func() map[string]Metric {
 	return byName
 })
 
-// MetricByName finds a metric. If there is none of that name, the error lists the names.
+// MetricByName finds a metric by its name. If there is none, the error lists the known names.
 func MetricByName(name string) (Metric, error) {
 	if m, ok := metricsByName()[name]; ok {
 		return m, nil
@@ -313,7 +320,8 @@ func MetricByName(name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 
-// MustMetric is [MetricByName] for names that stand in the program; it panics at other names.
+// MustMetric is [MetricByName] for names that are written in the code. It panics if there is no
+// such metric.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {

@@ -8,16 +8,18 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Noise says how far a cell's ratio to raw moves between runs of one build on a machine.
+// A Noise says how much a cell's ratio to raw varies between runs of the same build on the same
+// machine. The ratio is that of CPU time.
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
-	// Spread is the largest ratio between two runs, less 1. Of twenty changes between two further
-	// runs, one is larger than Bound by chance.
+	// Spread is the largest ratio between two of Values, less 1. Bound is how large a change
+	// between two further runs may be by chance: one in twenty is larger.
 	Spread, Bound float64
 }
 
-// NoiseOf returns the noise of cells that at least two runs, all of one build, measured beside raw.
+// NoiseOf returns the noise of each cell that at least two runs measured beside raw. All runs must
+// be of the same build.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
 	rows := gatherRows(s)
@@ -43,7 +45,7 @@ func NoiseOf(s *results.Set) []Noise {
 		least, most := stats.Bounds(logs)
 		n.Spread = math.Expm1(most - least)
 		quantile := studentQuantile(float64(len(logs)-1), (1+Confidence)/2)
-		n.Bound = math.Expm1(quantile * math.Sqrt2 * stats.StdDev(logs)) // √2: of two runs
+		n.Bound = math.Expm1(quantile * math.Sqrt2 * stats.StdDev(logs)) // √2: both runs vary
 		out = append(out, n)
 	}
 	return out

@@ -10,29 +10,33 @@ import (
 
 // An Outlier is a machine whose figures are far from those of other machines of its kind.
 //
-// Machines of a kind have the same system, processor and virtualisation. If there are fewer than
-// [LeastPeers] of a kind, each is compared with all machines. Figures are compared by their
-// logarithms. In a cell, a machine is beyond the others if its whole interval is further from their
-// median than [OutlierDeviations] times their [deviation], and further than 10 %. An outlier is
-// beyond the others in at least one in twenty of its cells, and in at least two cells if it has
-// more than one, because in some of a fleet's thousands of cells a machine is far off by chance.
+// Machines of one kind have the same system, processor and virtualisation. If there are fewer than
+// [LeastPeers] of a kind, each of them is compared with all machines. Figures are compared by their
+// logarithms. A machine is far off in a cell if its whole interval is further from the median of
+// all compared machines than [OutlierDeviations] times their [deviation], and also further than 10
+// %.
+//
+// A fleet has thousands of cells, and in some of them a machine is far off by chance. So an outlier
+// is far off in at least one in twenty of its cells. If it has more than one cell, it is far off in
+// at least two.
 type Outlier struct {
-	Member   int   // in the list of members
-	Peers    []int // the members that it was compared with, itself included
-	Cells    int   // number of cells in which it is beyond the others
-	Compared int   // number of cells that were compared
-	Cell     results.Cell
-	Figures  [2]float64 // in Cell, where it is furthest off: its own figure, and the usual one
+	Member   int          // in the list of members
+	Peers    []int        // the members that it was compared with, itself included
+	Cells    int          // number of cells in which it is far off
+	Compared int          // number of cells that were compared
+	Cell     results.Cell // the cell in which it is furthest off
+	Figures  [2]float64   // in Cell: its own figure, and the usual one
 }
 
 const (
-	// LeastPeers is how many machines of a kind it takes to compare them with each other only.
+	// LeastPeers is how many machines of a kind are needed to compare them only with each other.
 	LeastPeers = 8
-	// OutlierDeviations is how many standard deviations an outlier is away from the median.
+	// OutlierDeviations is how many standard deviations an outlier is at least away from the
+	// median.
 	OutlierDeviations = 6
 
 	outlierDistance = 1.1      // as a ratio: less is not worth a look
-	outlierCells    = 1.0 / 20 // of the cells of a machine
+	outlierCells    = 1.0 / 20 // share of a machine's cells
 )
 
 // A kindID is what machines of a kind have in common.
@@ -48,7 +52,8 @@ func kindIDOf(e results.Environment) kindID {
 	}
 }
 
-// peersOf returns the indices of members in a group for each kind, and of all members.
+// peersOf groups the members by kind. It returns the indices of the members of each kind, and those
+// of all members.
 func peersOf(members []Member) (groups [][]int, all []int) {
 	byKind := make(map[kindID][]int)
 	var order []kindID
@@ -89,11 +94,12 @@ func FleetOutliers(members []Member) []Outlier {
 // distance returns how far two figures are apart, as the logarithm of their ratio.
 func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
-// A usualFigure is the middle of a cell's figures on several machines, and how far from the middle
-// a machine has to be to be beyond the others. Both are logarithms.
+// A usualFigure is the median of a cell's figures on several machines, and how far from this centre
+// a machine must be to be far off. Both are logarithms.
 type usualFigure struct{ centre, limit float64 }
 
-// usualFigures returns the usual figure of each cell that enough of the peers measured.
+// usualFigures returns the usual figure of each cell that at least [LeastPeers] of the peers
+// measured.
 func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
 	for _, i := range peers {
@@ -115,7 +121,8 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	return usual
 }
 
-// outliersAmong finds which of the members with the indices own are outliers among peers.
+// outliersAmong returns the outliers among some members, compared with their peers. own and peers
+// are indices in members.
 func outliersAmong(members []Member, own, peers []int) []Outlier {
 	usual := usualFigures(members, peers)
 	var found []Outlier
@@ -140,7 +147,7 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 				o.Figures = figures
 			}
 		}
-		least := max(1, min(2, o.Compared)) // one, if only one was compared
+		least := max(1, min(2, o.Compared)) // 1 if only one cell was compared
 		if o.Cells >= least && float64(o.Cells) >= outlierCells*float64(o.Compared) {
 			found = append(found, o)
 		}
@@ -148,8 +155,8 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 	return found
 }
 
-// toCompare returns the estimate by which machines are compared: the ratio to raw, or for raw
-// itself its speed. ok is false if it has no interval above zero.
+// toCompare returns the estimate by which machines are compared. It is the ratio to raw, or the
+// speed if the cell is raw itself. ok is false if the estimate has no interval above zero.
 func (f Figure) toCompare() (e Estimate, ok bool) {
 	e = f.ToRaw
 	if f.Cell.Framing == results.FramingRaw {
@@ -158,8 +165,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 	return e, e.Interval != nil && e.Interval.Lo > 0
 }
 
-// Differ reports whether groups of values differ by more than chance, and also by more than a tenth
-// from the smallest median to the largest.
+// Differ reports whether groups of values differ by more than chance explains. The largest median
+// of a group must also be more than a tenth above the smallest.
 func Differ(groups [][]float64) bool {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)

@@ -7,12 +7,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ComparePairs sets interleaved pairs of runs against each other: before[i] and after[i] were
-// measured one right after the other, in either order. It takes the ratio within each pair: if the
-// machine becomes slower, both runs of a pair do, and the ratio stays the same. The interval of the
-// ratios' logarithms holds after each pair (see [Sequence]), so more pairs may be measured until
-// [Comparison.Conclusive] is true. A pair that lacks a case does not count for that case. It is an
-// error if the two sides differ in length or are empty.
+// ComparePairs compares two sides by pairs of runs. before[i] and after[i] are a pair: they were
+// measured one right after the other, in either order. The ratio of the two runs is taken within
+// each pair. If the machine becomes slower, both runs of a pair become slower, and their ratio
+// stays the same.
+//
+// The interval of the ratio is valid after every pair (see [Sequence]). So a caller may measure
+// more pairs until [Comparison.Conclusive] is true. A pair that lacks a case does not count for
+// that case. It is an error if the two sides differ in length or are empty.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -31,14 +33,16 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs is [ComparePairs] for Go benchmark text. The benchmarks (go test -bench, or its
-// binary) must have run in turns, once for the old side and once for the new, each time adding to
-// the text of that side: then the i-th values of a benchmark on the two sides are a pair.
+// CompareTextPairs is [ComparePairs] for Go benchmark text. The benchmarks (go test -bench, or the
+// test binary) must have run in turns, once for the old side and once for the new. Each time, their
+// output must have been added to the text of that side. So the i-th value of a benchmark on the old
+// side and its i-th value on the new side are a pair.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
 
-// valueByValue takes series apart into series of single values: the i-th list has the i-th values.
+// valueByValue splits each series into series with a single value. The i-th list of the result has
+// the i-th value of every series.
 func valueByValue(series []Series) [][]Series {
 	var out [][]Series
 	for _, s := range series {
@@ -55,7 +59,8 @@ func valueByValue(series []Series) [][]Series {
 	return out
 }
 
-// comparePairs compares two sides by the series of each pair: perOld[i] and perNew[i] are a pair.
+// comparePairs compares two sides by the series of their runs. perOld[i] and perNew[i] are the
+// series of the two runs of a pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	c.Pairs = min(len(perOld), len(perNew))
@@ -93,9 +98,10 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs it takes until each Gating figure that is too noisy has a
-// verdict: until the interval of its ratio excludes a change as large as limit, a share, or
-// excludes 1. The width of an interval shrinks with the root of the number of pairs.
+// PairsFor estimates how many pairs are needed in all, until each change has a verdict that is too
+// noisy now and for which [Change.Gating] is true. A change has a verdict when the interval of its
+// ratio excludes 1, or excludes a change as large as limit, a share. The width of an interval
+// shrinks with the square root of the number of pairs.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -105,7 +111,7 @@ func (c *Comparison) PairsFor(limit float64) int {
 		}
 		middle := math.Abs(math.Log(*change.Ratio))
 		half := math.Log(change.Interval.Hi/change.Interval.Lo) / 2
-		enough := max(middle, math.Log1p(limit)-middle) // the largest half that gives a verdict
+		enough := max(middle, math.Log1p(limit)-middle) // the largest half with a verdict
 		times := half / enough
 		pairs := float64(change.logRatio.n) * times * times
 		needed = max(needed, int(math.Ceil(min(pairs, most))))
@@ -113,16 +119,18 @@ func (c *Comparison) PairsFor(limit float64) int {
 	return needed
 }
 
-// LeastPairs is how many pairs a verdict takes. The speed of each start of a program depends by one
-// or two percent on where its memory happens to lie, which fewer starts do not show.
+// LeastPairs is how many pairs are needed for a verdict. Each start of a program is faster or
+// slower by one or two percent, depending on where its memory happens to lie. Fewer starts do not
+// show that.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of two runs. If the two runs took slices in turns, it is the median
-// of the ratios within rounds, which does not change if the machine becomes slower between two
-// rounds. Otherwise it is the ratio of the runs' medians. Zero means that there is no ratio.
+// pairRatio returns the ratio of a metric between the two runs of a pair, new over old. If both
+// runs measured in turns, round by round, it is the median of the ratios within the rounds. That
+// median does not change if the machine becomes slower between two rounds. Otherwise it is the
+// ratio of the medians of the two runs. It is 0 if there is no ratio.
 func pairRatio(old, new Series) float64 {
 	quantile := new.Metric.quantile
-	if quantile == "" || quantile == "p50" { // a slice is too short for others
+	if quantile == "" || quantile == "p50" { // a sample is too short for other percentiles
 		e := estimate(new.Metric.ratios(slicesOf(new), slicesOf(old)))
 		if e.N >= LeastSamples {
 			return e.Median
@@ -134,8 +142,9 @@ func pairRatio(old, new Series) float64 {
 	return new.Figure.Median / old.Figure.Median
 }
 
-// slicesOf returns the records of a series that have forks, without the name of their run: it
-// differs between the two sides, and would keep their rounds apart.
+// slicesOf returns the records of a series that have forks. It removes the name of the run from
+// them, because the name differs between the two sides, and so the rounds of the sides would not
+// match.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// leastForks is how many forks the interval of a percentile takes.
+// leastForks is how many forks are needed for the interval of a percentile.
 const leastForks = 3
 
 // A distribution is all observations of one latency of a cell, merged. A sample of a few
@@ -17,14 +17,14 @@ const leastForks = 3
 // not the percentile of all observations.
 type distribution struct {
 	samples   int  // number of samples that were merged
-	leftOut   int  // number of samples that were not, because other programs disturbed them
+	leftOut   int  // number of samples left out, because other programs disturbed them
 	disturbed bool // disturbed samples were merged, because too few others would remain
 	merged    results.Latency
 	forks     []results.Latency // merged for each fork; nil if there are too few for an interval
 }
 
 // mergeLatencies merges the latencies that records of one cell have under a key. The key "" stands
-// for each sample's primary latency. If there is no such latency, samples is 0.
+// for each sample's primary latency. If there are no such latencies, the result's samples is 0.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
 		fork   forkID
@@ -73,12 +73,13 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 	return d, nil
 }
 
-// quantile estimates one of [results.Quantiles]. Its N is 0 if there are too few observations.
+// quantile estimates one of [results.Quantiles] from all observations together. If there are too
+// few of them, the estimate's N is 0.
 //
-// The percentile is computed for each fork, and the scatter of the forks gives Student's interval,
-// on a logarithmic scale (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, III.5).
-// There is no interval for the maximum, for fewer than three forks, or if a fork has too few
-// observations.
+// For the interval, the percentile is also computed for each fork alone. The scatter of these
+// percentiles gives Student's interval on a logarithmic scale. The method is called sectioning
+// (Asmussen and Glynn, Stochastic Simulation, 2007, III.5). There is no interval for the maximum,
+// if there are fewer than three forks, or if a fork has too few observations.
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

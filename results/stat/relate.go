@@ -16,7 +16,7 @@ import (
 // which other programs hardly change: in nine default runs of one build, at a load average of 5,
 // ratios of CPU time scattered by 0.5 % to 4 %, ratios of goodput by 0.7 % to 17 %.
 
-// toRaw is the figure by which files are compared, unless one of relativeMetrics is asked for.
+// toRaw is the metric in which files are compared, if none of relativeMetrics is asked for.
 var toRaw = Metric{
 	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
 }
@@ -24,22 +24,23 @@ var toRaw = Metric{
 // relativeMetrics are the metrics whose ratio to raw may be asked for.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
-// runSpread is how much a ratio to raw differs between runs, beyond the scatter within a run: a
-// standard deviation of the ratio's logarithm. With it, no verdict was false on 2,124 figures of
-// nine default runs of one build, on a machine with a load of five.
+// runSpread is how much a ratio to raw varies from run to run, in addition to its scatter within a
+// run. It is a standard deviation of the ratio's logarithm. With this value, no verdict was false
+// on 2,124 figures of nine default runs of one build, on a machine with a load average of five.
 const runSpread = 0.005
 
-// A logEstimate estimates the logarithm of a figure or a ratio. Zero means that nothing is known.
+// A logEstimate estimates the logarithm of a figure or a ratio. The zero value means that nothing
+// is known.
 type logEstimate struct {
 	mean, err float64   // err is the standard error of mean
 	n         int       // number of values or pairs
-	pairs     []float64 // if set, the logarithms of the ratios of pairs, instead of mean and err
+	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are not used
 
 	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
-// interval returns limits that the truth lies between, except with a chance of alpha. If nothing is
-// known, the limits are infinite.
+// interval returns limits between which the truth lies, with a chance of 1-alpha. The limits are
+// infinite if nothing is known.
 func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	if e.pairs != nil {
 		lo, hi, ok := Sequence(e.pairs, alpha)
@@ -57,10 +58,12 @@ func (e logEstimate) minus(o logEstimate) logEstimate {
 	return logEstimate{mean: e.mean - o.mean, err: math.Hypot(e.err, o.err), n: e.n + o.n - 1}
 }
 
-// normalMedian is √(π/2): the median of normal values scatters so many times as much as their mean.
+// normalMedian is √(π/2). The median of normally distributed values scatters this many times as
+// much as their mean.
 const normalMedian = 1.2533
 
-// medianOfLogs estimates the median of one run's values from their logarithms.
+// medianOfLogs estimates the logarithm of the median of one run's values. logs has the logarithms
+// of the values.
 func medianOfLogs(logs []float64) logEstimate {
 	if len(logs) == 0 {
 		return logEstimate{}
@@ -70,12 +73,13 @@ func medianOfLogs(logs []float64) logEstimate {
 	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// ratioToRaw estimates a cell's ratio to raw. Its error is the larger of two, from the rounds and
-// from the forks (starts of the workers), because forks may differ by more than their rounds show.
+// ratioToRaw estimates the logarithm of a cell's ratio to raw. It computes two errors, one from the
+// scatter of the rounds and one from the scatter of the forks (starts of the workers), and keeps
+// the larger. The reason is that forks may differ by more than their rounds show.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
-		return logEstimate{} // the system counts CPU time in ticks, and a slice had none
+		return logEstimate{} // CPU time is counted in ticks, and a sample had none
 	}
 	e := medianOfLogs(logsOf(valuesOf(used)))
 	for _, o := range used {
@@ -125,7 +129,7 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	c.Changes = append(c.Changes, k.changes...)
 	for _, u := range k.leftOut {
 		c.addNote("not judged: %s: %s", results.FormatCount(u.Cells, "cell"), u.Reason)
-		// Cells without raw in either file count as unjudged only if nothing else was compared.
+		// If neither file has raw, the cells count as unjudged only if nothing else was compared.
 		if u.lacks || u.Reason == noRaw && len(k.changes) == 0 {
 			c.Unjudged = append(c.Unjudged, u)
 		}
@@ -137,15 +141,15 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 
 // A cellComparer compares the cells of two sets.
 type cellComparer struct {
-	metric   Metric // whose ratio to raw is taken
-	shown    Metric // as the changes call it
-	across   bool   // also between different machines
+	metric   Metric // the metric whose ratio to raw is taken
+	shown    Metric // the metric that the changes show
+	across   bool   // whether different machines are compared, too
 	old, new []Row
 	changes  []Change
 	leftOut  []Unjudged
 }
 
-// leaveOut counts one more cell that is not judged, for a reason.
+// leaveOut counts one more cell that is not judged, for the reason in one.
 func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {
@@ -157,16 +161,16 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 	k.leftOut = append(k.leftOut, one)
 }
 
-// mostLoadApart is how far the shares of disturbed rounds of two files may lie apart if their cells
-// are to be compared. If other programs use the same CPU, the ratio to raw changes: the reader
-// finds more messages in the pipe, so it makes fewer calls; and its memory is no longer in the
-// cache.
+// mostLoadApart is how much the share of disturbed rounds may differ between two files whose cells
+// are compared. Other programs that use the same CPU change the ratio to raw. The reader finds more
+// messages in the pipe at once, so it makes fewer calls. And the reader's memory is no longer in
+// the cache.
 const mostLoadApart = 0.25
 
 // noRaw is the reason for leaving out cells that have no raw beside them in either file.
 const noRaw = "neither file has raw in the same rounds"
 
-// Incomparable says why the speed of a cell is never compared; "" if it is.
+// Incomparable says why the speed of a cell is never compared. It returns "" if it can be compared.
 func Incomparable(c results.Cell) string {
 	switch {
 	case c.ClosesAfter > 0:
@@ -179,7 +183,7 @@ func Incomparable(c results.Cell) string {
 	return ""
 }
 
-// compare adds the change of a cell, if the new side has it.
+// compare adds the change of a cell, if the new side has the cell.
 func (k *cellComparer) compare(old Row) {
 	if old.Cell.Framing == results.FramingRaw {
 		return
@@ -236,14 +240,15 @@ func (k *cellComparer) compare(old Row) {
 	k.changes = append(k.changes, change)
 }
 
-// relative returns the series of a row's ratio to raw, which has a single value.
+// relative returns the series of a row's ratio to raw. The series has a single value.
 func (r Row) relative(m Metric, ratio logEstimate) Series {
 	out := r.series(m)
 	out.Values = []float64{math.Exp(ratio.mean)}
 	return out
 }
 
-// findRow finds a cell on the given machine, or else on any machine.
+// findRow finds the row of a cell on the given machine, or else on any machine. It returns nil if
+// there is none.
 func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	var found *Row
 	for i, r := range rows {
@@ -254,8 +259,9 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the mean change of each framing's cells for each placement. It shows if a
-// framing is slower in all its cells, but in each by too little to be sure.
+// compareFramings adds, for each framing and placement, the mean change of all cells with both. A
+// framing may be slower in all its cells, but in each of them by too little to be sure. The mean
+// shows it.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -287,8 +293,9 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of the changes of cells, weighted by the inverse of their variances. The
-// error that comes from the two runs is common to all cells, so many cells do not make it smaller.
+// meanOf returns the mean of the changes of cells, weighted by the inverse of their variances. Each
+// change has an error that comes from the two runs. It is the same for all cells, so many cells do
+// not make it smaller.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64
@@ -296,7 +303,7 @@ func meanOf(changes []Change) logEstimate {
 	for _, change := range changes {
 		ratio := change.logRatio
 		own := ratio.err*ratio.err - common*common // the variance of the cell alone
-		weight := 1 / max(own, common*common/4)    // no cell outweighs all others
+		weight := 1 / max(own, common*common/4)    // no cell may outweigh all others
 		weights += weight
 		sum += weight * ratio.mean
 		n += ratio.n
@@ -307,8 +314,8 @@ func meanOf(changes []Change) logEstimate {
 // IsWhole reports whether the change is about a framing as a whole, not about a single cell.
 func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 
-// machineNote says how much faster or slower raw was in the new file, since every ratio rests on
-// raw. It is "" if the difference is less than a percent.
+// machineNote says how much faster or slower raw was in the new file, because every ratio rests on
+// raw. It returns "" if the difference is less than a percent.
 func (k *cellComparer) machineNote() string {
 	goodput := MustMetric("goodput")
 	var logs []float64

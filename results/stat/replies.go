@@ -8,17 +8,18 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Call is a request of a recording.
+// A Call is a request in a recording, and how it was answered.
 type Call struct {
 	Request  results.Message
 	Answered bool
-	NS       int64 // from the request to its reply
+	NS       int64 // nanoseconds from the request to its reply
 
 	Before  results.Message // the message to the server right before the request; zero if none
 	Largest results.Message // the largest message to the server before the request
 }
 
-// Calls lists the requests to servers, each with the next reply of its id in the same recording.
+// Calls lists the requests to servers. Each is joined with the next reply that has the same id and
+// is in the same recording.
 func Calls(messages []results.Message) []Call {
 	p := pairing{
 		open:  make(map[callID]int),
@@ -36,7 +37,7 @@ func Calls(messages []results.Message) []Call {
 	return p.calls
 }
 
-// Replies returns the nanoseconds between request and reply for each method.
+// Replies returns, for each method, the nanoseconds between each request and its reply.
 func Replies(messages []results.Message) map[string][]int64 {
 	times := make(map[string][]int64)
 	for _, c := range Calls(messages) {
@@ -49,18 +50,19 @@ func Replies(messages []results.Message) map[string][]int64 {
 
 type callID struct{ run, id string }
 
-// sent is what a recording has of the messages to the server so far.
+// sent describes the messages to the server that a recording has had so far.
 type sent struct {
 	last, largest results.Message
-	stall         int64 // of the write that passed the last one on
+	stall         int64 // how long the write of the last message waited
 }
 
-// A pairing pairs requests and replies. A request is recorded only when its write has returned, and
-// the server may have answered before that: then the reply is early.
+// A pairing pairs requests and replies. A request is recorded only when its write has returned. The
+// server may have answered before that, so the reply may be recorded before the request. Such a
+// reply is early.
 type pairing struct {
 	calls []Call
 	open  map[callID]int             // indices in calls of requests without a reply
-	early map[callID]results.Message // replies without a request
+	early map[callID]results.Message // replies without a request so far
 	sent  map[string]sent            // by run
 }
 
@@ -83,13 +85,13 @@ func (p *pairing) addSent(m results.Message) {
 	}
 }
 
-// addRequest adds a request whose write began at a time.
+// addRequest adds a request. began is the time at which its write began.
 func (p *pairing) addRequest(call Call, began int64) {
 	id := callID{call.Request.Run, string(call.Request.ID)}
 	reply, answered := p.early[id]
 	delete(p.early, id)
-	// A write that took less than LeastStall has no Stall, so it may have begun that much earlier.
-	// A reply from before that answers another request with this id.
+	// A write that waited less than LeastStall has no Stall, so it may have begun up to LeastStall
+	// earlier. A reply from before that time answers an earlier request with the same id.
 	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
 		call.Answered = true
 		call.NS = max(0, reply.T-began)
@@ -108,12 +110,13 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is the end of the write: before that, the server had not got the whole request.
+	// Request.T is the end of the write. Until then, the server did not have the whole request.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }
 
-// ByCount lists the methods in times, those with the most replies first.
+// ByCount lists the methods in times, sorted by the number of their replies, the largest number
+// first.
 func ByCount(times map[string][]int64) []string {
 	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(times[b]), len(times[a])), cmp.Compare(a, b))

@@ -1,5 +1,4 @@
-// Package stat computes the figures of each cell from results, and whether two files or pairs of
-// runs differ.
+// Package stat computes the figures of cells from results, and compares two files or pairs of runs.
 //
 //	old, err := stat.ReadDataset("before.jsonl")
 //	…
@@ -11,16 +10,19 @@
 // # Figures
 //
 // Every figure is a median with a 95 % interval and the number of samples it rests on (see
-// [Median]). A [Metric] has one name everywhere: in assertions, comparisons, CSV columns and JSON.
-// [Rows] works out all metrics of all cells, and compares each cell with raw, the framing that adds
-// nothing. Samples are slices of a few milliseconds, taken by a few forks (starts of the workers):
-// [Metric.Estimate] allows for that in the interval, and [PairedRatio] pairs slices in a ratio.
+// [Median]). A [Metric] has the same name everywhere: in assertions, comparisons, CSV columns and
+// JSON. [Rows] works out all metrics of all cells, and compares each cell with raw, the framing
+// that adds nothing.
+//
+// A sample takes a few milliseconds. A cell's samples come from a few forks (starts of the
+// workers), which may differ. [Metric.Estimate] allows for that in the interval. [PairedRatio]
+// takes a ratio between samples that were taken right after each other.
 //
 // # Comparisons
 //
-// [Compare] sets two files against each other, [ComparePairs] interleaved pairs of two builds.
-// Package assert judges conditions on the figures, package benchtext names cells in Go benchmark
-// text.
+// [Compare] compares two files. [ComparePairs] compares pairs of runs of two builds, which took
+// turns. Package assert judges conditions on the figures. Package benchtext names cells in Go
+// benchmark text.
 //
 // Functions do not keep or change their arguments, and may run at the same time as long as nobody
 // changes the arguments meanwhile.
@@ -47,15 +49,15 @@ type Row struct {
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
-	// ToRaw compares the cell with the same cell of raw: its goodput over raw's or, for a round
-	// trip, its time over raw's. It is nil if the runs have no such cell of raw.
+	// ToRaw is the ratio of the cell to the same cell with framing raw: of goodput, or for round
+	// trips, of time. It is nil if the runs have no such cell.
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
-	Ratios []float64 `json:"-"` // the ratio to raw in each round, disturbed or not
+	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
 
-	// ToRawByCPU is ToRaw computed from CPU time instead of the time that passed. It is set only if
-	// both ends share one CPU and the two figures contradict each other: their intervals lie apart,
-	// and they differ by more than [Tolerance]. Then other programs ran in between.
+	// ToRawByCPU is ToRaw computed from CPU time instead of elapsed time. It is set only if both
+	// ends share one CPU and the two figures contradict each other: their intervals lie apart, and
+	// they differ by more than [Tolerance]. The reason is then that other programs ran in between.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
 	// Told names how a writer learned that its reader had left: "EPIPE, SIGPIPE".
@@ -66,7 +68,7 @@ type Row struct {
 	Stopped     string   `json:"stopped,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
 
-	Records []results.Record `json:"-"` // that the samples are from
+	Records []results.Record `json:"-"` // the records that the samples are from
 }
 
 // Rows works out the figures of every cell of the set, in the order in which views show them.
@@ -82,8 +84,8 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// SampleRow makes a row of samples that are not from records of cells, for example those of a
-// [results.Target]. It is not compared with raw.
+// SampleRow makes a row from samples that are not from records of cells, for example the samples of
+// a [results.Target]. The row is not compared with raw.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := poolRecords(machine, results.Record{Cell: c, Samples: samples})
 	r.addFigures()
@@ -112,8 +114,8 @@ func gatherRows(s *results.Set) []Row {
 	return out
 }
 
-// poolRecords makes a row without figures from the records of a cell. The last record tells whether
-// the cell failed or is unsupported.
+// poolRecords makes a row without figures from the records of one cell. The last record decides
+// whether the cell failed or is unsupported.
 func poolRecords(machine string, records ...results.Record) Row {
 	last := records[len(records)-1]
 	r := Row{
@@ -162,7 +164,7 @@ func (r Row) Pooled() []results.Sample {
 func (r *Row) addFigures() {
 	r.Estimates = make(map[string]Estimate)
 	r.Latency = make(map[string]results.Latency)
-	distributions := make(map[string]distribution) // "": of the primary latency
+	distributions := make(map[string]distribution) // by latency key; "" is the primary latency
 	for _, key := range latencyKeys {
 		d, err := mergeLatencies(r.Records, key)
 		if err != nil {
@@ -188,20 +190,22 @@ func (r *Row) addFigures() {
 	}
 }
 
-// PrimaryLatency returns the latency that a user of the pipe feels: from when a message was due, if
-// there was a schedule; else the round trip; else one way.
+// PrimaryLatency returns the latency that a user of the pipe feels. It is the first of these that
+// the cell has: from when a message was due, round trip, one way, and from when a message was sent.
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
 }
 
-// Figure returns a figure by its metric's name: a median, or a percentile of all samples together.
+// Figure returns a figure by its metric's name. It is a median, or a percentile of all samples
+// together.
 func (r Row) Figure(metric string) (float64, bool) {
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
 }
 
-// compareWithRaw compares the row with its cell of raw, and adds a warning if forks differ.
+// compareWithRaw compares the row with the row of the same cell with framing raw. It adds a warning
+// if forks differ.
 func (r *Row) compareWithRaw(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
@@ -225,7 +229,8 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 }
 
-// raw finds the row of the same cell on the same machine, but with framing raw.
+// raw finds the row of the same cell on the same machine, but with framing raw. It returns nil if
+// there is none.
 func (r *Row) raw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
@@ -237,8 +242,9 @@ func (r *Row) raw(all []Row) *Row {
 	return nil
 }
 
-// checkByCPU checks ToRaw against CPU time. If both ends share one CPU, their CPU time is all the
-// time that passed, unless other programs ran in between.
+// checkByCPU checks ToRaw against CPU time, and sets ToRawByCPU if they contradict each other. If
+// both ends share one CPU, their CPU time is all the time that passed, unless other programs ran in
+// between.
 func (r *Row) checkByCPU(base *Row) {
 	if r.Cell.Placement != "same" || r.ToRaw == nil {
 		return
@@ -264,7 +270,8 @@ func apart(a, b Estimate) bool {
 	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
 }
 
-// RelativeMetric returns the metric to compare with raw: goodput, or time for round trips.
+// RelativeMetric returns the metric in which a cell is compared with raw: goodput, or time for
+// round trips.
 func RelativeMetric(c results.Cell) Metric {
 	if c.Pattern == results.PatternRoundtrip {
 		return MustMetric("time")
@@ -272,8 +279,9 @@ func RelativeMetric(c results.Cell) Metric {
 	return MustMetric("goodput")
 }
 
-// The order in which views show cells: near placements before far ones, one way before round trips,
-// raw before the framings that are compared with it. Values that are not listed come last, by name.
+// These are the orders in which views show cells. Near placements come before far ones, streams
+// before round trips, and raw before the framings that are compared with it. Values that are not
+// listed come last, by name.
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
@@ -283,7 +291,7 @@ var (
 	}
 )
 
-// sortRows sorts rows by machine, then as compareCells does.
+// sortRows sorts rows by machine. Rows of one machine are sorted as compareCells does.
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
@@ -296,7 +304,8 @@ func sortRows(rows []Row) {
 	})
 }
 
-// compareCells orders cells by placement and pattern, other fields of a series, size and framing.
+// compareCells orders cells by these, one after the other: placement, pattern, all remaining
+// fields, size, framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
@@ -316,12 +325,14 @@ func compareFields(a, b results.Cell) int {
 	return 0
 }
 
-// byList compares values by their index in a list. Those not in it come last, by name.
+// byList compares values by their index in a list. Values that are not in the list come last, by
+// name.
 func byList(list []string, a, b string) int {
 	return cmp.Or(cmp.Compare(indexIn(list, a), indexIn(list, b)), cmp.Compare(a, b))
 }
 
-// indexIn returns a value's index in a list, and the list's length if it is not there.
+// indexIn returns a value's index in a list. It returns the list's length if the value is not
+// there.
 func indexIn(list []string, value string) int {
 	i := slices.Index(list, value)
 	if i < 0 {
@@ -330,7 +341,8 @@ func indexIn(list []string, value string) int {
 	return i
 }
 
-// compareFramings compares by kind, then by the size after the colon.
+// compareFramings compares framings by kind. Framings of one kind are compared by the size after
+// the colon.
 func compareFramings(a, b string) int {
 	kindA, _, _ := strings.Cut(a, ":")
 	kindB, _, _ := strings.Cut(b, ":")
@@ -341,7 +353,8 @@ func compareFramings(a, b string) int {
 	)
 }
 
-// SeriesCell returns the cell without framing and size: what all cells of a series share.
+// SeriesCell returns the cell without its framing and size. That is what the cells of one table or
+// chart have in common.
 func SeriesCell(c results.Cell) results.Cell {
 	c.Framing = ""
 	c.Size = 0

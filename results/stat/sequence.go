@@ -6,23 +6,28 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// priorWeight is the weight of the prior in a [Sequence], in observations: the smaller it is, the
-// larger the changes that the sequence finds early. With 0.2 the 95 % interval of five pairs is at
-// most 2.4 times as wide as Student's, and the interval of twenty pairs at most 1.9 times.
+// priorWeight is the weight of the prior in a [Sequence], in observations. The smaller it is, the
+// larger are the changes that the sequence is best at finding early. With 0.2, the 95 % interval of
+// five pairs is at most 2.4 times as wide as Student's, and the interval of twenty pairs at most
+// 1.9 times.
 const priorWeight = 0.2
 
 // blockSize is how many values a block of [Sequence] has.
 const blockSize = 5
 
 // Sequence returns an interval for the middle of values that come one after the other and scatter
-// equally to both sides, such as the logarithms of the ratios of pairs in random order. The
-// intervals after two values, after three and so on hold the middle with a chance of 1−alpha for
-// all of them *together*. So one may stop after any value: when the interval tells enough, or when
-// the time is up. Student's interval holds only if the number of values was fixed before.
+// equally to both sides of the middle. Such values are, for example, the logarithms of the ratios
+// of pairs in random order.
 //
-// The interval is the common part of two intervals, each for half of alpha. One is computed from
-// the values, and is narrow after few of them. The other is computed from the medians of each five
-// values, and stays narrow if a single value is far off. ok is false if there are too few values.
+// One interval can be computed after two values, one after three, and so on. With a chance of
+// 1−alpha, *all* these intervals together hold the middle. So a caller may stop after any value:
+// when the interval tells enough, or when the time is up. Student's interval holds only if the
+// number of values was fixed in advance.
+//
+// The result is what two intervals have in common, each with half of alpha. The first is computed
+// from the values, and is narrow after a few of them. The second is computed from the median of
+// each five values, and stays narrow if a single value is far off. If the two have nothing in
+// common, the result covers both. ok is false if there are too few values.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
@@ -40,16 +45,16 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	return max(lo, steadyLo), min(hi, steadyHi), true
 }
 
-// meanSequence returns the interval of the mean of values: each m that a test does not reject. For
-// n values with the average a, let squares be the sum of their squared distances from a, and let
-// shrink be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
+// meanSequence returns the interval of all m that a test does not reject as the mean of the values.
+// For n values with the average a, let squares be the sum of their squared distances from a, and
+// let shrink be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.
 //
-// For normal values with the mean m the left side is a martingale that starts at 1, so the chance
-// that it ever gets as large as 1/alpha is at most alpha. Solved for a-m the inequality gives the
-// half width below. After few values the left side may be below 1/alpha for every m: then ok is
-// false.
+// For normally distributed values with the mean m, the left side is a martingale that starts at 1.
+// So the chance that it ever becomes as large as 1/alpha is at most alpha. Solved for a-m, the
+// inequality gives half below, which is half the width of the interval. After a few values, the
+// left side may be less than 1/alpha for every m. Then ok is false.
 //
 // See Lai, On confidence sequences, Annals of Statistics 4, 1976; in this form, with a normal prior
 // of the mean in standard deviations, Wang and Ramdas, Anytime-valid t-tests and confidence
@@ -62,7 +67,8 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	mean := stats.Mean(values)
 	squares := stats.Variance(values) * (n - 1)
 	shrink := priorWeight / (n + priorWeight)
-	// V's divisor is squares + shrink·n(a-m)². The test rejects m if the quotient reaches most.
+	// In the test, V is divided by squares + shrink·n(a-m)². The test rejects m if the quotient is
+	// at least most.
 	most := math.Pow(alpha*alpha*shrink, -1/n)
 	if !(most*shrink < 1) {
 		return 0, 0, false // the quotient is below 1/shrink for every m, so no m is rejected

@@ -11,23 +11,23 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// A Series is one metric of one case, sample by sample. A case is a cell, a server, a check, or a
-// benchmark in Go benchmark text.
+// A Series has the values of one metric of one case, with a value for each sample. A case is a
+// cell, a server, a check, or a benchmark in Go benchmark text.
 type Series struct {
 	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
-	Cell     *results.Cell `json:"cell,omitempty"` // nil for other cases
+	Cell     *results.Cell `json:"cell,omitempty"` // nil if the case is not a cell
 	Metric   Metric        `json:"-"`
 	Machine  string        `json:"machine"`
 	Values   []float64     `json:"values"`
-	Figure   Estimate      `json:"-"`        // of the values
-	Messages int64         `json:"messages"` // the smallest number of messages behind a value
+	Figure   Estimate      `json:"-"`        // the estimate from the values
+	Messages int64         `json:"messages"` // the fewest messages that any value rests on
 
-	records []results.Record // of the cell
+	records []results.Record // the records of the cell
 }
 
-// Compared returns the metrics in which two measurements of a cell are compared: counters, then the
-// goodput of a stream or the time of a round trip. If the cell has a latency, its p50 and p99
-// follow the goodput, and replace the time.
+// Compared returns the metrics in which two measurements of a cell are compared. Counters come
+// first. A stream has goodput next, and a round trip its time. If the cell has a latency, p50 and
+// p99 come after the goodput, or instead of the time.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
@@ -49,8 +49,8 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return out
 }
 
-// SeriesOf lists all that can be compared in a set, in the order in which views show it: verdicts
-// on servers and programs, then measurements.
+// SeriesOf lists everything in a set that can be compared, in the order in which views show it:
+// verdicts on servers and programs, then measurements.
 func SeriesOf(s *results.Set) []Series {
 	out := verdictSeries(s)
 	rows := gatherRows(s)
@@ -88,16 +88,16 @@ func (r Row) series(m Metric) Series {
 	return out
 }
 
-// A Dataset is one of the two things that are compared.
+// A Dataset is one side of a comparison: the results in a file, or Go benchmark text.
 type Dataset struct {
 	Name     string            `json:"name"`
 	Series   []Series          `json:"-"`
-	Set      *results.Set      `json:"-"`                  // that the series are from; nil for text
+	Set      *results.Set      `json:"-"`                  // source of the series; nil for text
 	Problems []results.Problem `json:"problems,omitempty"` // what could not be read
 	Failed   []string          `json:"failed,omitempty"`   // benchmarks that failed, for text
 }
 
-// DatasetOf makes a set one side of a comparison.
+// DatasetOf returns a set as one side of a comparison.
 func DatasetOf(name string, s *results.Set) Dataset {
 	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
 }
@@ -113,7 +113,7 @@ func ReadDataset(path string) (Dataset, error) {
 	return ReadDatasetFrom(name, f)
 }
 
-// ReadDatasetFrom reads a dataset from r as [ReadDataset] does. The name is only shown.
+// ReadDatasetFrom reads a dataset from r as [ReadDataset] does. The name is only shown to people.
 func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	text := bufio.NewReaderSize(r, sniffed)
 	var out Dataset
@@ -146,15 +146,16 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
 }
 
-// sniffed is how many bytes of a file are looked at to tell which format it has. A login or a build
-// prints less before the first line that counts.
+// sniffed is how many bytes at the beginning of a file are looked at to find out its format. That
+// is more than a login or a build prints before the first line of results.
 const sniffed = 16 << 10
 
-// looksLikeJSON reports whether a file has records, not Go benchmark text, by the first line that
-// is one or the other. It consumes nothing of the reader. A file without such a line counts as
-// text, except that a blank file counts as records, whose reader then says that it is blank.
+// looksLikeJSON reports whether a file has records rather than Go benchmark text. The first line
+// that is clearly one or the other decides. A file without such a line counts as text. But a blank
+// file counts as records, because the reader of records then says that the file is blank.
+// looksLikeJSON consumes nothing from r.
 func looksLikeJSON(r *bufio.Reader) bool {
-	head, _ := r.Peek(sniffed) // whoever reads the file then meets the same error
+	head, _ := r.Peek(sniffed) // an error comes again when the file is read
 	blank := true
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))

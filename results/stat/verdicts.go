@@ -24,13 +24,14 @@ const (
 	unitVerdict = "verdict"
 	unitLimit   = "bytes"
 
-	noLimit = 1 << 50 // means that no limit was found
+	noLimit = 1 << 50 // value of limitMetric if no limit was found
 )
 
-// verdictWords has the word for each value of verdictMetric: 0, 1 and 2.
+// verdictWords has the words for the values 0, 1 and 2 of verdictMetric.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
-// severity returns a verdict as a value of verdictMetric; false if it decides nothing.
+// severity returns a verdict as a value of verdictMetric. It returns false if the verdict decides
+// nothing.
 func severity(verdict string) (float64, bool) {
 	switch verdict {
 	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):
@@ -43,8 +44,8 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
-// verdictSeries lists what a set has about servers and programs: verdicts, limits, and the time of
-// each message size. If there are several servers, names of series contain the command.
+// verdictSeries lists what a set has about servers and programs: verdicts, limits, and the time for
+// each message size. If the set has several servers, the names of their series contain the command.
 func verdictSeries(s *results.Set) []Series {
 	var list seriesList
 	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
@@ -66,10 +67,10 @@ func verdictSeries(s *results.Set) []Series {
 	return list
 }
 
-// A seriesList gathers series: one for each name, machine and metric.
+// A seriesList has one series for each name, machine and metric.
 type seriesList []Series
 
-// find returns the series of a name, a machine and a metric. A series that is missing is added.
+// find returns the series with a name, a machine and a metric. If there is none, it adds one.
 func (l *seriesList) find(name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
@@ -81,7 +82,7 @@ func (l *seriesList) find(name, machine string, m Metric) *Series {
 	return &(*l)[i]
 }
 
-// set sets the value of a counter, which replaces earlier ones.
+// set makes value the only value of a series. It replaces an earlier value.
 func (l *seriesList) set(name string, m Metric, value float64) {
 	l.find(name, "", m).Values = []float64{value}
 }

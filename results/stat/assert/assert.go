@@ -30,26 +30,26 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Condition is an assertion that [Parse] read.
+// A Condition is an assertion that [Parse] has read.
 type Condition struct {
 	Text   string // the condition as it was written
 	Metric string // the name of a [stat.Metric], or "limit", "slope", "to-raw" or a check's verdict
 	Op     string // "<", "<=", ">", ">="
 	Value  float64
-	Size   int64               // message bytes; negative: every size
-	Where  []results.FieldText // fields that the cells must have, beside the size
+	Size   int64               // message bytes; negative means every size
+	Where  []results.FieldText // fields that the cells must have, apart from the size
 
 	// If Framings is not empty, the condition is only about cells with one of these framings.
 	Framings []string
 
-	metric stat.Metric // zero if Metric is not the name of one
+	metric stat.Metric // zero if Metric is not the name of a stat.Metric
 	unit   string      // of Value
 }
 
 // An Outcome is how a condition turned out.
 type Outcome string
 
-// The outcomes. A condition on a figure that was not measured cannot be told.
+// The outcomes. CannotTell means that the figure was not measured, or is too uncertain.
 const (
 	Holds      Outcome = "holds"
 	Fails      Outcome = "fails"
@@ -80,15 +80,16 @@ type Case struct {
 	Why     string  `json:"why,omitempty"`
 
 	cell    results.Cell
-	known   bool // the figure was measured: it is number
+	known   bool // the figure was measured, and is in number
 	number  float64
 	atLeast bool   // the true figure is number or more
 	doubt   string // why the number may be too large by chance alone; empty: no doubt
 }
 
-// Evaluate judges the condition on each figure of the set that the condition is about: a median, or
-// a percentile of all samples of a cell together. The condition fails if it fails for any figure.
-// Otherwise its outcome is CannotTell if it cannot be told for any figure, or if the set has none.
+// Evaluate judges the condition on each figure of the set that it is about. Such a figure is a
+// median, or a percentile of all samples of a cell together. The condition fails if it fails for
+// any figure. Otherwise its outcome is CannotTell if that is the outcome for any figure, or if the
+// set has no such figure.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {
@@ -111,7 +112,8 @@ func (c Condition) Evaluate(s *results.Set) Result {
 	return out
 }
 
-// isAbout reports whether a cell has the size and the fields that the condition names.
+// isAbout reports whether the condition is about a cell: whether the cell has the size, one of the
+// framings, and the fields that the condition names.
 func (c Condition) isAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
 		return false
@@ -170,7 +172,8 @@ func (c Condition) compare(v float64) bool {
 	return false
 }
 
-// Observations returns how many observations of a cell a percentile needs; 0 for other metrics.
+// Observations returns how many observations of a cell are needed if the condition's metric is a
+// percentile. It returns 0 for other metrics.
 func (c Condition) Observations() int64 {
 	percentiles := []struct {
 		name string

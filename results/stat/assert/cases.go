@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cases lists the set's figures of the condition's metric, not judged yet.
+// cases lists the figures in the set that are of the condition's metric. They are not judged yet.
 func (c Condition) cases(s *results.Set) []Case {
 	switch c.Metric {
 	case limitName:
@@ -34,7 +34,8 @@ func (c Condition) cases(s *results.Set) []Case {
 	return out
 }
 
-// A namedRow has the figures of a cell, or of a server's messages of one size.
+// A namedRow has the figures of a cell, or of a server's messages of one size. Its name is for
+// people.
 type namedRow struct {
 	stat.Row
 	name string
@@ -72,7 +73,8 @@ func serverCell(t results.Target) results.Cell {
 	}
 }
 
-// figure returns the figure of a row that the condition is about.
+// figure returns the figure of the condition's metric in a row. It returns false if the row has
+// none.
 func (c Condition) figure(r stat.Row) (float64, bool) {
 	if c.Metric != toRawName {
 		return r.Figure(c.Metric)
@@ -83,8 +85,8 @@ func (c Condition) figure(r stat.Row) (float64, bool) {
 	return r.ToRaw.Median, true
 }
 
-// expects reports whether a row should have the figure: raw is not compared with itself, and in a
-// stream without a rate nobody waits for a single message, so the stream has no latency.
+// expects reports whether a row should have the figure of the condition's metric. Raw has no ratio
+// to raw. A stream without a rate has no latency, because nobody waits for a single message.
 func (c Condition) expects(r stat.Row) bool {
 	if c.Metric == toRawName {
 		return r.Cell.Framing != results.FramingRaw
@@ -144,7 +146,7 @@ func byServer(s *results.Set) [][]results.Target {
 	return servers
 }
 
-// slopeCases returns how the time of each server grows with the size of a message.
+// slopeCases returns, for each server, how its time grows with the size of a message.
 func slopeCases(s *results.Set) []Case {
 	var out []Case
 	for _, records := range byServer(s) {
@@ -180,7 +182,7 @@ func slopeCase(g stat.TargetGrowth, cell results.Cell) Case {
 	return c
 }
 
-// limitCases returns the largest messages that each server takes and gives.
+// limitCases returns, for each server, the largest request and the largest reply that work.
 func limitCases(s *results.Set) []Case {
 	servers := byServer(s)
 	var out []Case
@@ -196,7 +198,7 @@ func limitCases(s *results.Set) []Case {
 }
 
 // limits returns the limits of one server that were found. If none was found, it returns the
-// largest message that was served, which the limit of requests is not below.
+// largest request that was served, because the limit of requests is at least as large.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64

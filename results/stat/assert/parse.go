@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Names of figures that a condition may be about although they are no [stat.Metric]. The verdicts
-// of checks (fails, slow, cannot-tell) are such names, too.
+// These are figures that a condition may be about although they are no [stat.Metric]. The verdicts
+// of checks (fails, slow, cannot-tell) may be used in the same way.
 const (
 	limitName = "limit"
 	slopeName = "slope"
@@ -24,7 +24,7 @@ const (
 var errForm = errors.New("want METRIC<VALUE, such as p99<50ms, or METRIC<VALUE@CELLS, " +
 	"such as p99<50ms@64KiB,placement=same; comparisons are <, <=, > and >=")
 
-// Parse reads a condition. An error says what is wrong and what would be right.
+// Parse reads a condition. If the condition is wrong, the error says what would be right.
 func Parse(text string) (Condition, error) {
 	c := Condition{Text: strings.TrimSpace(text), Size: -1}
 	if err := c.parse(); err != nil {
@@ -135,8 +135,8 @@ func parseQuantity(text, unit string) (float64, error) {
 	return 0, errors.New("no assertion can be about this metric")
 }
 
-// parseNumber reads a number and the unit behind it. scales has the allowed units, each with its
-// factor. want says in an error what a right text looks like.
+// parseNumber reads a number that is followed by a unit. scales has the allowed units, each with
+// its factor. If the text is wrong, the error says that want is wanted.
 func parseNumber(text string, scales map[string]float64, want string) (float64, error) {
 	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
 	wrong := fmt.Errorf("value %q: want %s", text, want)

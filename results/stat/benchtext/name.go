@@ -1,5 +1,5 @@
-// Package benchtext knows the names and units that cells and their figures have in Go benchmark
-// text. Package stat reads such text.
+// Package benchtext defines how cells and their figures are named in Go benchmark text, and in
+// which units the figures are. Package stat reads such text.
 package benchtext
 
 import (
@@ -11,19 +11,21 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// firstFields are the fields that every name has, in this order.
+// firstFields are the fields that every name contains, in this order.
 var firstFields = []string{"framing", "size", "io", "placement"}
 
-// defaults are the values that a name leaves out. They never change, so that names do not.
+// defaults are the values that a name leaves out. They must never change, because the names of
+// cells would change with them.
 var defaults = map[string]string{
 	"pipe":     "anonymous",
 	"capacity": "0",
 	"payload":  "json",
 }
 
-// CellName returns the name of a cell's benchmark, without "Benchmark" before it:
-// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". After these four come the fields
-// that differ from their defaults, sorted. The name does not depend on what else is measured.
+// CellName returns the name of a cell's benchmark, without "Benchmark" at its beginning:
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". After these four fields come the
+// others that differ from their defaults, sorted by name. The name does not depend on which other
+// cells are measured.
 func CellName(c results.Cell) string {
 	name := "Cell"
 	if c.Pattern != "" {
@@ -43,7 +45,8 @@ func CellName(c results.Cell) string {
 	return name
 }
 
-// WithSide puts a side of a comparison before the "-8" (GOMAXPROCS) at the end of a name.
+// WithSide adds "/side=" and a side of a comparison to a benchmark's name. If the name ends in a
+// number such as "-8" (GOMAXPROCS), the side stands before it.
 func WithSide(name, side string) string {
 	base := trailingNumber.ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)
@@ -51,8 +54,9 @@ func WithSide(name, side string) string {
 
 var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
 
-// onePart changes a value so that it stays one part of a name: a slash would begin another part,
-// white space would end the name, and "-8" at its end would be taken for GOMAXPROCS.
+// onePart changes a value so that it stays a single part of a name. A slash would begin another
+// part, white space would end the name, and a "-8" at the end of the value would be taken for
+// GOMAXPROCS.
 func onePart(value string) string {
 	var out strings.Builder
 	for _, r := range value {

@@ -6,16 +6,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Unit is a column of Go benchmark text, with the metric whose values it holds. The units are ns,
-// MB and B, because benchstat scales no others.
+// A Unit is a column of Go benchmark text. It has the metric whose values stand in the column.
+// Units of time are ns, and units of size are B or MB, because benchstat scales no others.
 type Unit struct {
 	Name   string  // "p99-ns"
 	Metric string  // the metric's name in package stat
-	Scale  float64 // what to multiply the metric's values by
+	Scale  float64 // factor from the metric's values to this unit
 
-	pattern     string // the one pattern of cells that has the figure; empty if all have it
+	pattern     string // only cells of this pattern have the figure; "": all cells
 	nonBlocking bool   // only cells whose ends do not block have the figure
-	known       bool   // benchstat knows whether less of the unit is better
+	known       bool   // benchstat knows by itself whether less is better
 }
 
 var units = []Unit{
@@ -79,10 +79,11 @@ func UnitLines() []string {
 	return out
 }
 
-// digits are more than any clock resolves, and enough for exact counts of wire bytes.
+// digits is how many significant digits [Round] keeps. That is more than any clock resolves, and
+// enough for exact counts of wire bytes.
 const digits = 10
 
-// Round rounds a figure to the digits that were measured, because divisions give more.
+// Round drops digits of a figure that come from a division, not from a measurement.
 func Round(v float64) float64 {
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
