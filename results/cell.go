@@ -22,7 +22,7 @@ type Cell struct {
 	Size      int    `json:"size"`      // bytes per message; 0 for a recording, where sizes differ
 	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named", "pty"
 	Capacity  int    `json:"capacity"`  // pipe capacity to ask for, in bytes; 0: the system's
-	IO        string `json:"io"`        // how both ends wait; "writer/reader" if they differ
+	IO        string `json:"io"`        // "blocking" for both ends; "poll/blocking" if they differ
 	Placement string `json:"placement"` // CPUs: "same", "sibling", "apart", "far", "free"
 	Pattern   string `json:"pattern"`   // "stream", "roundtrip", "mixed"
 	Payload   string `json:"payload"`   // "json", "utf8", "random", "recorded"

@@ -17,8 +17,8 @@ import (
 // can take. A recorded message of 128 MiB fits, even if each of its bytes is escaped as \u00xx.
 const maxLine = 1 << 30
 
-// ErrEmpty is the reason of an error if there are no results: a file has no line that can be read,
-// or no run fits a [Filter].
+// ErrEmpty is wrapped by errors that mean that there are no results: a file has no line that can be
+// read, or no run fits a [Filter].
 var ErrEmpty = errors.New("no results in it")
 
 // Read reads any number of results files into one set. Each path stands for the files that [Find]

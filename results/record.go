@@ -63,8 +63,8 @@ type Record struct {
 	Samples []Sample `json:"samples,omitempty"`
 
 	Verified *Verified `json:"verified,omitempty"`
-	// Stopped says why there are no more samples: "samples", "precision", "max-time",
-	// "interrupted", "failed".
+	// Stopped says why no more samples were taken: "samples" (there are as many as asked for),
+	// "precision" (the interval is narrow enough), "max-time", "interrupted", "failed".
 	Stopped string `json:"stopped,omitempty"`
 
 	// Unsupported says why this system cannot run the cell. The record then has no samples.
@@ -109,7 +109,7 @@ type Sample struct {
 	ElapsedNS    int64 `json:"elapsed_ns"`
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips
 	PayloadBytes int64 `json:"payload_bytes"` // application bytes delivered, one way
-	WireBytes    int64 `json:"wire_bytes"`    // bytes that the framing made of them, one way
+	WireBytes    int64 `json:"wire_bytes"`    // bytes on the pipe, framing included, one way
 
 	// PayloadOffset is the position in a page of 4096 B at which the sender's messages began. The
 	// kernel's copies are faster at some positions than at others. It is 0 in older files, in which

@@ -213,8 +213,8 @@ func ratiosOf(a, b []observation) []observation {
 
 // mostLeftOut is the share of samples that may be left out as disturbed. If more are disturbed, the
 // machine is busy all the time. Then the other samples are hardly quieter, and their interval is
-// wider because they are fewer. For example, two CPUs with a load of six gave ±16 % with all
-// samples, and ±21 % with the half that counted as undisturbed.
+// wider because they are fewer. For example, on two CPUs with a load average of six, the interval
+// was ±16 % with all samples, and ±21 % with the undisturbed half of them.
 const mostLeftOut = 1.0 / 3
 
 // undisturbed returns the values that other programs did not disturb. It returns all values if too
@@ -250,8 +250,8 @@ func estimate(all []observation) Estimate {
 // not count as independent, and the interval is [forkInterval]. Otherwise it is the interval of all
 // samples. That interval is narrower by a quarter, and on a quiet machine most cells get it.
 //
-// To prove a difference between forks, the level would have to be far lower. But if a difference is
-// overlooked, the interval is too narrow. In simulations of four to eight forks, with and without
-// outliers and differences between forks, 93 to 98 % of the chosen intervals held the truth. With a
-// level of 0.1, only 90 % did.
+// A test that proves a difference would use a far lower level. Here the level is high, because the
+// interval is too narrow if a difference is overlooked. In simulations of four to eight forks, with
+// and without outliers and differences between forks, 93 to 98 % of the chosen intervals held the
+// truth. With a level of 0.1, only 90 % did.
 const alikeLevel = 0.3

@@ -10,9 +10,9 @@ import (
 )
 
 // A Fleet sums up what many machines measured and found. It takes one line after the other as their
-// files are read, in any order. To save memory, it keeps only the figure of each sample by which
-// machines are compared, and only the result of each finding. That takes a tenth of the memory that
-// the records take.
+// files are read, in any order. To save memory, it keeps one figure of each sample, which serves to
+// compare machines, and the result of each finding. That takes a tenth of the memory of the
+// records.
 type Fleet struct {
 	runs  map[string]*fleetRun // by name
 	cells []results.Cell       // in which machines are compared
@@ -37,7 +37,7 @@ type Answer struct {
 	Verdict     results.Verdict
 	Class, Unit string
 	Value       any    // a number, a text or a bool
-	Found       string // only if it is about what disturbs a machine, or if something fails
+	Found       string // only for findings about the machine, and for failures
 }
 
 // Area returns the first part of the answer's ID.
@@ -211,7 +211,7 @@ func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 // A Member is one machine of a fleet.
 type Member struct {
 	Name     string                // short, and different from the names of all other members
-	Runs     []results.Environment // sorted by number of cells, largest first
+	Runs     []results.Environment // the run with the most cells comes first
 	Cells    int                   // number of records of cells in all runs
 	Figures  []Figure
 	Answers  []Answer // one for each ID and command

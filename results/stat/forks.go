@@ -16,8 +16,9 @@ import (
 // 60 % with four forks, by 40 % with five, by 20 % with eight. With fewer than four forks, the
 // interval says next to nothing.
 //
-// More forks have a price. Each fork has to start all workers, and in the same time each of them
-// takes fewer samples. If a fork has fewer than five samples, its median is easily a disturbed one.
+// But more forks have a price. Each fork has to start all workers. In the same total time, each
+// fork takes fewer samples. If a fork has fewer than five samples, its median is easily a disturbed
+// one.
 const Forks = 5
 
 // An observation is the figure of one sample, or the ratio of two samples of one round.
@@ -100,8 +101,8 @@ func valuesOf(all []observation) []float64 {
 //
 // Samples of one fork may depend on each other in any way, and some forks may scatter more than
 // others. Student's test keeps its level even then, as Ibragimov and Müller show (t-statistic based
-// correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few clusters
-// does not.
+// correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap with so few forks
+// does not keep its level.
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {
@@ -128,7 +129,7 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 const forkLevel = 0.01
 
 // forkWarning returns a warning if the named figure differs between forks by more than chance
-// explains. It returns "" if it does not.
+// explains, and by the factor [modeDistance] or more. Otherwise it returns "".
 func forkWarning(figure string, format func(float64) string, all []observation) string {
 	forks := byFork(undisturbed(all, observation.isDisturbed))
 	if len(forks) < 2 {

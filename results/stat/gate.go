@@ -17,8 +17,8 @@ const (
 // a share (0.05 is 5 %). Only the changes for which [Change.Gating] is true count. The outcome is
 //
 //   - "nothing in common", which is no success, if nothing was compared
-//   - "regression" if a figure certainly got worse, and the best estimate of by how much is above
-//     failAbove
+//   - "regression" if a figure certainly got worse, and the best estimate of this worsening is
+//     above failAbove
 //   - "inconclusive" if a worsening above failAbove cannot be excluded for some figure, if Unjudged
 //     has any cells, if Doubt is set, or if no change counts
 //   - otherwise "ok"
@@ -49,13 +49,14 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate takes this change into account. It does so except for
+// Gating reports whether a gate takes this change into account. These changes do not count for a
+// gate:
 //
-//   - a metric that is [Metric.ShownOnly]
-//   - a counter that varies, because the time of the same case tells whether that matters (but a
-//     counter with [Metric.ByRange] counts)
-//   - a time of ends that are not pinned to CPUs (placement "free"), because it mostly depends on
-//     where the scheduler puts them
+//   - one in a metric that is [Metric.ShownOnly]
+//   - one in a counter that varies, because the time of the same case tells whether that matters
+//     (but a counter with [Metric.ByRange] counts)
+//   - one in the time of ends that are not pinned to CPUs (placement "free"), because that time
+//     mostly depends on where the scheduler puts the ends
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {
@@ -67,8 +68,9 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether a gate has all the verdicts that it needs: at least one change is
-// [Change.Gating], each such change has a verdict, Unjudged is empty, and Doubt is "".
+// Conclusive reports whether a gate has all the verdicts that it needs. At least one change must
+// count for a gate ([Change.Gating]), each such change must have a verdict, Unjudged must be empty,
+// and Doubt must be "".
 func (c *Comparison) Conclusive() bool {
 	lacksVerdict := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange

@@ -191,7 +191,7 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor is how many times as much a byte of a large message must cost for the growth to
+// dearerFactor is how many times as much a byte must cost as at a smaller size for the growth to
 // show.
 const dearerFactor = 1.5
 

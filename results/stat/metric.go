@@ -22,8 +22,9 @@ type Metric struct {
 	// sample of a cell is exact, and any change of it is real.
 	Counter bool
 
-	// ByRange is set for a counter that may differ a little between equal starts of a program. It
-	// has changed only if the gap between the ranges of the two sides is wider than either range.
+	// ByRange is set for a counter that may differ a little between equal starts of a program. Such
+	// a counter has changed only if the gap between the ranges of the two sides is wider than
+	// either range.
 	ByRange bool
 
 	// ShownOnly is set for a metric that views show, but that never makes a gate fail.
@@ -216,7 +217,7 @@ func either(w, r *int64) *int64 {
 }
 
 // peak returns the peak memory of the end that has more. If only one end has the counter, it
-// returns that one's.
+// returns the counter of that end.
 func peak(s *results.Sample) *int64 {
 	w, r := s.Writer.PeakBytes, s.Reader.PeakBytes
 	if w != nil && r != nil && *r > *w {

@@ -13,8 +13,8 @@ import (
 // Machines of one kind have the same system, processor and virtualisation. If there are fewer than
 // [LeastPeers] of a kind, each of them is compared with all machines. Figures are compared by their
 // logarithms. A machine is far off in a cell if its whole interval is further from the median of
-// all compared machines than [OutlierDeviations] times their [deviation], and also further than 10
-// %.
+// all compared machines than [OutlierDeviations] times their [deviation], and also further than a
+// tenth.
 //
 // A fleet has thousands of cells, and in some of them a machine is far off by chance. So an outlier
 // is far off in at least one in twenty of its cells. If it has more than one cell, it is far off in
@@ -31,8 +31,8 @@ type Outlier struct {
 const (
 	// LeastPeers is how many machines of a kind are needed to compare them only with each other.
 	LeastPeers = 8
-	// OutlierDeviations is how many standard deviations an outlier is at least away from the
-	// median.
+	// OutlierDeviations is the least distance of an outlier from the median, in standard
+	// deviations.
 	OutlierDeviations = 6
 
 	outlierDistance = 1.1      // as a ratio: less is not worth a look
@@ -165,8 +165,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 	return e, e.Interval != nil && e.Interval.Lo > 0
 }
 
-// Differ reports whether groups of values differ by more than chance explains. The largest median
-// of a group must also be more than a tenth above the smallest.
+// Differ reports whether groups of values differ by more than chance explains. The largest of the
+// groups' medians must also be more than a tenth above the smallest.
 func Differ(groups [][]float64) bool {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)

@@ -12,9 +12,9 @@ import (
 // each pair. If the machine becomes slower, both runs of a pair become slower, and their ratio
 // stays the same.
 //
-// The interval of the ratio is valid after every pair (see [Sequence]). So a caller may measure
-// more pairs until [Comparison.Conclusive] is true. A pair that lacks a case does not count for
-// that case. It is an error if the two sides differ in length or are empty.
+// The interval of the ratio is valid after any number of pairs (see [Sequence]). So a caller may
+// measure more pairs until [Comparison.Conclusive] is true. A pair that lacks a case does not count
+// for that case. It is an error if the two sides differ in length or are empty.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -98,10 +98,10 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs are needed in all, until each change has a verdict that is too
-// noisy now and for which [Change.Gating] is true. A change has a verdict when the interval of its
-// ratio excludes 1, or excludes a change as large as limit, a share. The width of an interval
-// shrinks with the square root of the number of pairs.
+// PairsFor estimates how many pairs are needed in all for a verdict on every change that is too
+// noisy now. Only changes for which [Change.Gating] is true count. A change gets a verdict when the
+// interval of its ratio excludes 1, or excludes a change as large as limit, a share. The estimate
+// rests on the width of an interval: it shrinks with the square root of the number of pairs.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -111,7 +111,7 @@ func (c *Comparison) PairsFor(limit float64) int {
 		}
 		middle := math.Abs(math.Log(*change.Ratio))
 		half := math.Log(change.Interval.Hi/change.Interval.Lo) / 2
-		enough := max(middle, math.Log1p(limit)-middle) // the largest half with a verdict
+		enough := max(middle, math.Log1p(limit)-middle) // the largest half that gives a verdict
 		times := half / enough
 		pairs := float64(change.logRatio.n) * times * times
 		needed = max(needed, int(math.Ceil(min(pairs, most))))

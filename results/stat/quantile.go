@@ -78,8 +78,8 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 //
 // For the interval, the percentile is also computed for each fork alone. The scatter of these
 // percentiles gives Student's interval on a logarithmic scale. The method is called sectioning
-// (Asmussen and Glynn, Stochastic Simulation, 2007, III.5). There is no interval for the maximum,
-// if there are fewer than three forks, or if a fork has too few observations.
+// (Asmussen and Glynn, Stochastic Simulation, 2007, III.5). The maximum has no interval. A
+// percentile has none if there are fewer than three forks, or if a fork has too few observations.
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

@@ -25,8 +25,9 @@ var toRaw = Metric{
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
 // runSpread is how much a ratio to raw varies from run to run, in addition to its scatter within a
-// run. It is a standard deviation of the ratio's logarithm. With this value, no verdict was false
-// on 2,124 figures of nine default runs of one build, on a machine with a load average of five.
+// run. It is a standard deviation of the ratio's logarithm. With this value, none of the verdicts
+// on 2,124 figures was false. The figures came from nine default runs of one build, on a machine
+// with a load average of five.
 const runSpread = 0.005
 
 // A logEstimate estimates the logarithm of a figure or a ratio. The zero value means that nothing
@@ -259,9 +260,9 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds, for each framing and placement, the mean change of all cells with both. A
-// framing may be slower in all its cells, but in each of them by too little to be sure. The mean
-// shows it.
+// compareFramings adds, for each framing and placement, the mean change of all cells that have
+// both. A framing may be slower in all its cells, but in each of them by too little to be sure. The
+// mean shows it.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)

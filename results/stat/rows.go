@@ -20,8 +20,8 @@
 //
 // # Comparisons
 //
-// [Compare] compares two files. [ComparePairs] compares pairs of runs of two builds, which took
-// turns. Package assert judges conditions on the figures. Package benchtext names cells in Go
+// [Compare] compares two files. [ComparePairs] compares two builds whose runs took turns, pair by
+// pair. Package assert judges conditions on the figures. Package benchtext names cells in Go
 // benchmark text.
 //
 // Functions do not keep or change their arguments, and may run at the same time as long as nobody
@@ -49,8 +49,9 @@ type Row struct {
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
-	// ToRaw is the ratio of the cell to the same cell with framing raw: of goodput, or for round
-	// trips, of time. It is nil if the runs have no such cell.
+	// ToRaw is the goodput of the cell divided by the goodput of the same cell with framing "raw".
+	// For round trips, it is the ratio of the times instead. It is nil if the runs have no such
+	// cell.
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
 	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
@@ -190,8 +191,8 @@ func (r *Row) addFigures() {
 	}
 }
 
-// PrimaryLatency returns the latency that a user of the pipe feels. It is the first of these that
-// the cell has: from when a message was due, round trip, one way, and from when a message was sent.
+// PrimaryLatency returns the latency that a user of the pipe feels. It is the first of these keys
+// of [results.Sample.Latency] that the cell has: "due", "roundtrip", "oneway", "service".
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok

@@ -7,9 +7,9 @@ import (
 )
 
 // priorWeight is the weight of the prior in a [Sequence], in observations. The smaller it is, the
-// larger are the changes that the sequence is best at finding early. With 0.2, the 95 % interval of
-// five pairs is at most 2.4 times as wide as Student's, and the interval of twenty pairs at most
-// 1.9 times.
+// better the sequence finds large changes early, at the cost of small ones. With 0.2, the 95 %
+// interval of five pairs is at most 2.4 times as wide as Student's, and the interval of twenty
+// pairs at most 1.9 times.
 const priorWeight = 0.2
 
 // blockSize is how many values a block of [Sequence] has.
@@ -19,14 +19,14 @@ const blockSize = 5
 // equally to both sides of the middle. Such values are, for example, the logarithms of the ratios
 // of pairs in random order.
 //
-// One interval can be computed after two values, one after three, and so on. With a chance of
-// 1−alpha, *all* these intervals together hold the middle. So a caller may stop after any value:
-// when the interval tells enough, or when the time is up. Student's interval holds only if the
-// number of values was fixed in advance.
+// One interval can be computed after two values, one after three, and so on. The chance that *all*
+// these intervals hold the middle is at least 1−alpha. So a caller may stop after any value: when
+// the interval tells enough, or when the time is up. Student's interval holds only if the number of
+// values was fixed in advance.
 //
 // The result is what two intervals have in common, each with half of alpha. The first is computed
-// from the values, and is narrow after a few of them. The second is computed from the median of
-// each five values, and stays narrow if a single value is far off. If the two have nothing in
+// from the values, and is narrow after a few of them. The second is computed from the medians of
+// groups of five values, and stays narrow if a single value is far off. If the two have nothing in
 // common, the result covers both. ok is false if there are too few values.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	lo, hi, ok = meanSequence(values, alpha/2)

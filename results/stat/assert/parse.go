@@ -136,7 +136,7 @@ func parseQuantity(text, unit string) (float64, error) {
 }
 
 // parseNumber reads a number that is followed by a unit. scales has the allowed units, each with
-// its factor. If the text is wrong, the error says that want is wanted.
+// its factor. If the text is wrong, the error contains want, which describes a right text.
 func parseNumber(text string, scales map[string]float64, want string) (float64, error) {
 	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
 	wrong := fmt.Errorf("value %q: want %s", text, want)
