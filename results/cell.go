@@ -89,7 +89,7 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
 		plain
-		Leave  int    `json:"leave"`  // became closes_after
+		Leave  int    `json:"leave"`  // older name of closes_after
 		Peer   string `json:"peer"`   // was "thread" if both ends were in one process
 		Clock  string `json:"clock"`  // was "sample" if no round trip had a time of its own
 		Sender string `json:"sender"` // was what the sender did beyond the framing

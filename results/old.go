@@ -33,7 +33,7 @@ type oldLine struct {
 	Documented string // probe: what the system's documents say
 	Agrees     *bool  // probe: whether Value is as documented; nil if nothing is documented
 
-	Claim  string // claim: the sentence
+	Claim  string // claim: what is claimed, in a sentence
 	Figure string // claim
 	Why    string // claim
 

@@ -64,7 +64,8 @@ type Record struct {
 
 	Verified *Verified `json:"verified,omitempty"`
 	// Stopped says why no more samples were taken: "samples" (there are as many as asked for),
-	// "precision" (the interval is narrow enough), "max-time", "interrupted", "failed".
+	// "max-time", "interrupted" or "failed". In older files it may be "precision" (the interval was
+	// narrow enough).
 	Stopped string `json:"stopped,omitempty"`
 
 	// Unsupported says why this system cannot run the cell. The record then has no samples.

@@ -170,8 +170,8 @@ type ReplayEvidence struct {
 	Replayed        int `json:"replayed"` // messages of the recording that were sent
 	Answered        int `json:"answered"`
 	LargestBytes    int `json:"largest_bytes"`
-	FailedAtMessage int `json:"failed_at_message,omitempty"` // of the recording; 0: none
-	Compared        int `json:"compared,omitempty"`          // answers that the recording has, too
+	FailedAtMessage int `json:"failed_at_message,omitempty"` // its number in the recording; 0: none
+	Compared        int `json:"compared,omitempty"`          // answers compared with recorded ones
 	Different       int `json:"different,omitempty"`         // compared answers that differ
 	Undecided       int `json:"cannot_tell,omitempty"`       // too redacted to be compared
 }

@@ -187,8 +187,8 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 	return ""
 }
 
-// compareCounters compares the counters that both sides have. It returns the changes of the times
-// that both sides have, without verdicts.
+// compareCounters compares the counters that both sides have. It returns the times that both sides
+// have, as changes that have no verdict yet.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series, o)
 	c.OnlyNew = alone(after.Series, before.Series, o)

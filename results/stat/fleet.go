@@ -48,7 +48,7 @@ const AreaServer = "server"
 
 // A Trouble is something that went wrong in a cell.
 type Trouble struct {
-	Failed bool // else it is a warning
+	Failed bool // if false, it is a warning
 	Text   string
 }
 

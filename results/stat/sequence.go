@@ -12,7 +12,7 @@ import (
 // pairs at most 1.9 times.
 const priorWeight = 0.2
 
-// blockSize is how many values a block of [Sequence] has.
+// blockSize is how many values are in each of the groups whose medians [Sequence] uses.
 const blockSize = 5
 
 // Sequence returns an interval for the middle of values that come one after the other and scatter

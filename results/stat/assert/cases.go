@@ -115,7 +115,7 @@ func (c Condition) whyMissing(r stat.Row) string {
 	return "the samples do not carry it"
 }
 
-// checkCases counts the checks that have a verdict.
+// checkCases counts the checks that have the given verdict.
 func checkCases(s *results.Set, verdict string) []Case {
 	checks := s.FindingsOf(results.AreaCheck)
 	if len(checks) == 0 {
