@@ -8,8 +8,8 @@ import (
 )
 
 // Latency is a distribution of times. A percentile is absent if fewer than ten observations lie
-// above it, because it would rest on chance. So p99 needs 1,000 observations, and p99.9 needs
-// 10,000.
+// above it, because such a percentile would depend on chance. So p99 needs 1,000 observations, and
+// p99.9 needs 10,000.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -101,7 +101,7 @@ func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
 // Quantile returns the one of the [Quantiles] with the given name, in nanoseconds. It returns nil
-// if there are too few observations for it.
+// if there are too few observations for it, or if the name is unknown.
 func (l Latency) Quantile(name string) *int64 {
 	// In the order of Quantiles.
 	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}

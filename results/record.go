@@ -168,7 +168,7 @@ type Counters struct {
 	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"`
 
 	// RunQueueNS is how long the end was ready to run but had no CPU. That includes the time in
-	// which the other end ran on it.
+	// which the other end had the CPU.
 	RunQueueNS *int64 `json:"run_queue_ns,omitempty"`
 
 	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process
@@ -188,7 +188,8 @@ type Load struct {
 // Closed says what happened after the reader closed its end. The writer went on until a write
 // failed. The sample's other figures cover only the messages that the reader took before the close.
 type Closed struct {
-	// LostBytes is how many bytes the pipe took after the last message that the reader took.
+	// LostBytes is how many bytes the writer put into the pipe after the last message that the
+	// reader took.
 	LostBytes int64  `json:"lost_bytes"`
 	ToldNS    int64  `json:"told_ns"`           // from the reader's close to the writer's error
 	Error     string `json:"error"`             // name of that error: "EPIPE", "ECONNRESET"
