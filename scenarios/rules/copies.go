@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	copyPage   = 4096     // bytes of a page
-	copyBytes  = 32 << 10 // bytes of a copy, if a pipe holds as many
-	copyRounds = 9        // the fastest copy at each offset counts
+	copyPage   = 4096     // bytes in a page
+	copyBytes  = 32 << 10 // bytes that one copy copies, or fewer if the pipe holds fewer
+	copyRounds = 9        // copies at each offset, of which the fastest counts
 )
 
-// copyOffsets returns the offsets in a page at which buffers begin: all up to 80, and some others.
+// copyOffsets returns the offsets within a page at which buffers begin: every offset up to 80, and
+// some larger ones.
 func copyOffsets() []int {
 	var offsets []int
 	for n := range 81 {
@@ -25,10 +26,11 @@ func copyOffsets() []int {
 		2500, 3000, 3072, 3500, 4000, 4032, 4060, 4064, 4065, 4072, 4080, 4088, 4095)
 }
 
-// findCopyZone times reads into buffers at many offsets in a page. A processor may copy much slower
-// at some differences between the addresses of source and destination, modulo the size of a page:
-// these differences are the zone. The kernel puts a write at the start of a page of the pipe, so
-// the difference is the offset of the reader's buffer.
+// findCopyZone times reads from a pipe into buffers that begin at many offsets within a page. A
+// processor may copy much more slowly if the addresses of source and destination differ by certain
+// amounts, modulo the size of a page. These amounts are the zone. The kernel puts the first byte of
+// a write at the start of a page of the pipe. So the difference of the addresses is the offset of
+// the reader's buffer.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -62,7 +64,8 @@ func findCopyZone(t *trial) {
 	}
 }
 
-// timeRead puts bytes into the pipe and times how long it takes to read them.
+// timeRead writes the bytes of sent into the pipe, then reads them back into the buffer into. It
+// returns how long the reading took.
 func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Duration {
 	if t.Err() != nil {
 		return 0
@@ -78,16 +81,17 @@ func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Durat
 	return took
 }
 
-// A zone describes the differences, destination less source modulo copyPage, at which copies are
-// slow.
+// A zone holds the differences of addresses at which copies are slow. A difference is the address
+// of the destination minus that of the source, modulo copyPage.
 type zone struct {
-	slow    []int         // these differences, ascending
+	slow    []int         // the differences, ascending
 	inside  time.Duration // median time of a copy in the zone
 	outside time.Duration // median time of the other copies
 }
 
-// zoneOf finds the offsets at which a copy takes at least twice the median time. If most offsets
-// are equally slow, there is no zone.
+// zoneOf finds the offsets at which a copy takes at least twice the median time. times has the time
+// for each offset. If more than half of the offsets are equally slow, zoneOf finds no zone, because
+// the median itself is then slow.
 func zoneOf(offsets []int, times []time.Duration) zone {
 	var z zone
 	limit := 2 * median(times)
@@ -105,7 +109,8 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 	return z
 }
 
-// slowdown returns how many times as long a copy takes in the zone as outside, to one decimal.
+// slowdown returns the time of a copy in the zone divided by the time of a copy outside it, to one
+// decimal. It returns 0 if the time outside is 0.
 func (z zone) slowdown() float64 {
 	if z.outside == 0 {
 		return 0
@@ -114,7 +119,7 @@ func (z zone) slowdown() float64 {
 	return float64(tenths) / 10
 }
 
-// String writes the zone as ranges: "1..31", "4, 8..16", "none".
+// String writes the zone as ranges, for example "1..31" or "4, 8..16". An empty zone is "none".
 func (z zone) String() string {
 	if len(z.slow) == 0 {
 		return "none"

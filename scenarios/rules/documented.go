@@ -8,14 +8,15 @@ import (
 // A Rule is one documented property of a system's pipes.
 type Rule struct {
 	OS     string // as runtime.GOOS names it; "gvisor"; "" for all
-	About  string // the step that the rule covers, or the beginning of its name
+	About  string // the step that the rule covers, or the first part of its name
 	Says   string
-	Source string // where it was read
+	Source string // the document or source code that says so
 }
 
-// Documented returns the documented rules of a system, nil if none are known. Each names the
+// Documented returns the documented rules of a system; nil if none are known. Each rule names the
 // document or source code that it comes from. [Run] finds out whether the kernel of this machine
-// follows them; nothing here can find that out for another system.
+// follows the rules of its own system. For other systems nobody has measured whether they follow
+// theirs.
 func Documented(os string) []Rule {
 	var found []Rule
 	for _, r := range documented {
@@ -26,7 +27,8 @@ func Documented(os string) []Rule {
 	return found
 }
 
-// documentedRule returns the most specific rule that covers a step, of a system or of all systems.
+// documentedRule returns the rule that covers a step, among the rules of a system and those for all
+// systems. If several rules cover the step, it returns the most specific one.
 func documentedRule(os, step string) (best Rule, ok bool) {
 	for _, r := range slices.Concat(Documented(os), Documented("")) {
 		covers := step == r.About || strings.HasPrefix(step, r.About+"/")

@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// breakPipes finds out what a write gets if its reader has closed, or closes while the write waits.
+// breakPipes finds out what a write returns if the reader has closed its end, or closes it while
+// the write waits.
 func breakPipes(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -27,14 +28,15 @@ func breakPipes(t *trial) {
 	}
 }
 
-// A brokenWrite is the result of a write whose reader left.
+// A brokenWrite is the result of a write during which the reader left.
 type brokenWrite struct {
 	accepted int
 	err      error
-	ended    time.Duration // by syspipe.Now
+	ended    time.Duration // time of syspipe.Now at which the write returned
 }
 
-// breakWrite closes the reader while a blocking write waits, after the reader took some bytes.
+// breakWrite starts a blocking write that is larger than the pipe's capacity. The reader reads
+// taken bytes and then closes its end, while the write still waits.
 func (t *trial) breakWrite(taken int) {
 	w, r := t.open()
 	capacity := t.capacityOf(w)
@@ -44,7 +46,7 @@ func (t *trial) breakWrite(taken int) {
 	signals := syspipe.CountSIGPIPE()
 	written := make(chan brokenWrite, 1)
 	go func() {
-		runtime.LockOSThread() // package syspipe asks for this where an end blocks
+		runtime.LockOSThread() // package syspipe asks for this if an end blocks
 		n, err := w.Write(make([]byte, capacity+100*1000))
 		written <- brokenWrite{accepted: n, err: err, ended: syspipe.Now()}
 	}()
@@ -63,15 +65,15 @@ func (t *trial) breakWrite(taken int) {
 	step := fmt.Sprintf("broken/after-%d/", taken)
 	t.found(step+"accepted", got.accepted, "B", how+"; bytes the kernel took")
 	t.found(step+"error", syspipe.ErrorName(got.err), "", how)
-	if got.err != nil { // without an error, the kernel took all before the reader closed
+	if got.err != nil { // without an error, all bytes were accepted before the reader closed
 		how = "from the reader's close to the writer's error"
 		t.found(step+"notice", int64(got.ended-closed), "ns", how)
 	}
 	t.foundSignal(step+"sigpipe", signals)
 }
 
-// awaitSteady waits until the number of bytes in a pipe has not changed for a while: then its
-// writer is blocked. It waits a second at most.
+// awaitSteady waits until the number of bytes in the pipe has stopped changing, because its writer
+// is then blocked. It waits for at most a second.
 func awaitSteady(r *syspipe.End) {
 	const steady = 25 * time.Millisecond
 	last := -1
@@ -90,13 +92,15 @@ func awaitSteady(r *syspipe.End) {
 	}
 }
 
-// foundSignal reports whether SIGPIPE came. signals is what syspipe.CountSIGPIPE has returned.
+// foundSignal reports whether SIGPIPE came. signals is the function that [syspipe.CountSIGPIPE]
+// returned.
 func (t *trial) foundSignal(step string, signals func() *int) {
 	n := signals()
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold is the work of a process that keeps the pipe ends it was given open until it is killed.
+// hold is the job of a helper process. It holds copies of the pipe ends that were passed to it, and
+// keeps them open until the process is killed.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err
@@ -104,8 +108,8 @@ func hold(w *proc.Work) error {
 	select {}
 }
 
-// findEOF finds out when a reader sees the end of file: another process holds a copy of the writing
-// end longer than this one.
+// findEOF finds out when a reader sees the end of file. A helper process holds a copy of the
+// writing end. This process closes its own copy first, and ends the helper later.
 func findEOF(t *trial) {
 	w, r := t.openNonBlocking()
 	holder := t.Start(workHold, nil, w)

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Predict returns what the documented rules of a system say that a step of [Run] finds on its
-// anonymous pipes, made without asking for a capacity: a number, a string or a bool. Predict
-// assumes that Linux has pages of 4 KiB. ok is false if no rule predicts a value.
+// Predict returns the value that a step of [Run] should find according to the documented rules of a
+// system. The value is a number, a string or a bool. It is for an anonymous pipe that was opened
+// without asking for a capacity; for Linux, Predict assumes pages of 4 KiB. ok is false if no rule
+// predicts a value.
 func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false
@@ -17,18 +18,20 @@ func Predict(os, step string) (value any, ok bool) {
 	return system{os: os, page: page, capacity: linuxSlots * page}.predict(step)
 }
 
-// A system holds what predictions depend on.
+// A system holds what the predictions depend on.
 type system struct {
-	os       string // as in a [Rule]; "" if only the rules for all systems hold
+	os       string // as in a [Rule]; "" if only the rules for all operating systems apply
 	page     int    // bytes
 	capacity int    // of a new pipe, in bytes
 }
 
-// predict returns what the documented rules say that a step finds; false if they predict no value.
+// predict returns the value that a step should find according to the documented rules. It returns
+// false if they predict no value for the step.
 func (s system) predict(step string) (any, bool) {
 	name, n := splitStep(step)
 	if strings.HasSuffix(name, "/sigpipe") {
-		// FreeBSD sends it, too, if a write was taken in part: for the next write, of the rest.
+		// If FreeBSD accepted only a part of a write, it sends SIGPIPE for the next write, which
+		// is the attempt to write the rest.
 		isSent := s.os != "windows"
 		isKnown := s.os != ""
 		return isSent, isKnown
@@ -37,9 +40,9 @@ func (s system) predict(step string) (any, bool) {
 	return value, ok
 }
 
-// splitStep splits a step into its name and its size: "capacity/fill/4096" is "capacity/fill" with
-// 4096, "interleave/512/read-4096" is "interleave" with 512, and "broken/after-100/error" is
-// "broken/after/error" with 100.
+// splitStep splits a step into its name and the size in it. For example, "capacity/fill/4096"
+// becomes "capacity/fill" and 4096, "interleave/512/read-4096" becomes "interleave" and 512, and
+// "broken/after-100/error" becomes "broken/after/error" and 100.
 func splitStep(step string) (name string, n int) {
 	var names []string
 	for _, part := range strings.Split(step, "/") {
@@ -60,7 +63,8 @@ func splitStep(step string) (name string, n int) {
 	return strings.Join(names, "/"), n
 }
 
-// values returns what the steps of a size n find, by their names.
+// values returns the predicted values of steps, by the names of the steps. n is the size in the
+// steps, or 0 if there is none.
 func (s system) values(n int) map[string]any {
 	values := map[string]any{
 		// POSIX says this. Windows does the same in its own words, which syspipe translates.
@@ -75,20 +79,20 @@ func (s system) values(n int) map[string]any {
 		values["one-byte-after"] = m(1) == 1
 	}
 	if s.os == "windows" || n <= s.atomic() {
-		values["interleave"] = false // longer writes may be cut, but perhaps not within the time
+		values["interleave"] = false // a longer write may be cut, but need not be while we look
 	}
 	switch s.os {
 	case "linux":
 		values["capacity/stated"] = linuxSlots * s.page
-		values["slot"] = s.page                // bytes to read until a full pipe takes one more
-		values["all-or-nothing"] = s.page      // the longest write that is never cut
-		values["poll/writable-after"] = s.page // bytes to read until poll(2) says writable
-		values["poll/after"] = false           // whether poll(2) says that a full pipe is writable
+		values["slot"] = s.page                // bytes to read before a full pipe accepts one more
+		values["all-or-nothing"] = s.page      // the longest write that is never accepted in part
+		values["poll/writable-after"] = s.page // bytes to read before poll(2) calls it writable
+		values["poll/after"] = false           // whether poll(2) calls a full pipe writable
 		values["growth/first-write"] = s.capacity
 		values["growth/stated"] = 0    // what the first write adds to the capacity
-		emptied := n / s.page * s.page // a slot takes bytes again only when it was read empty
+		emptied := n / s.page * s.page // a slot is used again only after all its bytes were read
 		values["broken/after/accepted"] = s.capacity + emptied
-		if n > 0 { // rounded up to a power of two
+		if n > 0 { // Linux rounds up to a power of two
 			values["settable"] = 1 << bits.Len(uint(max(n, s.page)-1))
 		}
 	case "gvisor":
@@ -98,7 +102,7 @@ func (s system) values(n int) map[string]any {
 		values["poll/writable-after"] = 1
 		values["growth/first-write"] = bufferSize
 		values["growth/stated"] = 0
-	case "darwin", "freebsd": // what both have inherited from the same ancestor
+	case "darwin", "freebsd": // macOS has its pipes from FreeBSD
 		values["slot"] = 1
 		values["all-or-nothing"] = s.atomic()
 		values["poll/writable-after"] = s.atomic()
@@ -110,8 +114,8 @@ func (s system) values(n int) map[string]any {
 	return values
 }
 
-// atomic returns the size, in bytes, up to which the system's pipe takes a write whole or not at
-// all; 0 if no such limit is known here.
+// atomic returns the size of the largest write, in bytes, that the system's pipe accepts either
+// whole or not at all. It returns 0 if no such limit is known here.
 func (s system) atomic() int {
 	switch s.os {
 	case "linux":
@@ -124,7 +128,8 @@ func (s system) atomic() int {
 	return 0
 }
 
-// model returns a model of how the system's pipe takes writes; nil if that is not documented.
+// model returns a model of how the system's pipe accepts writes. It returns nil if that is not
+// documented.
 func (s system) model() pipeModel {
 	switch s.os {
 	case "linux":
@@ -135,13 +140,14 @@ func (s system) model() pipeModel {
 	return nil
 }
 
-// A pipeModel answers a non-blocking write of n bytes as a pipe does: a real pipe, or one that
-// follows a documented rule. It returns how many bytes are accepted; 0 is EAGAIN.
+// A pipeModel stands for one pipe. Each call makes a non-blocking write of n bytes to it, and
+// returns how many of these bytes the pipe accepts; 0 means EAGAIN. The pipe may be a real one, or
+// one that follows a documented rule.
 type pipeModel func(n int) (accepted int)
 
-// ring models Linux's pipe: a ring of slots of one page each. free is how many are unused. The part
-// of a write beyond whole pages goes first: into the newest slot, if all of it fits there. The rest
-// of the write takes new slots.
+// ring models a pipe of Linux: a ring of slots, each of one page. free is the number of unused
+// slots. If the size of a write is not a multiple of the slot's size, the odd bytes go into the
+// newest slot first, provided that all of them fit there. The rest of the write takes new slots.
 func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false
@@ -161,9 +167,9 @@ func ring(slot, free int) pipeModel {
 	}
 }
 
-// buffer models gVisor's pipe, and that of macOS and FreeBSD when it has grown. free is its room in
-// bytes. A write of up to atomic bytes (PIPE_BUF) goes in whole or not at all; part of a larger one
-// may go in.
+// buffer models the pipe of gVisor, and the pipe of macOS and FreeBSD after it has grown to its
+// largest size. free is the room in bytes. A write of at most atomic bytes (PIPE_BUF) is accepted
+// whole or not at all. A larger write may be accepted in part.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {
@@ -176,12 +182,13 @@ func buffer(free, atomic int) pipeModel {
 }
 
 const (
-	bufferSize = 64 << 10 // of gVisor's pipe, and of a BSD's when it has grown (BIG_PIPE_SIZE)
-	linuxSlots = 16       // of a new pipe of Linux, a page each (PIPE_DEF_BUFFERS)
+	bufferSize = 64 << 10 // of gVisor's pipe, and of a BSD's pipe that has grown (BIG_PIPE_SIZE)
+	linuxSlots = 16       // of a new pipe of Linux, one page each (PIPE_DEF_BUFFERS)
 )
 
-// fillModel writes n bytes at a time to m until m refuses. It returns how many bytes were accepted
-// in all, and how many of the last write, if that was accepted only in part; otherwise last is 0.
+// fillModel writes n bytes at a time to m until m refuses a write. total is the number of bytes
+// that m accepted. If m accepted only a part of the last write, last is the size of that part;
+// otherwise last is 0.
 func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

@@ -1,15 +1,18 @@
-// Package rules finds out by experiment what the pipes of this machine do, and compares that with
-// the documented rules. It is for pipebench's commands and may change.
+// Package rules finds out by experiment what the pipes of this machine do, and compares the results
+// with the documented rules of its operating system. It is for pipebench's commands and may change.
 //
 //	err := rules.Run(ctx, rules.Options{}, func(f results.Finding) error {
 //		_, err := fmt.Println(f.ID, f.Value, f.Unit)
 //		return err
 //	})
 //
-// Nothing is assumed: the size of a slot (a unit of the pipe's buffer), the capacity and the limits
-// are measured, and the predictions of the documented rules are computed from them. Several runs at
-// once disturb each other's times. [Documented] returns the rules of other systems, too. They were
-// read, not measured.
+// [Run] takes no size for granted. It measures the capacity of a pipe, the limits, and the size of
+// a slot, which is a unit of the pipe's buffer. It computes what the documented rules predict for
+// that capacity and for this machine's page size. If several calls of Run are active at the same
+// time, they disturb each other's measurements of time.
+//
+// [Documented] also returns the rules of other operating systems. These rules come from documents
+// and source code, not from measurements.
 package rules
 
 import (
@@ -26,17 +29,18 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Work is the name of the job that the process of an experiment does.
+// Work is the name of the [proc.Job] that makes one experiment, in a process that [Run] starts for
+// it.
 const Work = "rules/experiment"
 
-// An inquiry is an experiment that can be made with several kinds of pipe. Each of its findings is
-// about a step, such as "capacity/fill/512".
+// An inquiry is an experiment that can be made with several kinds of pipe. It reports several
+// findings. Each is the result of one step, and a step has a name such as "capacity/fill/512".
 type inquiry struct {
 	name string
-	how  string // what is done, in a line
+	how  string // what is done, in one line
 	do   func(*trial)
-	once bool     // it is made with one kind only: its findings hold for every kind
-	also []string // how the names of its steps may begin, beside name
+	once bool     // make it with one kind of pipe only: its findings hold for every kind
+	also []string // the name of each step begins with name or with one of these
 }
 
 func inquiries() []inquiry {
@@ -68,8 +72,8 @@ func inquiries() []inquiry {
 	}
 }
 
-// ID returns the ID of the finding of a step about a kind of pipe, or, if kind is empty, about all
-// kinds.
+// ID returns the ID of the finding of a step. The finding is about one kind of pipe or, if kind is
+// empty, about all kinds.
 func ID(kind syspipe.Kind, step string) string {
 	if kind == "" {
 		return "rule/" + step
@@ -77,7 +81,8 @@ func ID(kind syspipe.Kind, step string) string {
 	return "rule/" + string(kind) + "/" + step
 }
 
-// ParseID splits the ID of a finding. ok is false if the finding is not about a rule.
+// ParseID splits the ID of a finding into the kind of pipe and the step. The kind is empty if the
+// finding is about all kinds. ok is false if the finding is not about a rule.
 func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	step, ok = strings.CutPrefix(id, "rule/")
 	first, rest, _ := strings.Cut(step, "/")
@@ -87,8 +92,8 @@ func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	return "", step, ok
 }
 
-// about returns the experiment that makes the inquiry with a kind of pipe, or, if kind is empty,
-// with one kind for all.
+// about returns the experiment that makes the inquiry with one kind of pipe. If kind is empty, the
+// experiment uses an anonymous pipe, and its findings are about all kinds.
 func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	return experiment.Experiment{
 		ID:    ID(kind, i.name),
@@ -107,10 +112,12 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment that has findings about a step, or about steps
-// that begin with it; "" if none has.
+// ExperimentOf returns the name of the experiment that makes the finding of a step; "" if there is
+// none. Instead of a step it also takes what several steps of an experiment begin with, such as
+// "interleave/4096/".
 func ExperimentOf(step string) string {
-	for _, i := range inquiries() { // "capacity/fill" begins as "capacity" does: the first counts
+	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.
+	for _, i := range inquiries() {
 		for _, begins := range append(i.also, i.name) {
 			if step == begins || strings.HasPrefix(step, begins+"/") {
 				return i.name
@@ -120,27 +127,27 @@ func ExperimentOf(step string) string {
 	return ""
 }
 
-// Evidence is what a finding on a rule rests on, beside its title.
+// Evidence is the [results.Evidence] of a finding about a rule.
 type Evidence struct {
-	Documented string `json:"documented,omitempty"` // the rule's prediction, and its source
+	Documented string `json:"documented,omitempty"` // the rule or what it predicts, with its source
 }
 
-// Options say what to look at. The zero Options look at everything.
+// Options say which experiments to make. The zero Options make all of them.
 type Options struct {
-	Kinds []syspipe.Kind // nil: each kind that this system supports
-	Steps []string       // names of experiments, as [Steps] lists them; nil: all
-	// StepTimeout is how long one experiment may take. 0 is [experiment.DefaultLimit], or more on a
-	// machine that is slow to start a process.
+	Kinds []syspipe.Kind // nil: each kind of byte stream that this system supports
+	Steps []string       // names of experiments, as the function [Steps] lists them; nil: all
+	// StepTimeout is how long one experiment may take. If it is 0, the limit is
+	// [experiment.DefaultLimit], or more on a machine that is slow to start a process.
 	StepTimeout time.Duration
 	// Observe, if set, is called after each experiment, from the goroutine that called Run.
 	Observe func(Progress)
 }
 
-// Progress is one experiment that is over.
+// Progress describes one experiment that has ended.
 type Progress struct {
 	Experiment  string // "fifo capacity"
-	Findings    int    // that the experiment brought
-	Done, Total int    // experiments done, including this one, and in all
+	Findings    int    // number of findings of the experiment
+	Done, Total int    // experiments ended so far, with this one; all experiments
 }
 
 // Steps returns the names of the experiments, in the order in which they run.
@@ -152,7 +159,7 @@ func Steps() []string {
 	return names
 }
 
-// Validate reports an unknown kind or step.
+// Validate returns an error if a kind or a step is unknown.
 func (o Options) Validate() error {
 	for _, k := range o.Kinds {
 		if _, err := syspipe.ParseKind(string(k)); err != nil {
@@ -168,9 +175,10 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Run makes the experiments and calls found for each finding as it comes. It stops at the first
-// error of found. If an experiment fails or hangs, or this system lacks a kind of pipe, that is a
-// finding, too, and the other experiments go on. All experiments take some ten seconds together.
+// Run makes the experiments and calls found for each finding as soon as it is known. If found
+// returns an error, Run stops and returns that error. If an experiment fails or hangs, or if this
+// system lacks a kind of pipe, Run reports that as a finding and goes on with the next experiment.
+// All experiments together take about ten seconds.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -200,7 +208,8 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	return nil
 }
 
-// kinds returns the kinds of pipe to look at, and a finding for each that this system lacks.
+// kinds returns the kinds of pipe to look at. For each kind that was asked for and that this system
+// lacks, it returns a finding in lacking.
 func (o Options) kinds() (supported []syspipe.Kind, lacking []results.Finding) {
 	kinds := o.Kinds
 	if kinds == nil {
@@ -221,7 +230,7 @@ func (o Options) kinds() (supported []syspipe.Kind, lacking []results.Finding) {
 	return supported, lacking
 }
 
-// experiments returns the experiments that were asked for, about these kinds of pipe.
+// experiments returns the experiments that were asked for, each with these kinds of pipe.
 func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
 	wanted := slices.DeleteFunc(inquiries(), func(i inquiry) bool {
 		return o.Steps != nil && !slices.Contains(o.Steps, i.name)
@@ -242,7 +251,7 @@ func (o Options) experiments(kinds []syspipe.Kind) []experiment.Experiment {
 	return all
 }
 
-// tryOpen tries to make a pipe of a kind: a kernel that imitates another may lack the kind.
+// tryOpen tries to make a pipe of a kind. A kernel that imitates another kernel may lack the kind.
 func tryOpen(kind syspipe.Kind) error {
 	w, r, err := syspipe.Open(kind, syspipe.Options{IO: syspipe.Blocking})
 	if err != nil {
@@ -251,7 +260,8 @@ func tryOpen(kind syspipe.Kind) error {
 	return errors.Join(w.Close(), r.Close())
 }
 
-// Jobs is the work of the processes that [Run] starts: main gives it to [proc.Main].
+// Jobs returns the jobs of all processes that [Run] starts. The main function passes them to
+// [proc.Main].
 func Jobs() map[string]proc.Job {
 	return experiment.Jobs(Work, All, map[string]proc.Job{
 		workWrite: writeLetters,

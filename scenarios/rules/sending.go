@@ -11,17 +11,17 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// sentMessage is the size, in bytes, of the messages that are sent in several ways.
+// sentMessage is the size, in bytes, of the messages with which ways of sending are compared.
 const sentMessage = 1_000_000
 
 // A sending is one way to send large messages.
 type sending struct {
 	name     string
-	capacity int // capacity that the pipe is asked for; 0: leave it as it is
-	write    int // bytes per write at most; 0: the whole message
+	capacity int // capacity to ask for, in bytes; 0 leaves the pipe's usual capacity
+	write    int // largest number of bytes per write; 0 writes the whole message
 }
 
-// The other sendings are compared with the first.
+// The first of the sendings is the one that the others are compared with.
 var sendings = []sending{
 	{name: "whole"},
 	{name: "8KiB", write: 8 << 10},
@@ -40,7 +40,7 @@ func (s sending) String() string {
 	return text
 }
 
-// cell returns the cell, one thing to measure, of raw bytes that are sent this way.
+// cell returns the [results.Cell] that sends raw bytes in this way at a placement, such as "same".
 func (s sending) cell(place string) results.Cell {
 	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity
@@ -48,11 +48,13 @@ func (s sending) cell(place string) results.Cell {
 	return c
 }
 
-// sendingForks is how many times the processes are started for each cell. On two CPUs one start may
-// be several times as fast as the next, depending on whether the ends come to wait for each other.
+// sendingForks is how many times the two processes are started for each [results.Cell]. On two CPUs
+// one pair of processes may be several times as fast as the next pair, depending on whether the
+// ends happen to wait for each other.
 const sendingForks = 4
 
-// measure measures cells in turns. A cell that this system cannot make has no samples.
+// measure measures cells in turns, and returns a record for each. If this system cannot make a
+// cell, its record has no samples.
 func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	records := make(map[results.Cell]results.Record)
 	plan := bench.Plan{
@@ -66,8 +68,9 @@ func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	return records
 }
 
-// places names where the two ends run: on one CPU, and on two if this machine has two. If a program
-// cannot choose its CPUs here, it is where the scheduler puts them.
+// places returns the placements to measure: both ends on one CPU and, if this machine has two CPUs,
+// the ends on two CPUs. On a system where a program cannot choose its CPUs, places returns only
+// "free": the scheduler decides where the ends run.
 func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
@@ -76,7 +79,7 @@ func (t *trial) places() []string {
 	return topology.Best()
 }
 
-// compareWriteSizes sends large messages in several ways, on two CPUs and on one.
+// compareWriteSizes sends large messages in each way of sendings, on one CPU and on two.
 func compareWriteSizes(t *trial) {
 	places := t.places()
 	var cells []results.Cell
@@ -100,7 +103,7 @@ func compareWriteSizes(t *trial) {
 			pieces := records[s.cell(place)]
 			gain := stat.PairedRatio(goodput, []results.Record{pieces}, []results.Record{whole})
 			if gain.N == 0 {
-				continue // this system sets no such capacity
+				continue // this system cannot set the capacity of s
 			}
 			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
 			value, unit := gainOf(gain)
@@ -109,11 +112,12 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// maxSpread is the largest spread of a gain, in percent, with which it is reported as one number.
+// maxSpread is the largest half-width of an interval, in percent of the median, with which a gain
+// is reported as one number.
 const maxSpread = 25
 
-// gainOf returns the median of a gain and its unit. If the interval is wide, it returns a text with
-// the interval.
+// gainOf returns the median of a gain and its unit. If the interval is wider than maxSpread, the
+// value is a text with both ends of the interval, and the unit is "".
 func gainOf(gain stat.Estimate) (value any, unit string) {
 	spread, ok := gain.Spread()
 	if !ok || spread <= maxSpread {
@@ -122,8 +126,9 @@ func gainOf(gain stat.Estimate) (value any, unit string) {
 	return fmt.Sprintf("%.2f to %.2f times", gain.Interval.Lo, gain.Interval.Hi), ""
 }
 
-// timeWakeUps passes one byte there and back. Each round trip has two wake-ups, and copying a byte
-// takes next to no time.
+// timeWakeUps measures round trips of one byte between two processes. A round trip wakes each
+// process once, and copying one byte takes almost no time. So half of a round trip is the time of
+// one wake-up.
 func timeWakeUps(t *trial) {
 	var cells []results.Cell
 	for _, place := range t.places() {

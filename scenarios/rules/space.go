@@ -22,19 +22,20 @@ func findCapacity(t *trial) {
 
 func findSlot(t *trial) { t.found("slot", t.slot(), "B", t.how) }
 
-// fillSizes returns sizes of writes for which the rules of systems differ: near PIPE_BUF, a page,
-// half a slot, and the capacity.
+// fillSizes returns sizes of writes that different systems treat differently. They are near
+// PIPE_BUF, a page, half a slot, and the capacity.
 func fillSizes(slot int) []int {
 	return ascending(1, 511, 512, 2049, 4095, 4096, 4097, slot/2+1, 60<<10, 64<<10, 64<<10+1)
 }
 
-// ascending returns the numbers in order, each once.
+// ascending returns the numbers in ascending order, without duplicates.
 func ascending(n ...int) []int {
 	slices.Sort(n)
 	return slices.Compact(n)
 }
 
-// fillPipes fills pipes with writes of several sizes, and tries what a full pipe still takes.
+// fillPipes fills pipes with writes of several sizes. After each pipe has refused a write,
+// fillPipes tries whether it still accepts one byte, and whether poll(2) calls it writable.
 func fillPipes(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
 		w, _ := t.openNonBlocking()
@@ -60,7 +61,7 @@ func fillPipes(t *trial) {
 func findGrowth(t *trial) {
 	w, _ := t.openNonBlocking()
 	before := t.capacityOf(w)
-	first, _ := t.tryWrite(w, make([]byte, 1<<20)) // Windows takes all of it or nothing
+	first, _ := t.tryWrite(w, make([]byte, 1<<20)) // Windows accepts all of it or nothing
 	how := "what a new pipe takes of one write of 1 MiB"
 	t.found("growth/first-write", first, "B", how)
 	if runtime.GOOS == "linux" && t.kind.IsPipe() {
@@ -70,9 +71,10 @@ func findGrowth(t *trial) {
 	}
 }
 
-// setCapacities asks for several capacities, and reads the system's limits on all pipes together.
+// setCapacities asks for several capacities. It also reads the limits that the system sets for a
+// pipe and for all pipes of a user.
 func setCapacities(t *trial) {
-	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // whatever the size of a slot
+	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // the same for every size of slot
 		w, _ := t.openNonBlocking()
 		if t.Err() != nil {
 			return
@@ -103,8 +105,8 @@ func setCapacities(t *trial) {
 	}
 }
 
-// findLargestCapacity doubles the capacity until the system refuses it. It stops at 64 MiB, so as
-// not to waste kernel memory.
+// findLargestCapacity doubles the capacity of a pipe until the system refuses. It stops at 64 MiB
+// to spare kernel memory.
 func (t *trial) findLargestCapacity() {
 	w, _ := t.openNonBlocking()
 	best := 0
@@ -122,7 +124,7 @@ func (t *trial) findLargestCapacity() {
 		how = fmt.Sprintf("doubled up to %d bytes without a refusal", n)
 	}
 	step := "settable/largest"
-	// A privileged process may go above the limit, so a best above it is not compared.
+	// A privileged process may exceed the limit. In that case nothing is compared.
 	limit, ok := syspipe.ReadLimit("/proc/sys/fs/pipe-max-size")
 	if ok && best <= limit && t.system().os == "linux" {
 		t.foundBeside(step, best, "B", how, limit, "Linux fs/pipe.c pipe_set_size")
@@ -131,9 +133,10 @@ func (t *trial) findLargestCapacity() {
 	t.found(step, best, "B", how)
 }
 
-// findAllOrNothing looks for the largest write that is never taken in part. For a pipe it bisects,
-// because a write that is larger than a split one is split, too. For a socket it tries the usual
-// sizes, because the bytes that are free depend there on the sizes of the writes before.
+// findAllOrNothing looks for the largest size such that no write of that size, or of a smaller one,
+// is accepted in part. For a pipe it bisects: if a write of n bytes is accepted in part, so is
+// every larger write. For a socket it tries the usual sizes instead, because the room that is left
+// in a socket depends on the sizes of the earlier writes.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
@@ -142,8 +145,8 @@ func findAllOrNothing(t *trial) {
 		return
 	}
 	_, _, capacity := t.full()
-	whole := 0            // the largest size known to be refused
-	split := capacity + 1 // the smallest size known to be taken in part
+	whole := 0            // the largest size known to be refused as a whole
+	split := capacity + 1 // the smallest size known to be accepted in part
 	for split-whole > 1 && t.Err() == nil {
 		n := (whole + split) / 2
 		if t.splits(n, capacity) {
@@ -157,8 +160,9 @@ func findAllOrNothing(t *trial) {
 	t.found(step, whole, "B", how)
 }
 
-// largestUnsplit fills pipes with writes of the usual sizes, in ascending order. It returns the
-// last size before the first of which a write was taken in part.
+// largestUnsplit fills a new pipe for each of the usual sizes, in ascending order, with writes of
+// that size. It stops at the first size of which a write is accepted in part, and returns the size
+// before it. It returns 0 if that is the first size.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {
@@ -171,7 +175,7 @@ func (t *trial) largestUnsplit() int {
 	return whole
 }
 
-// splits reports whether a write of n bytes is taken in part if n - 1 bytes are free.
+// splits reports whether the pipe accepts a part of a write of n bytes if n - 1 bytes are free.
 func (t *trial) splits(n, capacity int) bool {
 	w, _ := t.openNonBlocking()
 	for left := capacity - (n - 1); left > 0 && t.Err() == nil; {
@@ -198,7 +202,8 @@ func pollFullPipe(t *trial) {
 	t.found(step, n, "B", "bytes read from a full pipe until poll(2) calls it writable")
 }
 
-// writeToFullPipe finds out what a write to a full pipe gets, and a read from an empty one.
+// writeToFullPipe finds out what a non-blocking write to a full pipe returns, and what a
+// non-blocking read from an empty pipe returns.
 func writeToFullPipe(t *trial) {
 	w, r, capacity := t.full()
 	if t.Err() != nil {

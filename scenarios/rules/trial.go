@@ -14,19 +14,20 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A trial is one run of an inquiry into one kind of pipe.
+// A trial makes one inquiry with one kind of pipe.
 type trial struct {
 	*experiment.Trial
 	kind    syspipe.Kind
 	general bool   // the findings hold for every kind
-	how     string // what the inquiry does, in a line
+	how     string // what the inquiry does, in one line
 
-	slotSize, capacity int // in bytes; 0 until they are found
+	slotSize, capacity int // in bytes; 0 until they are measured
 }
 
-// found reports a finding together with what is documented: the value that the rules of this system
-// predict, or else the text of the rule that covers the step. unit is "" for a value without one;
-// how says what was done.
+// found reports the finding of a step, together with what is documented about that step. If the
+// rules of this system predict a value, the finding is compared with the prediction. Otherwise it
+// quotes the rule that covers the step, if there is one. unit is "" for a value without a unit. how
+// says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -46,11 +47,11 @@ func (t *trial) found(step string, value any, unit, how string) {
 	}
 }
 
-// undecided are values that say nothing about a prediction.
+// undecided lists the values with which a finding neither confirms nor refutes a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports a finding, compared with the value want, which source predicts. The verdict
-// is holds if they are equal, else refuted.
+// foundBeside reports a finding and compares its value with want, the value that source predicts.
+// The verdict is [results.Holds] if the two are equal, and [results.Refuted] if they differ.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
@@ -86,8 +87,9 @@ func valueText(value any, unit string) string {
 	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
 }
 
-// system returns what the documented rules depend on here. A socket pair is no pipe, nor is a FIFO
-// of macOS, which is a socket pair inside: for them only the rules for all systems hold.
+// system returns what the predictions for this kind of pipe depend on. A socket pair is not a pipe,
+// and a FIFO of macOS is a socket pair inside. For these, system returns the zero value, because
+// only the rules for all operating systems apply to them.
 func (t *trial) system() system {
 	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
@@ -123,7 +125,7 @@ func (t *trial) capacityOf(e *syspipe.End) int {
 	return n
 }
 
-// tryWrite writes without blocking; full says that the pipe had no room.
+// tryWrite writes without blocking. full is true if the pipe had no room.
 func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	if t.Err() != nil {
 		return 0, true
@@ -136,8 +138,9 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	return n, false
 }
 
-// fill writes n bytes per call until a write is refused. It returns how many bytes were accepted in
-// all, and how many of the last write, if that was accepted only in part; otherwise last is 0.
+// fill writes n bytes with each call until the pipe refuses a write. total is the number of bytes
+// that the pipe accepted. If the pipe accepted only a part of the last write, last is the size of
+// that part; otherwise last is 0.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
@@ -146,12 +149,12 @@ func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	}, n)
 }
 
-// full returns a pipe that accepts nothing more. Large writes fill it, as they leave no room
-// unused.
+// full returns a pipe that accepts no further byte, and how many bytes it holds. It fills the pipe
+// with large writes, because they leave no room unused.
 func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	w, r = t.openNonBlocking()
 	capacity, _ = t.fill(w, 1<<20)
-	if runtime.GOOS == "windows" { // Windows refuses the whole of a write above the quota
+	if runtime.GOOS == "windows" { // Windows refuses a write if not all of it fits
 		for n := 64 << 10; n > 0; n /= 8 {
 			more, _ := t.fill(w, n)
 			capacity += more
@@ -160,7 +163,7 @@ func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	return w, r, capacity
 }
 
-// slot returns how many bytes must be read from a full pipe before one more byte fits.
+// slot returns how many bytes must be read from a full pipe before the pipe accepts one more byte.
 func (t *trial) slot() int {
 	if t.slotSize == 0 {
 		w, r, capacity := t.full()
@@ -172,8 +175,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read. It
-// fails if done is still false after most bytes.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read. If done
+// is still false after most bytes, the trial fails.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

@@ -12,16 +12,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// The names of the jobs that helper processes of an experiment do.
+// Names of the jobs of helper processes. An experiment starts these processes.
 const (
-	workWrite = "rules/write" // writes one letter again and again until the reader leaves
-	workEcho  = "rules/echo"  // copies from one end to another, a block at a time
-	workHold  = "rules/hold"  // keeps an end open
+	workWrite = "rules/write" // writes messages of one letter until the reader leaves
+	workEcho  = "rules/echo"  // copies one block at a time from one pipe to another
+	workHold  = "rules/hold"  // keeps pipe ends open
 )
 
 type writeArgs struct {
 	Letter string
-	Size   int // bytes per call
+	Size   int // bytes per write
 }
 
 func writeLetters(w *proc.Work) error {
@@ -42,19 +42,18 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// Two writers write for interleaveTime. On a slow machine they write on, up to slowInterleaveTime,
-// until leastMessages have come through. "No message was cut" is a result only if leastMessages
-// came through, in at least leastRuns runs of one writer's bytes.
+// How long interleave reads, and how much it must have read for the result "no message was cut".
 const (
-	interleaveTime     = 120 * time.Millisecond
-	slowInterleaveTime = 3 * time.Second
-	leastMessages      = 20
-	leastRuns          = 5
+	interleaveTime     = 120 * time.Millisecond // if leastMessages were read in this time
+	slowInterleaveTime = 3 * time.Second        // at most, on a slow machine
+	leastMessages      = 20                     // whole messages
+	leastRuns          = 5                      // runs: stretches of bytes from one writer
 )
 
-// interleaveWrites lets two processes write messages of one letter each. If the size of a message
-// divides the capacity, and each read takes all that the pipe holds, messages look whole by luck.
-// So interleaveWrites tries other sizes too, and small reads.
+// interleaveWrites lets two processes write messages to one pipe. Each message consists of one
+// letter. If the size of a message divides the capacity, and each read takes all that the pipe
+// holds, messages may look whole by luck. So interleaveWrites tries messages of other sizes too,
+// and small reads.
 func interleaveWrites(t *trial) {
 	slot := t.slot()
 	w, _ := t.openNonBlocking()
@@ -69,15 +68,16 @@ func interleaveWrites(t *trial) {
 	}
 }
 
-// interleaveSizes returns sizes of writes for which the rules of systems differ: PIPE_BUF of the
-// BSDs and of Linux, a slot of the pipe's buffer, one byte more than each of these, and a size that
-// every system splits.
+// interleaveSizes returns sizes of writes that different systems treat differently: PIPE_BUF of the
+// BSDs and of Linux, the size of a slot of the pipe's buffer, one byte more than each of these, and
+// 60 KiB, which every system splits.
 func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
 
-// interleave reads for a while what two processes write, and counts the runs of one letter that do
-// not consist of whole messages.
+// interleave starts two processes that write messages of size bytes to one pipe. For a while it
+// reads what they write, at most read bytes at a time. It counts the runs that do not consist of
+// whole messages. A run is a stretch of bytes of one letter, and so of one writer.
 func (t *trial) interleave(size, read int) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -105,13 +105,14 @@ func (t *trial) interleave(size, read int) {
 	t.foundInterleaved(size, read, c)
 }
 
-// A runCounter counts runs of one letter.
+// A runCounter counts runs. A run is a stretch of equal letters: one or more messages of the same
+// writer.
 type runCounter struct {
 	size     int // bytes of a message
-	messages int // whole messages in finished runs
-	runs     int
-	broken   int // runs that do not consist of whole messages
-	run      int // bytes of the current run
+	messages int // whole messages in the runs that have ended
+	runs     int // that have ended
+	broken   int // runs that have ended and do not consist of whole messages
+	run      int // bytes so far of the current run
 	letter   byte
 }
 
@@ -130,11 +131,11 @@ func (c *runCounter) count(p []byte) {
 	}
 }
 
-// wholeMessages returns how many whole messages came so far.
+// wholeMessages returns how many whole messages have been read so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
-// enough reports whether to stop reading: after interleaveTime if enough messages came, else after
-// slowInterleaveTime.
+// enough reports whether to stop reading. spent is how long the reading has taken. It stops after
+// interleaveTime if leastMessages were read, and otherwise after slowInterleaveTime.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= slowInterleaveTime ||
 		spent >= interleaveTime && c.wholeMessages() >= leastMessages
@@ -150,7 +151,7 @@ func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
 }
 
-// tooFew is the value of a finding if no message was cut, but too few came through to prove
+// tooFew is the value of a finding if no message was cut, but too few messages were read to prove
 // anything.
 const tooFew = "too few"
 
@@ -174,12 +175,13 @@ func echo(w *proc.Work) error {
 	}
 }
 
-// If no byte is accepted for stallTime, that is a deadlock: the process on the other side has
-// nothing else to do, so it would have read.
+// stallTime is how long no byte must be accepted until that counts as a deadlock. The child has
+// nothing to do but to read and to write, so by then it would have read.
 const stallTime = 500 * time.Millisecond
 
-// deadlock builds the deadlock that most people meet: a parent writes all it has before it reads,
-// and the child answers as it goes.
+// deadlock builds the deadlock that most people meet. A parent writes everything that it has before
+// it reads anything, while its child writes answers as it reads. In the end both wait for room in a
+// pipe.
 func deadlock(t *trial) {
 	toChild, in := t.open()
 	out, fromChild := t.open()
@@ -201,7 +203,7 @@ func deadlock(t *trial) {
 		t.found(step, stuck, "B", how)
 	}
 
-	toChild.Close() // and now the parent reads, which resolves it
+	toChild.Close() // now the parent reads, which ends the deadlock
 	got, err := io.Copy(io.Discard, fromChild)
 	t.Check(err)
 	t.Check(child.Wait())
@@ -209,8 +211,9 @@ func deadlock(t *trial) {
 	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "" /* no source */)
 }
 
-// writeUntilStuck writes until nothing more is accepted for stallTime. A stall counts only after
-// more bytes than the pipe's capacity were accepted: only then has the child started to read.
+// writeUntilStuck writes until no byte has been accepted for stallTime, and returns how many bytes
+// were accepted. It does not count a stall before more bytes than the pipe's capacity were
+// accepted, because only then has the child begun to read.
 func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)
