@@ -64,8 +64,8 @@ func findCopyZone(t *trial) {
 	}
 }
 
-// timeRead writes the bytes of sent into the pipe, then reads them back into the buffer into. It
-// returns how long the reading took.
+// timeRead writes sent to the pipe, reads the same bytes back into another slice, and returns how
+// long the reading took.
 func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Duration {
 	if t.Err() != nil {
 		return 0

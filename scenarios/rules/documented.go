@@ -8,15 +8,14 @@ import (
 // A Rule is one documented property of a system's pipes.
 type Rule struct {
 	OS     string // as runtime.GOOS names it; "gvisor"; "" for all
-	About  string // the step that the rule covers, or the first part of its name
+	About  string // the step that the rule covers, or what the covered steps begin with
 	Says   string
 	Source string // the document or source code that says so
 }
 
 // Documented returns the documented rules of a system; nil if none are known. Each rule names the
 // document or source code that it comes from. [Run] finds out whether the kernel of this machine
-// follows the rules of its own system. For other systems nobody has measured whether they follow
-// theirs.
+// follows the rules of its system. It cannot tell whether other systems follow theirs.
 func Documented(os string) []Rule {
 	var found []Rule
 	for _, r := range documented {

@@ -35,8 +35,9 @@ type brokenWrite struct {
 	ended    time.Duration // time of syspipe.Now at which the write returned
 }
 
-// breakWrite starts a blocking write that is larger than the pipe's capacity. The reader reads
-// taken bytes and then closes its end, while the write still waits.
+// breakWrite starts a blocking write that is larger than the pipe's capacity. While the write
+// waits, the reader reads some bytes, as many as taken says. Then the reader closes its end, and
+// the write still waits.
 func (t *trial) breakWrite(taken int) {
 	w, r := t.open()
 	capacity := t.capacityOf(w)

@@ -63,8 +63,8 @@ func splitStep(step string) (name string, n int) {
 	return strings.Join(names, "/"), n
 }
 
-// values returns the predicted values of steps, by the names of the steps. n is the size in the
-// steps, or 0 if there is none.
+// values returns what steps should find, as a map from the name of a step to its value. n is the
+// size in the steps, or 0 if they have none.
 func (s system) values(n int) map[string]any {
 	values := map[string]any{
 		// POSIX says this. Windows does the same in its own words, which syspipe translates.
@@ -168,8 +168,8 @@ func ring(slot, free int) pipeModel {
 }
 
 // buffer models the pipe of gVisor, and the pipe of macOS and FreeBSD after it has grown to its
-// largest size. free is the room in bytes. A write of at most atomic bytes (PIPE_BUF) is accepted
-// whole or not at all. A larger write may be accepted in part.
+// largest size. free is the room in bytes. atomic is PIPE_BUF: a write of at most that size is
+// accepted whole or not at all. A larger write may be accepted in part.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {

@@ -113,7 +113,7 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
 // ExperimentOf returns the name of the experiment that makes the finding of a step; "" if there is
-// none. Instead of a step it also takes what several steps of an experiment begin with, such as
+// none. The argument may also be a common beginning of several steps of one experiment, such as
 // "interleave/4096/".
 func ExperimentOf(step string) string {
 	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.

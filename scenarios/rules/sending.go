@@ -21,7 +21,7 @@ type sending struct {
 	write    int // largest number of bytes per write; 0 writes the whole message
 }
 
-// The first of the sendings is the one that the others are compared with.
+// The first of the sendings is the usual way. All others are compared with it.
 var sendings = []sending{
 	{name: "whole"},
 	{name: "8KiB", write: 8 << 10},

@@ -25,9 +25,9 @@ type trial struct {
 }
 
 // found reports the finding of a step, together with what is documented about that step. If the
-// rules of this system predict a value, the finding is compared with the prediction. Otherwise it
-// quotes the rule that covers the step, if there is one. unit is "" for a value without a unit. how
-// says what was done.
+// rules of this system predict a value, the finding is compared with the prediction. Otherwise the
+// finding quotes the rule that covers the step, if there is one. unit is "" for a value without a
+// unit. how says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -175,8 +175,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read. If done
-// is still false after most bytes, the trial fails.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read. The
+// parameter most limits that number: if done is still false then, the trial fails.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

@@ -42,12 +42,14 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// How long interleave reads, and how much it must have read for the result "no message was cut".
+// interleave reads for interleaveTime. On a slow machine it goes on until it has read leastMessages,
+// but at most for slowInterleaveTime. It says "no message was cut" only if it has read at least
+// leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from one writer.
 const (
-	interleaveTime     = 120 * time.Millisecond // if leastMessages were read in this time
-	slowInterleaveTime = 3 * time.Second        // at most, on a slow machine
-	leastMessages      = 20                     // whole messages
-	leastRuns          = 5                      // runs: stretches of bytes from one writer
+	interleaveTime     = 120 * time.Millisecond
+	slowInterleaveTime = 3 * time.Second
+	leastMessages      = 20
+	leastRuns          = 5
 )
 
 // interleaveWrites lets two processes write messages to one pipe. Each message consists of one
@@ -175,8 +177,8 @@ func echo(w *proc.Work) error {
 	}
 }
 
-// stallTime is how long no byte must be accepted until that counts as a deadlock. The child has
-// nothing to do but to read and to write, so by then it would have read.
+// stallTime is the time without an accepted byte that counts as a deadlock. The child has nothing
+// to do but to read and to write, so within this time it would have read.
 const stallTime = 500 * time.Millisecond
 
 // deadlock builds the deadlock that most people meet. A parent writes everything that it has before
