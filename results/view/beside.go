@@ -9,17 +9,20 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column has the answers of machines to a list of questions, or those that a system documents.
-// Two columns are alike if no answer has a Base in both and differs in it.
+// A column of a questionTable has the answers to a list of questions. The answers are those of one
+// or more machines, or those that a system documents. Two columns are alike if their answers to
+// every question agree. An answer without a Base agrees with any other.
 type column struct {
 	names []string // of the machines, or of the system
 	cells []Value  // one for each question
 }
 
-// longestHead is the largest number of characters that the names of a column take.
+// longestHead is the number of characters above which a column's title names only its first
+// machine.
 const longestHead = 60
 
-// title names the machines of a column, or the first and the number of the others.
+// title names the machines of a column. If that is too long, it names the first machine and the
+// number of the others.
 func (c column) title() string {
 	text := strings.Join(c.names, ", ")
 	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
@@ -34,7 +37,7 @@ func (c column) differs(o column, question int) bool {
 	return a != "" && b != "" && a != b
 }
 
-// alike reports whether no answers of two columns differ.
+// alike reports whether two columns agree in all their answers.
 func (c column) alike(o column) bool {
 	for i := range c.cells {
 		if c.differs(o, i) {
@@ -44,7 +47,8 @@ func (c column) alike(o column) bool {
 	return true
 }
 
-// join adds the names of a column that answers alike, and those of its answers that say more.
+// join merges a column o, whose answers are alike, into c. It adds the names of o. Where the answer
+// of o says more than that of c, it takes the answer of o.
 func (c *column) join(o column) {
 	c.names = append(c.names, o.names...)
 	for i := range c.cells {
@@ -67,7 +71,8 @@ func weight(answer string) int {
 	return 3
 }
 
-// joinAlike joins the columns that answer alike. Each joined column is at the place of its first.
+// joinAlike merges the columns that are alike. A merged column takes the place of the first one of
+// them.
 func joinAlike(columns []column) []column {
 	var out []column
 	for _, c := range columns {
@@ -82,9 +87,9 @@ func joinAlike(columns []column) []column {
 }
 
 // answerSentence says which machines give which answer to a question: "A new pipe holds 64 KiB on a
-// and b, 256 KiB on the 7 others." An answer of more than two machines comes after the others.
+// and b, 256 KiB on the 7 others." Answers that more than two machines give come last.
 func answerSentence(asks string, columns []column, question int) string {
-	var answers []column // to this question alone
+	var answers []column // one for each different answer to this question
 	for _, c := range columns {
 		cell := c.cells[question]
 		if cell.Base != "" {
@@ -129,13 +134,14 @@ func markDifferences(columns []column) {
 	}
 }
 
-// Which rows a questionTable has.
+// Values for the parameter disputed of questionTable: which rows the table has.
 const (
-	allAnswered  = false // each question that has an answer
-	onlyDisputed = true  // each question on which the columns disagree
+	allAnswered  = false // a row for each question that has an answer
+	onlyDisputed = true  // a row for each question on which the columns disagree
 )
 
-// questionTable has a row for each question, and a column for each of the columns.
+// questionTable makes a [Table] of columns with answers. Beside them it has a column with the
+// questions, one in each row.
 func questionTable(title string, questions []string, columns []column, disputed bool) Table {
 	t := Table{
 		Title:   title,
@@ -143,7 +149,8 @@ func questionTable(title string, questions []string, columns []column, disputed 
 		Whole:   true,
 	}
 	for i, c := range columns {
-		// All others are compared with the first column, so a broken table repeats it.
+		// All other columns are compared with the first one. So if the table is too wide and is
+		// split, each part has the first one.
 		isFirst := i == 0 && len(columns) > 1
 		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: isFirst})
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// allHaveTooFewSamples reports whether cells could run, but none has enough samples for an
-// interval.
+// allHaveTooFewSamples reports whether some cells could run on this system, but no cell has enough
+// samples for an interval.
 func allHaveTooFewSamples(rows []stat.Row) bool {
 	c := countCells(rows)
 	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples
 }
 
-// tooFewSamples says what a run with too few samples has measured, and how to get more.
+// tooFewSamples says what a run with too few samples has measured, and how to get more samples.
 func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	c := countCells(rows)
 	switch {
@@ -37,9 +37,9 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
 }
 
-// neededMinutes estimates how long the run has to take for each cell to get enough samples. It adds
-// half to what the pace so far predicts, because the pace varies on a busy machine. It returns 0 if
-// the set does not tell, or holds several runs.
+// neededMinutes estimates how many minutes the run has to take to get enough samples for each cell.
+// It adds half to what the pace so far predicts, because the pace varies on a busy machine. It
+// returns 0 if the set does not tell the pace, or if it holds several runs.
 func neededMinutes(s *results.Set) int {
 	if len(s.Environments) != 1 {
 		return 0
@@ -66,9 +66,9 @@ func neededMinutes(s *results.Set) int {
 // A cellCount counts the cells of a run by what became of them.
 type cellCount struct {
 	all, measured, failed, unsupported int
-	late                               int // without a sample when the time was up
-	interrupted                        int // with or without samples
-	mostSamples                        int // of one cell
+	late                               int // no sample before the time was up
+	interrupted                        int // whether or not they have samples
+	mostSamples                        int // the largest number of samples of one cell
 }
 
 func countCells(rows []stat.Row) cellCount {

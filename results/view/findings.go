@@ -10,9 +10,10 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// WriteFindings writes the findings of a set. For people it writes how many hold or fail, a table
-// of the findings that a person has to look at (with Options.Detail, of all findings), and advice.
-// CSV has a row and JUnit XML a test case per finding, and SARIF a result per failure.
+// WriteFindings writes the findings of a set. For people it writes how many findings hold or fail,
+// a table, and advice. The table has the findings that a person has to look at or, with
+// [Options.Detail], all findings. CSV has a row for each finding, and JUnit XML has a test case for
+// each. SARIF has a result for each failure.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -50,7 +51,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 }
 
 // isRemarkable reports whether a person has to look at a finding. A first screen only names the
-// others. There are too many claims that hold under a condition, or are undecided, to look at.
+// other findings. A claim that is undecided, or that holds under a condition, is not remarkable,
+// because there are too many of these.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:
@@ -63,7 +65,7 @@ func isRemarkable(f results.Finding) bool {
 	return true
 }
 
-// unremarkable names the findings that are not remarkable, a line per verdict.
+// unremarkable names the findings that are not remarkable, with a line for each verdict.
 func unremarkable(all []results.Finding) []string {
 	var lines []string
 	others := selectFindings(all, func(f results.Finding) bool { return !isRemarkable(f) })
@@ -81,7 +83,7 @@ func unremarkable(all []results.Finding) []string {
 	return lines
 }
 
-// sorted sorts findings by verdict: those that a person has to look at come first.
+// sorted sorts findings by verdict. Those that a person has to look at come first.
 func sorted(all []results.Finding) []results.Finding {
 	order := results.Verdicts()
 	return slices.SortedStableFunc(slices.Values(all), func(a, b results.Finding) int {
@@ -94,7 +96,8 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
-// remarkableTable shows the findings that are remarkable, and of those that are alike the first.
+// remarkableTable shows the remarkable findings. If several of them are alike, it shows the first
+// one and the number of the others.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string
@@ -110,7 +113,7 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 }
 
 // findingTable has a row for each finding of an area. Without detail, a terminal shows the titles
-// only of claims. The column for the command is shown only for checks of several commands.
+// of findings only if they are claims. It shows the commands only for checks of several commands.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	areClaims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	areChecks := len(all) > 0 && all[0].Area() == results.AreaCheck
@@ -139,7 +142,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 			value = textValue(exactValue(f.Value, ""))
 		}
 		number, isNumber := f.Number()
-		if f.Area() == results.AreaCompare && isNumber { // the number is the ratio of the two sides
+		if f.Area() == results.AreaCompare && isNumber { // the number is the ratio of new to old
 			value.Text = signedPercent(number)
 			unit.Text = "%"
 		}
@@ -160,7 +163,8 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	return t
 }
 
-// likeness returns a key. Failures share it if the same experiment ended in the same way.
+// likeness returns a key that is the same for findings that are alike. Failures are alike if the
+// same experiment ended in the same way. Other findings are alike if their ID and run are equal.
 func likeness(f results.Finding) string {
 	if f.Area() != results.AreaFailure {
 		return f.ID + "\x00" + f.Run
@@ -187,8 +191,8 @@ func findingName(f results.Finding) string {
 	return name
 }
 
-// aboutOneCommand reports whether all findings are about one command of one run. A table need not
-// show that command, as the user has just given it.
+// aboutOneCommand reports whether all findings are about one command of one run. Then a table need
+// not show the command, because the user has just typed it.
 func aboutOneCommand(all []results.Finding) bool {
 	for _, f := range all {
 		if !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
@@ -208,7 +212,8 @@ func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []
 	return selected
 }
 
-// findingAdvice gives each advice once, with the shortest shell line that shows the problem.
+// findingAdvice gives each advice once. After the advice comes the shortest shell line that shows
+// the problem.
 func findingAdvice(all []results.Finding) []string {
 	var out []string
 	for _, alike := range grouped(all, func(f results.Finding) string { return f.Advice }) {
@@ -241,7 +246,9 @@ var areas = []struct{ area, title string }{
 	{results.AreaMachine, "What disturbs measurements on this machine"},
 }
 
-// findingSections has a section for each area, without detail only of what is remarkable in it.
+// findingSections returns a section for each area of the set's findings. With detail, it shows all
+// findings of an area. Without detail, it shows only the remarkable ones or, for rules, the answers
+// to questions about pipes.
 func findingSections(s *results.Set, detail bool) []Section {
 	var sections []Section
 	for _, a := range areas {

@@ -12,8 +12,8 @@ import (
 )
 
 // FleetSections lists what a page says about several machines: how framings compare with raw on
-// them, which machines a person should look at, and on which answers they disagree. The full
-// figures of each machine are on its own page.
+// them, which machines a person should look at, and on which answers the machines disagree. The
+// full figures of each machine are on its own page.
 func FleetSections(members []stat.Member) []Section {
 	if isEmptyFleet(members) {
 		return nil
@@ -37,7 +37,7 @@ func FleetSections(members []stat.Member) []Section {
 	return append([]Section{answer}, shown...)
 }
 
-// condition is the argument of --where that selects a machine.
+// condition returns the argument of --where that selects a machine.
 func condition(m stat.Member) string {
 	e := m.Environment()
 	switch m.Name {
@@ -49,14 +49,15 @@ func condition(m stat.Member) string {
 	return "machine=" + e.Machine
 }
 
-// isEmptyFleet reports whether nothing was measured or found.
+// isEmptyFleet reports whether the machines have no measurements, no findings and no messages.
 func isEmptyFleet(members []stat.Member) bool {
 	return !slices.ContainsFunc(members, func(m stat.Member) bool {
 		return m.Cells+len(m.Answers)+m.Messages > 0
 	})
 }
 
-// pipeDifference returns the first sentence on how pipes differ, as a title; "" if they do not.
+// pipeDifference returns the first sentence on how pipes differ between machines, without its
+// period. It returns "" if pipes do not differ.
 func pipeDifference(sections []Section) string {
 	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
 	if i < 0 || len(sections[i].Lead) < 2 { // the last sentence only counts the differences
@@ -65,8 +66,9 @@ func pipeDifference(sections []Section) string {
 	return strings.TrimSuffix(sections[i].Lead[0], ".")
 }
 
-// fleetTitle says what differs most between a few machines, else how pipes differ, else how many
-// machines there are. Then it counts those that stand out, and those on which a measurement failed.
+// fleetTitle says what differs most between a few machines. If framings do not differ, it says how
+// pipes differ. If these do not differ either, it says how many machines there are. Then it counts
+// the machines that stand out, and the machines on which a measurement failed.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
 	title := cmp.Or(largestDifference(members), pipes,
 		results.FormatCount(len(members), "machine"))
@@ -121,11 +123,13 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 	return p.Write(w, format, o)
 }
 
-// FewMachines is the largest number of machines that have names, and a line each in tables.
+// FewMachines is the largest number of machines that are shown one by one, each with its name and
+// with a line of its own in tables.
 const FewMachines = 7
 
-// differenceSection says how framings compare with raw on the machines. Few machines have a line
-// each in a table per placement; many are grouped by the properties on which the ratios depend.
+// differenceSection says how framings compare with raw on the machines. If there are few machines,
+// each has a line in the table of each placement. If there are many, they are grouped by the
+// properties on which the ratios depend.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)
@@ -168,7 +172,8 @@ func differenceSection(members []stat.Member) Section {
 	return out
 }
 
-// missingSentences names the machines that did not compare framings, if there are any.
+// missingSentences names the machines that did not compare framings. It returns nil if there are
+// none.
 func missingSentences(members, compared []stat.Member) []string {
 	if len(compared) == len(members) {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the bare streams at a placement that machines compared with raw, by framing
-// and size. It leaves out those that few machines measured: fewer than half as many as measured the
-// most common one.
+// FleetStreams lists the cells at a placement in which nothing but a stream of messages was
+// measured, and which machines compared with raw. They are sorted by framing and size. It leaves
+// out rare cells: those that fewer than half as many machines measured as the most common cell.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -39,15 +39,17 @@ func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	return cells
 }
 
-// A fleetStream is streams of one placement and message size, by which machines are compared.
+// A fleetStream is a group of streams that differ only in their framing. Machines are compared by
+// these streams.
 type fleetStream struct {
-	cell     results.Cell // without the framing
+	cell     results.Cell // of all these streams, without the framing
 	framings []string
 }
 
-// streamsToCompare returns a fleetStream for each placement, of the message size that most machines
-// measured or, if several are equal in that, of the size nearest to the usual capacity of a pipe.
-// Framings in which machines differ come first.
+// streamsToCompare returns one fleetStream for each placement. Its message size is the size that
+// most machines measured. If several sizes were measured by equally many machines, it takes the
+// size nearest to the usual capacity of a pipe. In the list of framings, those in which machines
+// differ come first.
 func streamsToCompare(members []stat.Member) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
@@ -78,7 +80,8 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-// shares returns the shares of raw's goodput that a framing keeps on the members that measured it.
+// shares returns the share of raw's goodput that a framing keeps. There is a share for each member
+// that measured it with an interval.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -97,7 +100,7 @@ func sharesIn(cell results.Cell, members []stat.Member) []stat.Estimate {
 	return all
 }
 
-// measured returns the members on which at least one framing has a ratio to raw.
+// measured returns the members on which at least one framing was compared with raw.
 func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
 		return !slices.ContainsFunc(v.framings, func(framing string) bool {
@@ -134,19 +137,20 @@ func (v fleetStream) sharesText(members []stat.Member) string {
 	return joinAnd(parts)
 }
 
-// A group is machines that are shown together.
+// A group is a set of machines that share a row of a table.
 type group struct {
 	title   string
 	members []stat.Member
 }
 
-// groups returns a group of all machines, and then one for each value of each factor on which the
-// share of a framing depends. The largest group of a factor comes first.
+// groups returns one group of all machines. Then, for each factor on which the share of a framing
+// depends, such as the processor, it returns a group for each value of that factor. The largest of
+// these groups comes first.
 func (v fleetStream) groups(members []stat.Member) []group {
 	all := []group{{"all", members}}
 	for _, factor := range factors {
 		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
-		// else all machines have the same value, or each has its own
+		// false if all machines have the same value, or each another one
 		isShared := len(byValue) > 1 && len(byValue) < len(members)
 		if !isShared || !v.dependsOn(byValue) {
 			continue
@@ -160,10 +164,11 @@ func (v fleetStream) groups(members []stat.Member) []group {
 	return all
 }
 
-// mostGroups is the largest number of groups that a factor has in a table.
+// mostGroups is the largest number of groups of one factor in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share of a framing surely differs between groups of machines.
+// dependsOn reports whether the share of any framing surely differs between groups of machines.
+// byValue has the machines in groups with the same value of a factor.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64
@@ -176,7 +181,8 @@ func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	})
 }
 
-// table has a line for each group of machines, below the head, and a column for each framing.
+// table returns a table with a row for each group of machines and a column for each framing. head
+// is the title of the column with the names of the groups.
 func (v fleetStream) table(head string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
@@ -205,7 +211,8 @@ func (v fleetStream) table(head string, groups []group) Table {
 	return t.dropEmpty()
 }
 
-// rawValue is the goodput of raw messages, or the median of several machines.
+// rawValue shows the goodput of raw messages. For several machines it shows the median of their
+// goodputs.
 func rawValue(members []stat.Member, cell results.Cell) Value {
 	cell.Framing = results.FramingRaw
 	var goodputs []float64
@@ -223,7 +230,8 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue shows one share with its interval, or the median of several with their range.
+// sharesValue shows one share with its interval. Of several shares it shows the median and the
+// range, from the 10th to the 90th percentile.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A junitSuite is findings in JUnit's XML, which CI systems read.
+// A junitSuite is a list of findings in JUnit's XML, which CI systems read.
 type junitSuite struct {
 	XMLName  xml.Name    `xml:"testsuite"`
 	Name     string      `xml:"name,attr"`
@@ -31,13 +31,14 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes findings as tests. Undecided, unsupported and expected ones are skipped tests.
+// writeJUnit writes each finding as a test. An undecided finding, an unsupported one and an
+// expected failure become skipped tests.
 func writeJUnit(w io.Writer, all []results.Finding) error {
 	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
 	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}
 	for _, f := range all {
 		class := f.Area()
-		if side, _, ok := strings.Cut(f.Name(), "/"); ok { // such as the side that was checked
+		if side, _, ok := strings.Cut(f.Name(), "/"); ok { // the side that was checked: "server"
 			class = side
 		}
 		c := junitCase{Class: "pipebench." + Escape(class), Name: Escape(findingName(f))}

@@ -12,14 +12,14 @@ import (
 
 // Levers are the settings that may make large messages faster: a larger pipe, and smaller writes.
 
-// gainThatCounts is a ratio of goodputs that is worth a change of a program.
+// gainThatCounts is the smallest ratio of goodputs for which it is worth changing a program.
 const gainThatCounts = 1.1
 
-// leverSentence says how many times as fast a large message passes through a larger pipe, for each
-// placement, as far as the intervals show it.
+// leverSentence says, for each placement, how many times as fast a large message passes through a
+// larger pipe. It claims only what the intervals show.
 func leverSentence(levers []stat.Row) sentence {
 	var parts, noisy []string
-	var larger stat.Row // of the last placement
+	var larger stat.Row // the row of the larger pipe at the last placement
 	gains := false
 	for _, p := range placements {
 		throughUsual, hasUsual := writtenWhole(levers, p.name, usualPipe)
@@ -64,7 +64,8 @@ const (
 	largerPipe = true
 )
 
-// writtenWhole finds the row of a placement in which messages are written with one call each.
+// writtenWhole finds the row of a placement in which each message is written with one call. larger
+// says whether it is the row with a larger pipe, or the row with the usual pipe.
 func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
 	for _, r := range levers {
 		c := r.Cell
@@ -76,7 +77,7 @@ func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Ro
 	return stat.Row{}, false
 }
 
-// leverTable shows how fast a large message is with the usual settings, and with the levers.
+// leverTable shows the goodput of a large message with the usual settings, and with the levers.
 func leverTable(levers []stat.Row) Table {
 	if len(levers) == 0 {
 		return Table{}
@@ -116,7 +117,7 @@ func leverTable(levers []stat.Row) Table {
 	}.table(rows)
 }
 
-// bytesPerWrite is how many bytes of a message the writer passes to one call.
+// bytesPerWrite returns how many bytes of a message the writer passes to one call.
 func bytesPerWrite(c results.Cell) int {
 	if c.WriteSize == 0 {
 		return c.Size

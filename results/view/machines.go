@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// machineTitle returns the name of a machine, "" if it is the only one of the set.
+// machineTitle returns the name of a machine. It returns "" if the set has only one machine.
 func machineTitle(s *results.Set, id string) string {
 	if len(s.Machines()) < 2 {
 		return ""
@@ -19,7 +19,8 @@ func machineTitle(s *results.Set, id string) string {
 	return cmp.Or(results.MachineNames(s.Environments)[id], "unknown")
 }
 
-// MachineLine describes the machine of a set in a line, "" if the records do not tell.
+// MachineLine describes the machine of a set in one line. It returns "" if the set has no
+// description of a machine.
 func MachineLine(s *results.Set) string {
 	if len(s.Environments) == 0 {
 		return ""
@@ -27,7 +28,8 @@ func MachineLine(s *results.Set) string {
 	return machineLine(s.Environments[0])
 }
 
-// machineLine describes a machine in a line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 · kvm".
+// machineLine describes a machine in one line: "lab · Intel Xeon · 2 CPUs · linux 6.12 amd64 ·
+// kvm".
 func machineLine(e results.Environment) string {
 	cpus := ""
 	if e.CPUs > 0 {
@@ -37,7 +39,7 @@ func machineLine(e results.Environment) string {
 	return JoinParts(e.Hostname, e.CPU, cpus, system, e.Imitation, e.Virtualisation)
 }
 
-// loadText is the load average before a run, "-" if the system does not tell.
+// loadText returns the load average before a run, or "-" if the system does not tell it.
 func loadText(e results.Environment) string {
 	if e.Load1 == nil {
 		return "-"
@@ -45,7 +47,7 @@ func loadText(e results.Environment) string {
 	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
-// header is the first line of a view: the machine and its load.
+// header returns the first line of a view, which describes the machine and its load.
 func header(s *results.Set) []string {
 	if len(s.Environments) == 0 {
 		return nil
@@ -63,10 +65,10 @@ func labelsText(e results.Environment) string {
 	return strings.Join(parts, " ")
 }
 
-// A machineField is one property of a machine. The text is "" if it is not known.
+// A machineField is one property of a machine. Its text is "" if the property is not known.
 type machineField struct{ title, text string }
 
-// machineFields returns what is known of a machine, in the order in which a page shows it.
+// machineFields lists the properties of a machine, in the order in which a page shows them.
 func machineFields(e results.Environment) []machineField {
 	var cpus, page, largest, measured, clock string
 	if e.CPUs > 0 {
@@ -81,7 +83,7 @@ func machineFields(e results.Environment) []machineField {
 	if !e.Time.IsZero() {
 		measured = e.Time.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	if e.ClockNS >= 1e-3 { // else it is not known
+	if e.ClockNS >= 1e-3 { // a smaller figure means that it is not known
 		clock = results.FormatDuration(e.ClockNS) + " a reading"
 	}
 	return []machineField{

@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noisyMeaning says that a run is too noisy to tell framings apart, and what to do about it. Then
-// follow the effects that are certain despite the noise, and last those that it hides.
+// noisyMeaning says that a run is too noisy to tell framings apart, and what to do about it. After
+// that it lists the effects that are certain despite the noise, and last the effects that the noise
+// hides.
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
@@ -42,11 +43,12 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// untilKnown says what to do as long as framings cannot be compared.
+// untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks " +
 	"(pipebench help framings)."
 
-// loadOf returns the first warning of how busy other programs kept the CPUs, "" if there is none.
+// loadOf returns the text of the first warning that other programs kept the CPUs busy; "" if there
+// is no such warning.
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {
@@ -59,11 +61,11 @@ func loadOf(rows []stat.Row) string {
 	return ""
 }
 
-// tooNoisyToTell stands in a sentence instead of a result that noise hides.
+// tooNoisyToTell takes the place of a result in a sentence if noise hides that result.
 const tooNoisyToTell = "too noisy to tell"
 
-// maxBlur is the largest half-width of an interval, in percent, with which a ratio to raw can tell
-// framings apart: most framings cost 5 to 20 %.
+// maxBlur is the largest half-width of an interval, in percent of the median, with which a ratio to
+// raw still helps to tell framings apart. Most framings cost 5 to 20 %.
 const maxBlur = 25
 
 // isBlurred reports whether a row's ratio to raw is too uncertain to tell framings apart.
@@ -72,11 +74,11 @@ func isBlurred(r stat.Row) bool {
 	return percent > maxBlur
 }
 
-// A ratioCount counts the ratios to raw of a run.
+// A ratioCount counts the ratios to raw in a run.
 type ratioCount struct {
 	all     int
-	blurred int // see isBlurred
-	few     int // of too few samples for an interval
+	blurred int // ratios that isBlurred reports
+	few     int // ratios with too few samples for an interval
 }
 
 func countRatios(rows []stat.Row) ratioCount {
@@ -95,15 +97,17 @@ func countRatios(rows []stat.Row) ratioCount {
 	return c
 }
 
-// isTooNoisyToRank reports whether a run cannot tell framings apart: more than half of its ratios
-// to raw are blurred or have no interval, and no series of bare streams tells its framings apart.
+// isTooNoisyToRank reports whether a run is too noisy to tell framings apart. It is, if both of
+// these conditions hold: more than half of its ratios to raw are blurred or have no interval, and
+// no [series] of streams in bare tells its framings apart. A run in which all cells just have too
+// few samples is not called noisy.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	count := countRatios(rows)
 	if 2*(count.blurred+count.few) <= count.all {
 		return false
 	}
 	if count.few == count.all && allHaveTooFewSamples(rows) {
-		return false // not noise: tooFewSamples says what to do
+		return false // not noise: the text of tooFewSamples says what to do
 	}
 	for _, one := range seriesIn(bare, patternStream) {
 		known, noisy := one.kept()
@@ -114,8 +118,8 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	return true
 }
 
-// tripSentence says how long a round trip of the smallest messages takes, raw and framed. It is
-// about the first series only, and needs no ratio to raw.
+// tripSentence says how long a round trip of the smallest messages takes, raw and in the other
+// framings. It speaks only of the first series of round trips. It needs no ratio to raw.
 func tripSentence(bare []stat.Row) sentence {
 	all := seriesIn(bare, results.PatternRoundtrip)
 	if len(all) == 0 || !all[0].hasMedianTrips() {
@@ -152,12 +156,13 @@ func tripSentence(bare []stat.Row) sentence {
 	return sentence{text: text, noisy: rough != ""}
 }
 
-// overheadSentence says how many bytes framings add to messages, which noise does not change.
+// overheadSentence says how many bytes framings add to a message. Noise does not change these
+// numbers.
 func overheadSentence(bare []stat.Row) sentence {
 	var framed []stat.Row
 	for _, r := range bare {
 		added, known := r.Figure("overhead")
-		if known && added > 0 && r.Cell.Size > 0 { // unlike raw, compressed and recorded messages
+		if known && added > 0 && r.Cell.Size > 0 { // leaves out raw, compressed and recorded
 			framed = append(framed, r)
 		}
 	}
@@ -169,7 +174,7 @@ func overheadSentence(bare []stat.Row) sentence {
 			cmp.Compare(a.Estimates["overhead"].Median, b.Estimates["overhead"].Median))
 	})
 	least := framed[0]
-	most := least // the framing that adds most to messages of that size
+	most := least // the framing that adds most to the smallest messages
 	for _, r := range framed {
 		if r.Cell.Size == least.Cell.Size {
 			most = r

@@ -9,8 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes on the rows. Without detail it leaves out explanations of the table and the
-// warnings that are told elsewhere, and says which flag asks for which placement.
+// notes lists the notes on the rows. Without detail, it leaves out explanations of the table, and
+// warnings that another note or the first sentence has told. It then also says with which flag to
+// ask for each placement.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -22,7 +23,7 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	}
 	out = append(out, stoppedNotes(s, detail)...)
 	tooFew := allHaveTooFewSamples(rows) && countRatios(rows).all > 0
-	// In both cases the first sentence of the screen tells of the load, if there was any.
+	// If the samples are too few or too noisy, the first sentence of the screen tells of the load.
 	isLoadTold := tooFew || isTooNoisyToRank(rows, splitRun(rows).bare)
 	var doubts []warning
 	for _, r := range rows {
@@ -47,24 +48,26 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
-// isToldElsewhere reports whether a first screen needs no note on a cell's warning: sampleNotes or
-// the first sentence tell of too few samples, and the first sentence may tell of the load.
+// isToldElsewhere reports whether a first screen needs no note on a cell's warning. A warning of
+// too few samples needs none, because sampleNotes or the first sentence of the screen tells of
+// them. A warning of the load needs none if isLoadTold says that the first sentence tells of the
+// load.
 func isToldElsewhere(text string, isLoadTold bool) bool {
 	return strings.HasPrefix(text, "fewer samples than asked for") ||
 		isLoadTold && strings.HasPrefix(text, "load: ")
 }
 
 const (
-	mostWarnings = 3 // warnings on a first screen
-	mostNamed    = 3 // things that the note on a warning names
+	mostWarnings = 3 // the most warnings on a first screen
+	mostNamed    = 3 // the most things that one warning names
 )
 
-// sampleNotes explain the figure after ±. They say how many samples it rests on, how many cells
-// have too few samples, and how many samples were left out because other programs disturbed them.
-// If all cells have too few samples, the first sentence of the screen has said so, and these notes
-// repeat it only with detail.
+// sampleNotes explain the figures with ±. They say how many samples a figure rests on, how many
+// cells have too few samples, and how many samples were left out because other programs disturbed
+// them. If all cells have too few samples, the first sentence of the screen says so, and these
+// notes repeat it only with detail.
 func sampleNotes(rows []stat.Row, detail bool) []string {
-	var least, most int // samples of a cell, among cells that have enough
+	var least, most int // numbers of samples, among cells that have enough
 	var few int         // cells that have too few samples
 	var leftOut, disturbed int
 	for _, r := range rows {
@@ -93,7 +96,7 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 			text += fmt.Sprintf(" to %d", most)
 		}
 		text += " samples a cell"
-		if least == stat.LeastSamples { // which is six
+		if least == stat.LeastSamples { // the note below needs this number to be six
 			text += "; of six samples it is [min, max]"
 		}
 		out = append(out, text)
@@ -111,7 +114,7 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 	return out
 }
 
-// placementNote says with which flag to ask for each placement of the rows.
+// placementNote says with which flag a user asks for the placements of the rows.
 func placementNote(rows []stat.Row) string {
 	var words, names []string
 	for _, p := range placements {
@@ -130,7 +133,8 @@ func placementNote(rows []stat.Row) string {
 	return text
 }
 
-// cpuNote names the first ratio to raw that CPU time contradicts: only such a row has ToRawByCPU.
+// cpuNote names the first ratio to raw that the ratio of CPU times contradicts. Only rows with such
+// a contradiction have a ToRawByCPU.
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil {
@@ -142,7 +146,7 @@ func cpuNote(rows []stat.Row) string {
 	return ""
 }
 
-// figureNotes say what the columns of a detailed table are.
+// figureNotes explain the columns of a detailed table.
 func figureNotes(rows []stat.Row) []string {
 	var compared, framed bool
 	runs := 0
@@ -166,7 +170,7 @@ func figureNotes(rows []stat.Row) []string {
 	return out
 }
 
-// checkedNote says how far messages were checked.
+// checkedNote says how many messages were checked, and how.
 func checkedNote(s *results.Set) string {
 	var checked results.Verified
 	for _, r := range s.Records {
@@ -184,7 +188,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why cells ended early. That the time was up is said only with detail.
+// stoppedNotes say why cells ended early. Only with detail, they mention cells that ended because
+// the time was up.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -206,7 +211,8 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	return out
 }
 
-// rowWarnings returns the warnings of a row, and why it failed or is unsupported.
+// rowWarnings returns the warnings of a row. If the row failed or is unsupported, the reason comes
+// first.
 func rowWarnings(r stat.Row) []string {
 	var out []string
 	if r.Unsupported != "" {
@@ -218,12 +224,14 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warning is the text of a warning, and the name of what it is about; "" if that is obvious.
+// A warning has a text, and says what the text is about, such as a cell. about is "" if that is
+// obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, with what it is about: a few things by name, many by their
-// number. If warnings differ only in their figures, the first one and its name stand for all.
-// things says how many things there are: "140 cells".
+// warningNotes say each warning once, with what it is about: the names of a few things, or the
+// number of many things. Warnings that differ only in their digits become one note, with the text
+// and the name of the first one. The parameter things says how many things there are in all: "140
+// cells".
 func warningNotes(all []warning, things string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {

@@ -11,11 +11,11 @@ import (
 // A Page is a view for people: the verdict or the answer first, then tables, sentences and notes.
 type Page struct {
 	Verdict     string // whether something passed
-	Tone        Tone   // of the verdict
+	Tone        Tone   // of the Verdict
 	Header      []string
 	Answer      []string // sentences before the tables
 	Tables      []Table
-	Conclusions []string // sentences after them
+	Conclusions []string // sentences after the tables
 	Notes       []string // how to read the tables
 }
 
@@ -26,7 +26,7 @@ func (p *Page) addTable(t Table) {
 	}
 }
 
-// addSection adds the tables, the sentences and the notes of a section.
+// addSection adds the tables, the sentences and the notes of a section. It adds no note twice.
 func (p *Page) addSection(s Section) {
 	for _, t := range s.Tables {
 		t.Title = cmp.Or(t.Title, s.Title)
@@ -40,7 +40,8 @@ func (p *Page) addSection(s Section) {
 	}
 }
 
-// Write writes the page as text or markdown, or only its tables as CSV. Other formats are errors.
+// Write writes the page as text or markdown, or only its tables as CSV. For any other format it
+// returns an error.
 func (p Page) Write(w io.Writer, format Format, o Options) error {
 	var text strings.Builder
 	switch format {
@@ -67,7 +68,7 @@ func (p Page) Write(w io.Writer, format Format, o Options) error {
 	return err
 }
 
-// writeText writes the page for a person: its parts with an empty line between them.
+// writeText writes the page for a person. It leaves an empty line between the parts of the page.
 func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
 	header := p.Header
 	if p.Verdict != "" {
@@ -88,7 +89,8 @@ func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
 	return nil
 }
 
-// writeSentences writes sentences: on a terminal a line each, in markdown as one paragraph.
+// writeSentences writes sentences. On a terminal each sentence has its own line. In markdown all
+// sentences form one paragraph.
 func (o Options) writeSentences(out *strings.Builder, format Format, sentences []string) {
 	if format == FormatMarkdown && len(sentences) > 0 {
 		sentences = []string{strings.Join(sentences, " ")}
@@ -96,8 +98,9 @@ func (o Options) writeSentences(out *strings.Builder, format Format, sentences [
 	o.writeLines(out, format, sentences, "", Neutral)
 }
 
-// writeLines writes lines, after an empty line. On a terminal they are wrapped, and the first has
-// the colour of a tone. In markdown the bullet stands before each.
+// writeLines writes an empty line, if there is text before it, and then the lines that are not
+// empty. On a terminal it wraps them, and paints the first one in the colour of the tone. In
+// markdown it writes the bullet before each line.
 func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
 	tone Tone) {
 	lines = nonEmpty(lines)

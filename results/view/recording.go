@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	maxUnanswered = 10 // requests without an answer that are named
-	maxMethods    = 30 // methods that a table lists
+	maxUnanswered = 10 // the most requests without an answer that a sentence names
+	maxMethods    = 30 // the most methods that a table lists
 
-	// notableStall is the shortest time, in ns, that is reported if all messages in one direction
-	// waited so long together. Less may be the time that idle CPUs take to wake up.
+	// notableStall is the shortest wait, in ns, that is reported. It is the sum over all messages
+	// in one direction. A shorter wait may only be the time that idle CPUs take to wake up.
 	notableStall = 1e8
 
-	// notableSize is the smallest message, in bytes, whose size may be why a server hangs.
+	// notableSize is the size in bytes from which on the size of a message may be why a server
+	// hangs.
 	notableSize = 4 << 10
 )
 
-// recordingSection holds what tap recorded.
+// recordingSection shows the messages that the tap command recorded.
 func recordingSection(s *results.Set) Section {
 	return Section{
 		ID:     "recording",
@@ -30,7 +31,7 @@ func recordingSection(s *results.Set) Section {
 	}
 }
 
-// recordingSummary says which requests had no answer, which one took longest, how many messages
+// recordingSummary says which requests got no answer, which request took longest, how many messages
 // passed, what went wrong, and how the recorded servers ended.
 func recordingSummary(s *results.Set) []string {
 	var out []string
@@ -38,7 +39,7 @@ func recordingSummary(s *results.Set) []string {
 		out = append(callsSummary(s), messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
-		if t.Evidence.Traffic == nil { // drive loaded this server
+		if t.Evidence.Traffic == nil { // not of a recording: the drive command loaded this server
 			continue
 		}
 		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
@@ -48,7 +49,7 @@ func recordingSummary(s *results.Set) []string {
 	return out
 }
 
-// callsSummary says for each server which requests had no answer, and which one took longest.
+// callsSummary says for each server which requests got no answer, and which request took longest.
 func callsSummary(s *results.Set) []string {
 	servers := grouped(stat.Calls(s.Messages), func(c stat.Call) string {
 		return recordedCommand(s, c.Request.Run)
@@ -67,7 +68,7 @@ func callsSummary(s *results.Set) []string {
 	return out
 }
 
-// messagesSummary counts the messages and the errors, and says how long messages stayed unread.
+// messagesSummary counts the messages and the errors, and says how long messages waited to be read.
 func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0
@@ -93,8 +94,9 @@ func messagesSummary(messages []results.Message) []string {
 	return nonEmpty(out)
 }
 
-// unansweredText names the requests without an answer, what came before the first of them, and what
-// to do next with the command; "" if all were answered.
+// unansweredText names the requests that got no answer. It says which message came right before the
+// first of them, and which command to run next: command is the one that starts the server. It
+// returns "" if all requests were answered.
 func unansweredText(calls []stat.Call, command string) string {
 	var open []stat.Call
 	for _, c := range calls {
@@ -136,8 +138,9 @@ func unansweredText(calls []stat.Call, command string) string {
 		"--only unread-stderr may tell"
 }
 
-// slowestText names the request whose answer took longest, "" if none was answered. The handshake
-// does not count: its time is that of the server's start.
+// slowestText names the request whose answer took longest. It returns "" if no request was
+// answered. The handshake does not count, because the time of its answer includes the server's
+// start.
 func slowestText(calls []stat.Call) string {
 	var slowest stat.Call
 	for _, c := range calls {
@@ -161,7 +164,7 @@ func afterText(c stat.Call) string { return "right after " + messageName(c.Befor
 
 func requestName(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) }
 
-// messageName names a message to the server by its method and size.
+// messageName names a message to the server by its method and its size.
 func messageName(m results.Message) string {
 	name := Escape(m.Method)
 	if name == "" {
@@ -170,7 +173,8 @@ func messageName(m results.Message) string {
 	return name + " of " + stat.FormatBytes(m.Size)
 }
 
-// recordedCommand returns the command of a recorded run, "COMMAND" if its recording has no end.
+// recordedCommand returns the command that started the server of a recorded run. It returns
+// "COMMAND" if the recording was cut off before its last record, which has the command.
 func recordedCommand(s *results.Set, run string) string {
 	for _, t := range s.Targets {
 		if t.Run == run && t.Evidence.Traffic != nil {
@@ -180,7 +184,8 @@ func recordedCommand(s *results.Set, run string) string {
 	return "COMMAND"
 }
 
-// stallText says how long messages waited for a side to read them, "" if no wait is worth telling.
+// stallText says how long the messages in direction dir waited until side, the client or the
+// server, read them. It returns "" if the wait was too short to be worth mentioning.
 func stallText(messages []results.Message, dir, side string) string {
 	var sum, longest int64
 	for _, m := range messages {
@@ -196,7 +201,7 @@ func stallText(messages []results.Message, dir, side string) string {
 		results.FormatDuration(float64(sum)), side, results.FormatDuration(float64(longest)))
 }
 
-// directionTable counts the messages each way.
+// directionTable counts the messages in each direction.
 func directionTable(messages []results.Message) Table {
 	t := Table{Title: "What passed", Columns: []Column{
 		{Title: "direction", Key: true},
@@ -228,7 +233,8 @@ func directionTable(messages []results.Message) Table {
 	return t
 }
 
-// replyTable holds the times to the reply, the most frequent method first.
+// replyTable shows, for each method, the times from a request to its reply. The most frequent
+// method comes first.
 func replyTable(messages []results.Message) Table {
 	t := Table{Title: "Time to the reply", Columns: []Column{
 		{Title: "method", Style: Code, Key: true},

@@ -7,21 +7,21 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// MaxShownSpread is the largest half-width of an interval, in percent, with which a figure is
-// certain enough to be shown without a mark.
+// MaxShownSpread is the largest half-width of an interval, in percent of the median, with which a
+// figure is shown without a mark. A figure with a wider interval is rough.
 const MaxShownSpread = 50
 
-// roughSign stands before a figure that is only rough.
+// roughSign stands before a rough figure.
 const roughSign = "~"
 
-// IsRough reports whether an estimate is in doubt: its interval is wider than ±MaxShownSpread, or
-// it has too few samples for an interval.
+// IsRough reports whether an estimate is only rough: its interval is wider than ±[MaxShownSpread]
+// percent, or it has too few samples for an interval.
 func IsRough(e stat.Estimate) bool {
 	percent, known := e.Spread()
 	return !known || percent > MaxShownSpread
 }
 
-// RoughText shows the median of a metric in its unit, marked if it is only rough.
+// RoughText shows the median of a metric in its unit. It marks the figure if it is rough.
 func RoughText(metric string, e stat.Estimate) string {
 	text := stat.MustMetric(metric).Format(e.Median)
 	if IsRough(e) {
@@ -30,7 +30,7 @@ func RoughText(metric string, e stat.Estimate) string {
 	return text
 }
 
-// measuredText is withSpread, but marks a figure without an interval as rough.
+// measuredText is [withSpread], except that it marks a figure without an interval as rough.
 func measuredText(figure string, e stat.Estimate) string {
 	if e.Interval == nil {
 		figure = roughSign + figure
@@ -38,8 +38,8 @@ func measuredText(figure string, e stat.Estimate) string {
 	return withSpread(figure, e)
 }
 
-// withSpread writes half the interval behind a figure: "0.94 ± 2%". It returns [tooNoisy] if the
-// interval is too wide, and the figure alone if there is none.
+// withSpread writes a figure with the half-width of its interval in percent: "0.94 ± 2%". It
+// returns [tooNoisy] if the interval is too wide, and only the figure if there is no interval.
 func withSpread(figure string, e stat.Estimate) string {
 	percent, ok := e.Spread()
 	switch {
@@ -51,7 +51,7 @@ func withSpread(figure string, e stat.Estimate) string {
 	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
-// isTooNoisy reports whether a row's ratio to raw is too noisy to be shown.
+// isTooNoisy reports whether the interval of a row's ratio to raw is too wide to show the ratio.
 func isTooNoisy(r stat.Row) bool {
 	percent, _ := r.ToRaw.Spread()
 	return percent > MaxShownSpread
@@ -60,7 +60,8 @@ func isTooNoisy(r stat.Row) bool {
 // tooNoisy is shown instead of a figure whose interval is too wide.
 const tooNoisy = "too noisy"
 
-// RoughNote explains the mark of rough figures, "" if the tables have none.
+// RoughNote explains the mark of rough figures. It returns "" if no figure in the tables has the
+// mark.
 func RoughNote(tables []Table) string {
 	for _, t := range tables {
 		for _, row := range t.Rows {

@@ -14,17 +14,21 @@ import (
 type DocumentedSystem struct {
 	Name    string // as people call it: "macos"
 	Rules   []DocumentedRule
-	Predict func(step string) (value any, ok bool) // the result of a step of probe by the rules
+	// Predict returns what a step of the probe command should find according to the rules. ok is
+	// false if no rule predicts a value.
+	Predict func(step string) (value any, ok bool)
 }
 
-// A DocumentedRule is one rule of a system in words.
+// A DocumentedRule is one documented rule in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what probe found out about pipes. For people it writes a table with a row per
-// question, and a column per kind of pipe. If there are several machines or systems, it writes a
-// table per kind of pipe, with a column per machine or system, where machines that answer alike
-// share a column. With [Options.Detail], all findings follow. Formats for programs always have all
-// findings.
+// WriteRules writes what the probe command found out about pipes. For one machine it writes a table
+// with a row for each question and a column for each kind of pipe. If there are several machines,
+// or systems to compare with, it writes a table for each kind of pipe, with a column for each
+// machine and system. Machines that answer alike share a column.
+//
+// With [Options.Detail], a table of all findings follows. Formats for programs always have all
+// findings, and only these.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -66,14 +70,15 @@ func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }
 
-// ruleTables answer the questions about pipes: for one machine with a column per kind of pipe, and
-// a table of what differs from the documented rules; for several with a column per machine.
+// ruleTables answer the questions about pipes. For one machine they have a column for each kind of
+// pipe, and a further table shows what differs from the documented rules. If several machines or
+// systems are compared, they have a column for each.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)
 	var p Page
 	if areCompared(machines, systems) {
-		for _, kind := range append(kindsIn(all), "") { // "": findings about no kind of pipe
+		for _, kind := range append(kindsIn(all), "") { // "": findings about no single kind
 			p.addTable(comparedRules(machines, systems, kind))
 		}
 		return p.Tables
@@ -92,11 +97,12 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	return p.Tables
 }
 
-// pipeSummary says what most people want to know about pipes; "" if any of it was not found out.
+// pipeSummary says what most people want to know about pipes. It returns "" if one of these answers
+// was not found out.
 func pipeSummary(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
-	// The questions are those of mainSteps, in the order of the sentence.
+	// The same questions as in mainSteps, in the order of the sentence below.
 	for _, steps := range [][]string{
 		{"capacity/stated", "capacity/accepted"}, {"all-or-nothing"}, {"slot"},
 	} {
@@ -127,7 +133,8 @@ func ruleSummary(all []results.Finding) string {
 	return text + "."
 }
 
-// latestRules returns the findings about rules, of several with the same ID on a machine the last.
+// latestRules returns the findings about rules. If a machine has several findings with the same ID,
+// it returns only the last of them.
 func latestRules(set *results.Set) []results.Finding {
 	machineAndID := func(f results.Finding) string { return set.Machine(f.Run) + " " + f.ID }
 	var latest []results.Finding
@@ -137,10 +144,11 @@ func latestRules(set *results.Set) []results.Finding {
 	return latest
 }
 
-// mainSteps are the first steps of the questions that most people have about pipes.
+// mainSteps names the questions that most people have about pipes, each by the first of its steps.
 var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
 
-// differenceSentences says which answers of a few machines to the main questions differ.
+// differenceSentences says in which answers to the main questions a few machines differ. It returns
+// nil for one machine, and for more than [FewMachines].
 func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
@@ -148,7 +156,8 @@ func differenceSentences(machines []probedMachine) []string {
 	return differingAnswers(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
-// differingAnswers says which answers to the main questions differ, in columns for pipeQuestions.
+// differingAnswers says which answers to the main questions differ. The columns must have the
+// answers to pipeQuestions.
 func differingAnswers(columns []column) []string {
 	var out []string
 	for _, step := range mainSteps {
@@ -160,7 +169,7 @@ func differingAnswers(columns []column) []string {
 	return out
 }
 
-// documentedAnswers makes the column of the answers that the system's documented rules give.
+// documentedAnswers makes the column of the answers that the documented rules of the system give.
 func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	c := column{names: []string{s.Name + "*"}, cells: make([]Value, len(questions))}
 	for i, q := range questions {
@@ -177,8 +186,8 @@ func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	return c
 }
 
-// comparedRules makes the table of a kind of pipe: what machines found, and what systems document.
-// An answer that differs from that of the first column is marked.
+// comparedRules makes the table for a kind of pipe: what machines found, beside what systems
+// document. It marks answers that differ from those of the first column.
 func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind string) Table {
 	questions := pipeQuestions
 	title := "What " + pipeNames[kind] + " does"
@@ -188,7 +197,7 @@ func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind st
 	}
 	columns := joinAlike(machineColumns(machines, kind, questions))
 	for _, s := range systems {
-		// documented are anonymous pipes; a FIFO is the same with a name, except on Windows
+		// the rules are about anonymous pipes; except on Windows, they hold for FIFOs, too
 		if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
 			columns = append(columns, s.documentedAnswers(questions))
 		}
@@ -197,7 +206,7 @@ func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind st
 	return questionTable(title, asked(questions), columns, allAnswered)
 }
 
-// documentedTable has the rules of the systems in words, with their sources.
+// documentedTable shows the rules of the systems in words, with their sources.
 func documentedTable(systems []DocumentedSystem) Table {
 	var names []string
 	t := Table{Columns: []Column{

@@ -11,16 +11,16 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A series is rows that differ only in framing and size.
+// A series is a group of rows whose cells differ only in framing and size.
 type series struct {
 	cell  results.Cell // without framing and size
-	where string       // the placement, and what else differs from other series: "on one CPU"
-	short string       // where in few words, for a title: "one CPU"
+	where string       // the placement, and what differs from other series: "on one CPU"
+	short string       // the same in the few words of a title: "one CPU"
 	size  int          // the message size that stands for the series in sentences
 	rows  []stat.Row
 }
 
-// seriesIn gathers the series of those rows that have a pattern.
+// seriesIn selects the rows with this pattern, and groups them into series.
 func seriesIn(rows []stat.Row, pattern string) []series {
 	var matching []stat.Row
 	for _, r := range rows {
@@ -58,7 +58,8 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 // usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
 const usualSize = 65_536
 
-// tellingSize is the size nearest to usualSize, if possible one that is compared with raw.
+// tellingSize returns the size of one of the rows: the size nearest to usualSize. It prefers a row
+// that is compared with raw to any row that is not.
 func tellingSize(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -79,8 +80,9 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a row has a ratio to raw with an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// kept returns the rows of size s.size that are compared with raw: those whose share of raw's
-// goodput is known, best first, and those whose share is too noisy.
+// kept returns the rows of size s.size that are compared with raw. known are the rows whose share
+// of raw's goodput is known, sorted from the largest share. noisy are the rows whose share is too
+// noisy.
 func (s series) kept() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
@@ -97,7 +99,8 @@ func (s series) kept() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// alikeShare is the least distance of two shares that are in the same order in every run.
+// alikeShare is a distance between two shares. Two shares that lie further apart are in the same
+// order in every run.
 const alikeShare = 0.01
 
 // sharesAlike reports whether two shares may be the same: their intervals overlap or nearly do.
@@ -105,9 +108,10 @@ func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
-// sharesText lists framings with their shares, best first, and names together those whose shares
-// may be the same: "ndjson and 60 KiB chunks 93 to 95 %, content-length 80 %". It returns
-// tooNoisyToTell if noise hides all differences, and "" if no framing was compared with raw.
+// sharesText lists framings with their shares of raw's goodput, from the largest share down.
+// Framings whose shares may be the same are listed together: "ndjson and 60 KiB chunks 93 to 95 %,
+// content-length 80 %". It returns tooNoisyToTell if noise hides all differences, and "" if no
+// framing was compared with raw.
 func (s series) sharesText() string {
 	known, noisy := s.kept()
 	if len(known) == 0 {
@@ -154,7 +158,7 @@ func framingNames(rows []stat.Row) string {
 	return joinAnd(names)
 }
 
-// noisyText names the framings of rows that are too noisy, as the end of a sentence.
+// noisyText names the framings of rows that are too noisy. The text is the end of a sentence.
 func noisyText(noisy []stat.Row) string {
 	if len(noisy) == 0 {
 		return ""
@@ -162,7 +166,8 @@ func noisyText(noisy []stat.Row) string {
 	return "; " + framingNames(noisy) + ": " + tooNoisyToTell
 }
 
-// rangeText writes the shares of rows, the best first: "95 %", or "93 to 104 %".
+// rangeText writes the range of the shares of rows, such as "95 %" or "93 to 104 %". The rows must
+// be sorted from the largest share down.
 func rangeText(all []stat.Row) string {
 	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
 }
@@ -172,7 +177,7 @@ func percentRange(low, high float64) string {
 	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
 }
 
-// noiseText returns the width of the widest interval of rows: "±33 %".
+// noiseText returns the half-width of the widest interval among the rows: "±33 %".
 func noiseText(all []stat.Row) string {
 	most := 0.0
 	for _, r := range all {

@@ -7,8 +7,8 @@
 //	}
 //	return view.Write(os.Stdout, set, view.FormatTable, view.Options{})
 //
-// [Write] shows a set of any kinds of records, and [WriteComparison] a comparison. A [Table] shows
-// other rows that a command has. A view shows nothing that is not in the file.
+// [Write] shows a set of records of any kind, and [WriteComparison] shows a comparison. Commands
+// show other data in a [Table]. A view shows only what is in the results file.
 //
 // Functions do not keep or change their arguments, and may run at the same time as long as nobody
 // changes the arguments meanwhile. The wording and layout of tables and sentences may change with
@@ -33,8 +33,8 @@ type Format string
 const (
 	FormatTable    Format = "table"    // for a terminal, as wide as it is
 	FormatMarkdown Format = "markdown" // for a pull request
-	FormatCSV      Format = "csv"      // one row per cell, figures in base units
-	FormatJSON     Format = "json"     // the same, with what it means
+	FormatCSV      Format = "csv"      // one row per results.Cell, figures in base units
+	FormatJSON     Format = "json"     // the same figures, and sentences that explain them
 	FormatBench    Format = "bench"    // Go benchmark text for benchstat, one line per sample
 )
 
@@ -49,7 +49,7 @@ func Formats() []Format {
 	return []Format{FormatTable, FormatMarkdown, FormatCSV, FormatJSON, FormatBench}
 }
 
-// ParseFormat reads the name of a format, or names those there are.
+// ParseFormat returns the format with this name. If there is none, the error lists the known names.
 func ParseFormat(name string) (Format, error) {
 	if slices.Contains(Formats(), Format(name)) {
 		return Format(name), nil
@@ -61,8 +61,8 @@ func ParseFormat(name string) (Format, error) {
 // Options change how a view is written. The zero value is what a person at a terminal wants.
 type Options struct {
 	Detail bool // show tables with all figures, not only what fits a screen
-	Width  int  // columns of the terminal; 0 is 80, more than 100 is 100
-	Colour bool // mark what is good and what is bad by colours
+	Width  int  // columns of the terminal; 0 means 80, and at most 100 are used
+	Colour bool // show in colours what is good and what is bad
 }
 
 const (
@@ -70,13 +70,14 @@ const (
 	widestScreen = 100 // longer lines are hard to read
 )
 
-// Whether a view has all figures, as with [Options.Detail], or only those that fit a screen.
+// Values for parameters that are named detail: show all figures, as [Options.Detail] does, or only
+// the figures that fit a screen.
 const (
 	detailed = true
 	brief    = false
 )
 
-// Columns returns how many columns text may take.
+// Columns returns how wide text may be, in columns of the terminal.
 func (o Options) Columns() int {
 	if o.Width <= 0 {
 		return usualScreen
@@ -92,7 +93,8 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// paint colours the lines of a text by its tone, if colours are on.
+// paint returns the text in the colour of its tone, line by line. If colours are off, or the tone
+// has no colour, it returns the text as it is.
 func (o Options) paint(text string, tone Tone) string {
 	colour := ""
 	switch tone {
@@ -109,12 +111,13 @@ func (o Options) paint(text string, tone Tone) string {
 	return colour + strings.ReplaceAll(text, "\n", reset+"\n"+colour) + reset
 }
 
-// ErrNothing is returned by a view that has nothing to show, which is never a success.
+// ErrNothing is the error of a view that has nothing to show. An empty view never counts as a
+// success.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: measurements and what they mean, findings, servers, messages. If
-// it holds none of these, Write returns [ErrNothing]. CSV has the measurements or, if there are
-// none, all the rest. Go benchmark text has only measurements.
+// it holds none of these, Write returns [ErrNothing]. CSV has only the measurements; if there are
+// none, it has all other records. Go benchmark text has only measurements.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing
@@ -146,7 +149,7 @@ func isEmpty(s *results.Set) bool {
 	return len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0
 }
 
-// dataTables returns the tables of findings, servers and messages that programs read.
+// dataTables returns the tables of findings, servers and messages in the form that programs read.
 func dataTables(s *results.Set) []Table {
 	var p Page
 	for _, a := range areas {
@@ -157,7 +160,7 @@ func dataTables(s *results.Set) []Table {
 	return p.Tables
 }
 
-// A Summary is what the records of a set say, figure by figure and in words.
+// A Summary is what the records of a set say, in figures and in words.
 type Summary struct {
 	Environments []results.Environment `json:"environments"`
 	Rows         []stat.Row            `json:"rows"`
@@ -165,7 +168,7 @@ type Summary struct {
 	Notes        []string              `json:"notes,omitempty"`   // how to read the figures
 }
 
-// Summarise works out the figures of every cell of the set.
+// Summarise works out the figures of every [results.Cell] of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
 	sentences := meaning(rows)
@@ -173,7 +176,7 @@ func Summarise(s *results.Set) Summary {
 		sentences = nil
 		fleet := FleetSections(stat.FleetOf(s).Members())
 		if len(fleet) > 0 {
-			sentences = fleet[0].Lead // of the section with the answer
+			sentences = fleet[0].Lead // the first section is the answer
 		}
 	}
 	return Summary{
@@ -185,7 +188,7 @@ func Summarise(s *results.Set) Summary {
 	}
 }
 
-// setJSON is the summary of a set, and all its records that are not measurements.
+// setJSON is how a set is written as JSON: its summary, and all records that are not measurements.
 type setJSON struct {
 	Summary
 	Findings []results.Finding `json:"findings,omitempty"`

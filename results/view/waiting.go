@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// waitingTables show writers that do not block, a table per placement. Readers that leave are last.
+// waitingTables returns a table for each placement. A table has a row for each writer that does not
+// block. The rows in which the reader leaves come last.
 func waitingTables(rows []stat.Row) []Table {
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
 		return cmp.Or(
@@ -53,18 +54,18 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// refusalSentence is about writers that do not block: how often the kernel refuses a write if they
-// poll, how much slower they are if they sleep instead, and when they learn that the reader left.
-// On a noisy machine, and for rough figures, it shows the range of the samples instead of their
-// median, and the low end of a ratio's interval.
+// refusalSentence is about writers that do not block. It says how often the kernel refuses a write
+// if the writer polls, how much slower the writer is if it sleeps instead, and when it learns that
+// the reader has left. On a noisy machine, and for rough figures, it shows the range of the samples
+// instead of their median. Of a ratio it then shows only the low end of the interval.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
-	var polling, sleeping, left *stat.Row // left: the reader leaves
+	var polling, sleeping, left *stat.Row // left: in this row the reader leaves
 	for i, r := range waiting {
 		c := r.Cell
 		polls := strings.HasPrefix(c.IO, "poll/")
 		switch {
 		case r.Samples == 0:
-		case c.Size <= usualSize: // an empty pipe takes such a message whole
+		case c.Size <= usualSize: // a message this small fits an empty pipe: no write is refused
 		case c.ClosesAfter > 0 && polls:
 			left = &waiting[i]
 		case c.Drain > 0 || c.ClosesAfter > 0:
@@ -99,8 +100,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	return sentence{text: text + "."}
 }
 
-// pauseText says how many times as long a sleeping writer takes as a polling one; "" if it is not
-// slower, or if noise hides whether it is.
+// pauseText says how many times as long a sleeping writer takes as a polling one. It returns "" if
+// the sleeping writer is not slower, or if noise hides whether it is.
 func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]
@@ -126,7 +127,7 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 
-// sampleRange shows the least and the greatest value of a row's samples: "378 µs to 3.51 ms". It
+// sampleRange shows the smallest and the largest value of a row's samples: "378 µs to 3.51 ms". It
 // marks them as rough if there are too few samples.
 func sampleRange(r stat.Row, metric string, format func(float64) string) string {
 	values := stat.MustMetric(metric).Values(r.Pooled())
@@ -140,7 +141,8 @@ func sampleRange(r stat.Row, metric string, format func(float64) string) string 
 	return text
 }
 
-// FromTo joins two figures, and writes a common unit once: "18.5 to 20.0 µs". Equal ones are one.
+// FromTo joins two figures to a range. It writes a common unit only once: "18.5 to 20.0 µs". If the
+// two figures are equal, it returns one of them.
 func FromTo(low, high string) string {
 	if low == high {
 		return low

@@ -14,9 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Escape escapes characters that could control a terminal or make a page invalid: control
-// characters except line ends and tabs, marks that change the direction of text, and bytes that are
-// not UTF-8. All text of other programs is shown through it.
+// Escape replaces characters that could control a terminal or make a page invalid. These are
+// control characters except line ends and tabs, marks that change the direction of text, and bytes
+// that are not UTF-8. All text that comes from other programs is shown through Escape.
 func Escape(s string) string {
 	if !strings.ContainsFunc(s, needsEscape) && utf8.ValidString(s) {
 		return s
@@ -45,7 +45,8 @@ func needsEscape(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
 
-// VerdictText returns a verdict, given as in the results file, in words.
+// VerdictText returns a verdict in words. The argument is the verdict as it stands in the results
+// file.
 func VerdictText(verdict string) string {
 	switch verdict {
 	case "deaf":
@@ -69,7 +70,8 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is VerdictText for a program. If it wrote to standard error, it did not exit silently.
+// EndText is [VerdictText] for the way in which a program ended. wroteErrors says whether the
+// program wrote to standard error: if it did, it did not exit silently.
 func EndText(verdict string, wroteErrors bool) string {
 	if verdict == "exit 0" && wroteErrors {
 		return "exited (code 0)"
@@ -77,7 +79,8 @@ func EndText(verdict string, wroteErrors bool) string {
 	return VerdictText(verdict)
 }
 
-// toneOf returns what a verdict means for a person. Verdicts that are not listed are ways to fail.
+// toneOf returns what a verdict means for a person. A verdict that is not listed here is a way to
+// fail.
 func toneOf(verdict string) Tone {
 	switch verdict {
 	case "ok", "holds", "sound", "yes":
@@ -91,7 +94,8 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of a document of claims by its number, which begins their IDs.
+// SourceTitle returns the title of a document of claims. number is the number of the document, with
+// which the IDs of its claims begin: "000" in "000-pipe-buf".
 func SourceTitle(number string) string {
 	switch number {
 	case "000":
@@ -108,7 +112,8 @@ func SourceTitle(number string) string {
 	return number
 }
 
-// absentFields has, by field, the value that a cell has if the field is not set, in words.
+// absentFields maps the name of a cell's field to words for the value that an unset field stands
+// for.
 var absentFields = map[string]string{
 	"batch":        "one",
 	"drain":        "full speed",
@@ -123,7 +128,7 @@ var absentFields = map[string]string{
 	"write_size":   "whole",
 }
 
-// fieldTitle is the title of a column with a field of cells.
+// fieldTitle returns the title of the column that shows a field of cells.
 func fieldTitle(name string) string {
 	switch name {
 	case "source":
@@ -134,7 +139,7 @@ func fieldTitle(name string) string {
 	return spaced(name)
 }
 
-// spaced returns the name of a field as it is written in texts.
+// spaced returns the name of a field with spaces instead of underscores.
 func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // FieldValue returns the value of a cell's field in words.
@@ -164,7 +169,8 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
-// FieldPhrase returns a field of a cell, with its name, as it is written in titles and sentences.
+// FieldPhrase returns the name and the value of a cell's field, as titles and sentences have them:
+// "reader at 20 MB/s".
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {
@@ -191,7 +197,9 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields says which values cells share, the pipe and its ends first, if not told elsewhere.
+// CommonFields returns phrases for the fields in which all cells agree. Fields of the pipe and its
+// ends come first. It leaves out the fields that are named in elsewhere, and those that are not
+// set.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
@@ -200,7 +208,7 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	for i, name := range names {
 		value := cells[0].Field(name)
 		told := slices.Contains(elsewhere, name) || slices.Contains(names[:i], name)
-		// the default capacity is told, but no other default
+		// of all defaults, only that of the capacity gets a phrase
 		isSet := value != "" && (value != "0" || name == "capacity")
 		if isSet && !told {
 			parts = append(parts, FieldPhrase(name, value))
@@ -209,7 +217,8 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	return parts
 }
 
-// placements are where the two ends of a pipe can run, in the order of sentences on them.
+// placements says where the two ends of a pipe can run. Sentences mention the placements in this
+// order.
 var placements = []struct{ name, short, phrase string }{
 	{"same", "one CPU", "on one CPU"},
 	{"sibling", "two threads of a core", "on two threads of a core"},
@@ -218,7 +227,8 @@ var placements = []struct{ name, short, phrase string }{
 	{"free", "unpinned", "with the ends unpinned"},
 }
 
-// placementIndex is the index of a placement in placements.
+// placementIndex returns the index of a placement in placements, or the length of placements if it
+// is unknown.
 func placementIndex(placement string) int {
 	for i, p := range placements {
 		if p.name == placement {
@@ -228,7 +238,7 @@ func placementIndex(placement string) int {
 	return len(placements)
 }
 
-// PlacementPhrase says where the two ends run.
+// PlacementPhrase says where the two ends run: "on one CPU".
 func PlacementPhrase(placement string) string {
 	if i := placementIndex(placement); i < len(placements) {
 		return placements[i].phrase
@@ -236,7 +246,7 @@ func PlacementPhrase(placement string) string {
 	return "with placement " + placement
 }
 
-// ShortPlacement says the same in the few words of a title.
+// ShortPlacement says where the two ends run, in the few words of a title: "one CPU".
 func ShortPlacement(placement string) string {
 	if i := placementIndex(placement); i < len(placements) {
 		return placements[i].short
@@ -257,7 +267,7 @@ func FramingPhrase(spec string) string {
 	return name + " of " + results.FormatSize(int64(size))
 }
 
-// JoinParts joins the parts that are not empty.
+// JoinParts joins the parts that are not empty, with " · " between them.
 func JoinParts(parts ...string) string { return strings.Join(nonEmpty(parts), " · ") }
 
 func nonEmpty(texts []string) []string {
@@ -273,7 +283,8 @@ func joinAnd(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Truncate shortens a text that has more characters than most, and marks that it did.
+// Truncate returns the text unchanged if it has at most as many characters as the parameter most
+// says. Otherwise it cuts the text to that length and appends "…".
 func Truncate(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:max(0, most)]) + "…"
@@ -281,10 +292,11 @@ func Truncate(text string, most int) string {
 	return text
 }
 
-// maxNameLength is the number of characters of a foreign name that fit a legend or an axis.
+// maxNameLength is the largest number of characters of a foreign name, such as a command, that fits
+// a legend or an axis.
 const maxNameLength = 60
 
-// CommandName writes a command as a title, without the folders of the program.
+// CommandName writes a command as a title. It leaves out the folders in the path of the program.
 func CommandName(command []string) string {
 	if len(command) == 0 {
 		return "?"

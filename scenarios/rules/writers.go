@@ -42,9 +42,10 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// interleave reads for interleaveTime. On a slow machine it goes on until it has read leastMessages,
-// but at most for slowInterleaveTime. It says "no message was cut" only if it has read at least
-// leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from one writer.
+// interleave reads for interleaveTime. On a slow machine it goes on until it has read
+// leastMessages, but at most for slowInterleaveTime. It says "no message was cut" only if it has
+// read at least leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from
+// one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
