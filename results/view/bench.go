@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// WriteBench writes the set's samples as Go benchmark text for benchstat, a line per sample. A set
-// without samples is [ErrNothing]; other errors come from the writer.
+// WriteBench writes the set's samples as Go benchmark text for benchstat, with a line for each
+// sample. It returns [ErrNothing] if the set has no samples. All other errors come from the writer.
 func WriteBench(w io.Writer, s *results.Set) error {
 	var lines []benchfmt.Record
 	for _, r := range s.Records {
@@ -35,8 +35,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig returns the lines about the machine that go test prints, too. There are no others,
-// because benchstat compares results only if all these lines agree.
+// benchConfig returns lines about the machine, with keys that go test prints, too. It returns no
+// other lines, because benchstat compares results only if they agree in all of these lines.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}

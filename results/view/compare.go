@@ -12,8 +12,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteComparison writes a comparison. One without a common case is [ErrNothing]. In the bench
-// format each sample of a figure is a line with side=old or side=new, for benchstat -col /side.
+// WriteComparison writes a comparison. If no case is in both sides, it returns [ErrNothing]. In the
+// bench format each sample of a figure is a line with side=old or side=new, for benchstat -col
+// /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -29,17 +30,17 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is the largest number of rows of figures on the screen of a comparison.
+// mostChanges is the largest number of figures, a row each, on the screen of a comparison.
 const mostChanges = 12
 
 // comparisonPage says what changed, and shows the figures in tables, in this order:
 //
 //   - the times of cells that were measured in two files, relative to raw, by framing and size
 //   - the other times, a row each: those of Go benchmarks, servers or commands run in pairs
-//   - the counts that changed; all counts if two programs are compared
+//   - the counts that changed; if two programs are compared, all counts
 //
-// With Detail, the times of the first tables get a row each, too. Without it, the rows are limited
-// to what fits a screen.
+// With Detail, the times of the first tables also get a row each. Without it, the number of rows is
+// limited to what fits a screen.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -90,10 +91,10 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	return p
 }
 
-// isInformation reports whether a figure is only for information: no gate judges it.
+// isInformation reports whether a figure is only for information. No gate judges such a figure.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// isHidden reports whether noise hides how a figure changed that a gate judges.
+// isHidden reports whether a gate judges a figure, and noise hides how the figure changed.
 func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
 
 // moreSamples says how to get more samples for a comparison.
@@ -111,14 +112,14 @@ func moreSamples(c *stat.Comparison) string {
 type sortedChanges struct {
 	counts   []stat.Change // counts that changed, or all counts of two programs
 	times    []stat.Change // times that are compared directly
-	relative []stat.Change // times of cells, compared by their ratio to raw
+	relative []stat.Change // times of cells that are compared by their ratio to raw
 }
 
 func sortChanges(c *stat.Comparison) sortedChanges {
 	var s sortedChanges
 	for _, ch := range c.Changes {
 		isCount := ch.Before.Metric.Counter
-		isRelative := ch.Cell != nil && c.Pairs == 0 // pairs need no raw beside them
+		isRelative := ch.Cell != nil && c.Pairs == 0 // pairs are compared directly
 		switch {
 		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
 			s.counts = append(s.counts, ch)
@@ -133,11 +134,11 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 	return s
 }
 
-// isOfPrograms reports whether two programs are compared, which have few figures. Only their
-// changes have no name: a program has no cases, as a file or a set of benchmarks has.
+// isOfPrograms reports whether two programs are compared. Such a comparison has few figures. Only
+// its changes have no name: a program has no cases, unlike a file or a set of benchmarks.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
-// mostSignificant returns the most significant changes, at most room of them.
+// mostSignificant returns the most significant changes, at most as many as there is room for.
 func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	ordered := slices.Clone(changes)
 	slices.SortStableFunc(ordered, func(a, b stat.Change) int {
@@ -146,8 +147,8 @@ func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	return ordered[:min(len(ordered), room)]
 }
 
-// basisNotes say what the verdicts on times rest on, or why there is none. If a note holds only for
-// some of the times, it says for how many.
+// basisNotes say what the verdicts on times rest on, or why there is no verdict. A note that holds
+// only for some of the times says for how many.
 func basisNotes(times []stat.Change) []string {
 	var out []string
 	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
@@ -160,10 +161,11 @@ func basisNotes(times []stat.Change) []string {
 	return nonEmpty(out)
 }
 
-// significance orders changes: established ones for the worse are above the other established ones,
-// and these above all others. Within each of the three, it is larger for figures that changed more.
+// significance is a number by which changes are sorted. Established changes for the worse have the
+// largest numbers, then come other established changes, then all others. Among the changes of one
+// of these three kinds, the number is larger if the figure changed more.
 func significance(ch stat.Change) float64 {
-	moved := math.Log(math.MaxFloat64) // from zero, or to zero
+	moved := math.Log(math.MaxFloat64) // for a change from or to zero
 	if ch.Ratio != nil {
 		moved = math.Abs(math.Log(*ch.Ratio)) // always below 1e3
 	}
@@ -176,8 +178,9 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// ComparisonFindings returns a finding for each figure of two commands, and of each case if they
-// have cases. Run and time are not set.
+// ComparisonFindings returns a finding for each figure of a comparison of two commands. If the
+// commands have cases, each case has its own figures. The run and the time of the findings are not
+// set.
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {

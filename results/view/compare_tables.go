@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// changeTables shows the changes of cells: a table for each placement and pattern, with a row for
-// each framing and a column for each size. A last column is about each framing as a whole.
+// changeTables shows the changes of cells. There is a table for each placement and pattern, with a
+// row for each framing and a column for each size. The last column is about a framing as a whole.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
@@ -22,8 +22,9 @@ func changeTables(changes []stat.Change) []Table {
 	return tables
 }
 
-// patternAmong returns the pattern of a change. The change of a framing as a whole has none, and
-// gets that of the framing's cells, so that it is in the same table.
+// patternAmong returns the pattern of a change. The change of a framing as a whole has no pattern.
+// For it, patternAmong returns the pattern of the framing's cells, so that all of them get into one
+// table.
 func patternAmong(changes []stat.Change, ch stat.Change) string {
 	if ch.IsWhole() {
 		for _, other := range changes {
@@ -78,7 +79,7 @@ func changeTable(changes []stat.Change) Table {
 	}.table(sorted)
 }
 
-// cellsOf lists the cells of those changes that are about a single cell.
+// cellsOf lists the cells of changes. It leaves out changes that are not about a single cell.
 func cellsOf(changes []stat.Change) []results.Cell {
 	var cells []results.Cell
 	for _, ch := range changes {
@@ -89,7 +90,8 @@ func cellsOf(changes []stat.Change) []results.Cell {
 	return cells
 }
 
-// briefChange shows a change with a "!" if it is established, and with a "?" if it is too noisy.
+// briefChange shows a change in percent. It adds "!" if the change is established, and "?" if it is
+// too noisy to tell.
 func briefChange(ch stat.Change) Value {
 	text := signedPercent(*ch.Ratio) + " %"
 	switch {
@@ -131,7 +133,8 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	return t
 }
 
-// changeVerdict shows the verdict on a change. Its tone is good or bad only if it is established.
+// changeVerdict shows the verdict on a change. The tone is good or bad only if the change is
+// established.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
@@ -151,7 +154,8 @@ func changeVerdict(ch stat.Change) Value {
 	return v
 }
 
-// sideValue shows one side of a change: the median, or the range if it is a count that may vary.
+// sideValue shows one side of a change by its median. For a count that may vary it shows the range
+// instead.
 func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
@@ -167,7 +171,7 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
-// ChangeText writes a change in a line: the figure, the case and the size of the change.
+// ChangeText describes a change in one line: the figure, the case and the size of the change.
 func ChangeText(c stat.Change) string {
 	if c.Before.Metric.Name == "to-raw" {
 		return changeLabel(c, nil) + " " + changeSize(c)
@@ -178,7 +182,8 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
-// changeLabel names the case of a change, with the fields of its cell that are named in differ.
+// changeLabel names the case of a change. If the case is a cell, the label has the fields that are
+// named in differ.
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
@@ -189,10 +194,12 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// leapRatio is the largest ratio that is written in percent. It is exceeded if a limit disappears.
+// leapRatio is the largest ratio that is written in percent. A change exceeds it, for example, if
+// the limit of a server disappears.
 const leapRatio = 1e4
 
-// changeSize is "+10.2 % (+8.1 to +12.0)", or "from … to …" if the ratio is unknown or very large.
+// changeSize returns "+10.2 % (+8.1 to +12.0)", or "from … to …" if the ratio is unknown or very
+// large.
 func changeSize(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric
@@ -206,7 +213,8 @@ func changeSize(c stat.Change) string {
 	return text
 }
 
-// signedPercent writes a ratio as a change in percent, with enough digits to show a small change.
+// signedPercent writes a ratio as a change in percent, with a plus sign if it is an increase. It
+// has enough digits to show a small change.
 func signedPercent(ratio float64) string {
 	text := results.FormatNumber(100*(ratio-1), 3)
 	if ratio > 1 {

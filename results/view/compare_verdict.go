@@ -9,11 +9,12 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostWorse is the largest number of changes for the worse that the first line names.
+// mostWorse is the largest number of changes for the worse that the verdict names.
 const mostWorse = 3
 
-// comparisonVerdict says what became worse, what became better, and how far others may have moved.
-// The tone is good if something is known, nothing is worse, and there is no doubt.
+// comparisonVerdict says what became worse, what became better, and by how much other figures may
+// have changed. The tone is Good if some figure has a verdict, no figure is worse, and nothing is
+// in doubt.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	t := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
 	for _, ch := range c.Changes {
@@ -64,22 +65,23 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 
 // A tally sorts the figures of a comparison by their verdicts, and counts them.
 type tally struct {
-	judged  int // figures that are not only for information
-	timings int // those of them that are times
+	judged  int // figures that a gate judges: all but those for information
+	timings int // judged figures that are times
 
-	worse, better []stat.Change // beyond chance
-	times, counts int           // that did not change
+	worse, better []stat.Change // figures that changed beyond chance
+	times, counts int           // figures that did not change
 	notWorse      int           // times that did not get worse, and may have got better
 	noisy         int           // times that moved too much for a verdict
 	few           int           // times with too few samples for a verdict
 	unjudged      int           // figures without a verdict for another reason
 	wholes        int           // framings as a whole that did not change beyond chance
 
-	limit     float64     // a larger change matters
+	limit     float64     // a worsening by more than this share matters
 	unchanged stat.Change // the last time that did not change
 
-	// The largest changes, as shares, that the intervals leave possible.
-	within, worstCase, wholeWithin float64 // of times, notWorse and wholes
+	// The largest changes, as shares, that the intervals leave possible: within for the figures in
+	// times, worstCase for those in notWorse, and wholeWithin for those in wholes.
+	within, worstCase, wholeWithin float64
 }
 
 func (t *tally) add(ch stat.Change) {
@@ -121,7 +123,7 @@ func (t *tally) add(ch stat.Change) {
 	}
 }
 
-// others says what did not get worse, or is not known.
+// others says what got better, what did not change, and what is not known.
 func (t *tally) others() []string {
 	var parts []string
 	if len(t.better) > 0 {
@@ -165,7 +167,7 @@ func (t *tally) others() []string {
 	return parts
 }
 
-// worseWord is "slower" if all of the changes are in time, else "worse".
+// worseWord returns "slower" if all of the changes are in time, and "worse" otherwise.
 func worseWord(worse []stat.Change) string {
 	for _, ch := range worse {
 		if ch.Verdict != stat.Slower {
@@ -175,7 +177,8 @@ func worseWord(worse []stat.Change) string {
 	return "slower"
 }
 
-// namedChanges names the most significant changes, and says how many others there are.
+// namedChanges names the most significant changes, at most as many as the parameter most says. It
+// also says how many other changes there are.
 func namedChanges(changes []stat.Change, most int) string {
 	shown := mostSignificant(changes, most)
 	var names []string

@@ -8,27 +8,27 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A DriveResult sums up what drive found out about a server.
+// A DriveResult sums up what the drive command found out about a server.
 type DriveResult struct {
 	Passed bool `json:"passed"`
 
 	// Limit is the size in bytes of the largest message that works. If both requests and replies
-	// have a limit, it is the smaller one. Failure is the verdict on larger messages.
+	// have a limit, Limit is the smaller one. Failure is the verdict on larger messages.
 	Limit   int64  `json:"limit,omitempty"`
 	Failure string `json:"failure,omitempty"`
 
-	text string // the result in a line
+	text string // the result in one line
 	tone Tone
 }
 
-// resultOf sums up what was found. A server that refuses large messages with an error passes; a
-// server that is silent, or answers wrongly, does not.
+// resultOf sums up what was found. A server passes if it answers large messages with an error. It
+// does not pass if it is silent or answers wrongly.
 func resultOf(targets []results.Target) DriveResult {
 	var served int64            // the largest size that works
 	var failed *results.Target  // the first size that fails
-	var limited *results.Target // the smallest limit
-	growth := ""                // said if the times grow faster than the sizes
-	var notTried []string       // sizes
+	var limited *results.Target // the record of the smallest limit
+	growth := ""                // a text if the times grow faster than the sizes
+	var notTried []string       // sizes for which there was no time
 	for i := range targets {
 		t := &targets[i]
 		switch {
@@ -76,14 +76,16 @@ func resultOf(targets []results.Target) DriveResult {
 	return r
 }
 
-// failsAtAnySize reports whether a server failed after some requests of whatever size.
+// failsAtAnySize reports whether a server failed after a number of requests, however small they
+// were.
 func failsAtAnySize(t results.Target) bool {
 	f := t.Evidence.Failure
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge decides whether a server passes, and writes the result in a line. failed is how larger
-// messages than r.Limit fail, and where is the text that says where.
+// judge decides whether a server passes, and writes the result in one line. failed is a record that
+// says how messages larger than r.Limit fail. where is a text that says at which size they fail.
+// growth is a text on how the times grow.
 func (r *DriveResult) judge(failed *results.Target, where, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
@@ -111,7 +113,8 @@ func limitOf(t results.Target) int64 {
 	return *t.ReplyLimit
 }
 
-// breakingText says where a server breaks: a byte above its limit, if the exact limit was found.
+// breakingText says at which size a server breaks: at one byte above its limit, if the exact limit
+// was found.
 func breakingText(t results.Target) string {
 	at := limitOf(t) + 1
 	e := t.Evidence.Limit
@@ -126,12 +129,14 @@ func breakingText(t results.Target) string {
 	return "breaks at " + stat.FormatBytes(at) + ": "
 }
 
-// betweenText says where a server breaks if there was no time to find its exact limit.
+// betweenText says between which sizes a server breaks, if there was no time to find its exact
+// limit.
 func betweenText(from, to int64) string {
 	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
 }
 
-// failingText says where a server failed that served smaller sizes, and whose limit is not known.
+// failingText says at which size a server failed if its limit is not known. It served messages up
+// to the size in served.
 func failingText(t results.Target, served int64) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
 	if served < t.Size {
@@ -143,7 +148,7 @@ func failingText(t results.Target, served int64) string {
 	return text + ": "
 }
 
-// replayResult sums up the replay of a whole recording.
+// replayResult sums up how a server did when a whole recording was replayed to it.
 func replayResult(t results.Target) DriveResult {
 	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
 	switch {

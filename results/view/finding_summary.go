@@ -9,8 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// findingSummary says in a line how findings of an area turned out: "PASS: ok 18 of 18", "FAIL: 2
-// of 18: late-reader: cut at 65,536 B; …", or for claims "53 claims: refuted 12, holds 41".
+// findingSummary says in one line how the findings of an area turned out. For checks it is "PASS:
+// ok 18 of 18", or "FAIL: 2 of 18: late-reader: cut at 65,536 B; …". For claims it is "53 claims:
+// refuted 12, holds 41".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
@@ -48,7 +49,7 @@ func findingSummary(all []results.Finding) string {
 	return text + ": " + strings.Join(texts, "; ")
 }
 
-// mostCauses is the largest number of causes of failure that the first line names.
+// mostCauses is the largest number of causes of failure that the line of findingSummary names.
 const mostCauses = 3
 
 func namesOf(all []results.Finding) string {
@@ -59,7 +60,7 @@ func namesOf(all []results.Finding) string {
 	return strings.Join(names, ", ")
 }
 
-// countPassed counts checks, those that passed first: "ok 34 of 35, unsupported 1".
+// countPassed counts checks by verdict. Those that passed come first: "ok 34 of 35, unsupported 1".
 func countPassed(all []results.Finding) string {
 	others := selectFindings(all, func(f results.Finding) bool { return f.Verdict != results.OK })
 	if len(others) == len(all) {
@@ -103,7 +104,8 @@ func FailedFindings(all []results.Finding) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
 }
 
-// findingTone returns the tone of findings together: Good if none fails and no check is undecided.
+// findingTone returns the tone of all findings together. It is Bad if any finding fails, else Mixed
+// if a check is undecided, else Good.
 func findingTone(all []results.Finding) Tone {
 	switch {
 	case len(FailedFindings(all)) > 0:
@@ -119,11 +121,13 @@ func isUndecided(f results.Finding) bool {
 	return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
 }
 
-// referenceID is the ID of the finding about what a program does if its output is a file.
+// referenceID is the ID of a finding from checks of a program: what the program does if its output
+// is a file.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether none of the findings came to a verdict. An OK of the reference does
-// not count unless nothing else was tried, because other runs of the program are compared with it.
+// AllUndecided reports whether none of the findings came to a verdict. The reference (see
+// referenceID) is only what other runs of the program are compared with. So if it is OK, it counts
+// as a verdict only when it is the only finding.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
 		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -136,8 +140,9 @@ func cameToVerdict(f results.Finding) bool {
 	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }
 
-// findingSentences sums up findings: a sentence on the claims, then one per area and, for checks of
-// programs, one per command and run. What disturbs the machine has a section of its own.
+// findingSentences sums up findings. A sentence on the claims comes first, then a sentence for each
+// other area. Checks have one for each command and run instead. What disturbs the machine is left
+// out, because it has a section of its own.
 func findingSentences(s *results.Set) []string {
 	var claims, others []string
 	for _, a := range areas {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	mostColumns   = 6 // groups of machines that a table shows side by side
-	mostSentences = 3 // if more answers differ, they have no sentence each
+	mostColumns   = 6 // the most groups of machines that a table shows side by side
+	mostSentences = 3 // if more answers differ, none gets a sentence
 
 	// pipesSection is the ID of the section on anonymous pipes.
 	pipesSection = results.AreaRule + "-findings"
 )
 
-// answerSections compares what machines found out in each area. Rules of anonymous pipes have a
-// section of their own, before that of other kinds of pipe.
+// answerSections compares what machines found out, with a section for each area. Rules of anonymous
+// pipes have a section of their own. After it comes one for the other kinds of pipe.
 func answerSections(members []stat.Member) []Section {
 	var all []Section
 	for _, a := range areas {
@@ -45,8 +45,9 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares the wanted findings of machines in an area: in a table with a line per
-// question on which machines disagree, and a column per group of machines that answer alike.
+// answerSection compares the findings of machines in an area. wanted selects the findings; if it is
+// nil, all are compared. The table of the section has a line for each question on which machines
+// disagree, and a column for each group of machines that answer alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
@@ -112,7 +113,7 @@ func answerSection(members []stat.Member, area, title string,
 	return out
 }
 
-// agreementText says on how many questions machines disagree.
+// agreementText says on how many of the questions machines disagree.
 func agreementText(title string, questions, differing, machines int) string {
 	answers := results.FormatCount(questions, "answer")
 	if machines == 1 {
@@ -125,7 +126,8 @@ func agreementText(title string, questions, differing, machines int) string {
 		machines)
 }
 
-// foundIn returns the findings of a machine in an area. A fleet does not keep all their fields.
+// foundIn returns the findings of a machine in an area. They have only those fields that a fleet
+// keeps.
 func foundIn(m stat.Member, area string) []results.Finding {
 	var out []results.Finding
 	for _, a := range m.Answers {
@@ -143,7 +145,7 @@ func foundIn(m stat.Member, area string) []results.Finding {
 	return out
 }
 
-// verdictColumns has a question for each finding, and a column for each machine.
+// verdictColumns makes a question of each different finding, and a column of each machine.
 func verdictColumns(names []string, found [][]results.Finding,
 	all []results.Finding) (questions []string, columns []column) {
 	nameOf := func(f results.Finding) string {
@@ -168,8 +170,8 @@ func verdictColumns(names []string, found [][]results.Finding,
 	return questions, columns
 }
 
-// outcomeValue shows the verdict of a finding, and how it fails. The value has no Base if the
-// verdict decides nothing: then machines do not differ by it.
+// outcomeValue shows the verdict of a finding and how it fails. If the verdict decides nothing, the
+// value has no Base, so that no machines differ in it.
 func outcomeValue(f results.Finding) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {
@@ -189,7 +191,7 @@ func outcomeValue(f results.Finding) Value {
 	return v
 }
 
-// ruleColumns has the questions about each kind of pipe, and a column for each machine.
+// ruleColumns makes a list of the questions about each kind of pipe, and a column of each machine.
 func ruleColumns(names []string, found [][]results.Finding,
 	all []results.Finding) (questions []string, columns []column) {
 	kinds := kindsIn(all)

@@ -11,14 +11,15 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// framingShares are the shares of raw's goodput that a framing keeps on a few machines.
+// framingShares compares a few machines by one framing. A share is the framing's goodput divided by
+// that of raw on the same machine.
 type framingShares struct {
 	framing string
-	known   []memberShare // the smallest first
+	known   []memberShare // sorted from the smallest share
 	noisy   []string      // machines on which the share is too noisy to compare
 }
 
-// A memberShare is the share on one machine.
+// A memberShare is the share of a framing on one machine.
 type memberShare struct {
 	name string
 	stat.Estimate
@@ -41,7 +42,8 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
-// groups puts machines together if their shares may equal the smallest of the group.
+// groups puts machines into one group if their shares may be equal to the smallest share of the
+// group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
@@ -58,7 +60,7 @@ func (s framingShares) groups() [][]memberShare {
 // differs reports whether the intervals show that the machines differ.
 func (s framingShares) differs() bool { return len(s.groups()) > 1 }
 
-// distance is the difference between the largest and the smallest share.
+// distance returns the difference between the largest and the smallest share.
 func (s framingShares) distance() float64 {
 	if len(s.known) == 0 {
 		return 0
@@ -66,7 +68,7 @@ func (s framingShares) distance() float64 {
 	return s.known[len(s.known)-1].Median - s.known[0].Median
 }
 
-// phrase is the framing with its verb: "60 KiB chunks keep".
+// phrase returns the framing with its verb: "60 KiB chunks keep".
 func (s framingShares) phrase() string {
 	name := FramingPhrase(s.framing)
 	if strings.HasSuffix(name, " chunks") {
@@ -75,8 +77,8 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says what the framing keeps on which machines, most machines last: "60 KiB chunks keep 57 %
-// of raw's speed on laptop and 83 % on the 3 others measured".
+// text says which share the framing keeps on which machines. The largest group of machines comes
+// last: "60 KiB chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured".
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -102,8 +104,9 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings into those whose shares differ between machines, most first, those
-// whose shares are alike, and those that are too noisy to tell.
+// differing splits the framings into three lists. The shares in differ surely differ between
+// machines, and the framing in which they differ most comes first. The shares in alike do not
+// surely differ. The framings in noisy are too noisy to tell.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)
@@ -122,7 +125,8 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 	return differ, alike, noisy
 }
 
-// difference says in which framings a few machines differ, as far as the intervals show it.
+// difference says in which framings a few machines differ. It claims only what the intervals show.
+// found is false if no framing surely differs.
 func (v fleetStream) difference(members []stat.Member) (text string, found bool) {
 	differ, alike, noisy := v.differing(members)
 	where := fmt.Sprintf("messages of %s, %s", SizeTitle(v.cell.Size),
@@ -156,8 +160,9 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }
 
-// widest returns the largest difference between machines that any framing has, in percent of raw
-// rounded up, and the half-width in percent of the widest interval.
+// widest looks at all framings in alike. points is the largest difference between the shares of two
+// machines, in percent of raw, rounded up. noise is the half-width of the widest interval of a
+// share, in percent of the share.
 func widest(alike []framingShares) (points int, noise float64) {
 	most := 0.0
 	for _, s := range alike {
@@ -170,14 +175,16 @@ func widest(alike []framingShares) (points int, noise float64) {
 	return max(1, int(math.Ceil(100*most))), noise
 }
 
-// MachinesDiffer reports whether a cell's share of raw's goodput surely differs between machines.
+// MachinesDiffer reports whether the goodput of a cell, as a share of raw's, surely differs between
+// machines.
 func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	framing := cell.Framing
 	cell.Framing = ""
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says in which framing a few machines differ most, "" if they differ in none.
+// largestDifference says in which framing a few machines differ most. It returns "" if there are
+// many machines, or if they do not differ.
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// memberSection describes the machines, a line each. It leaves out what all have in common.
+// memberSection describes the machines, with a line for each. It leaves out properties that are not
+// known of any machine.
 func memberSection(members []stat.Member) Section {
 	about := Section{ID: "machines", Title: "The machines", Folded: true}
 	t := Table{Columns: []Column{{Title: "machine", Key: true}, {Title: "runs", Right: true}}}
@@ -30,8 +31,9 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineLines has a line for each machine: its values of the factors in which the machines differ,
-// and how fast raw bytes are. It is empty if they differ in none.
+// machineLines returns a line for each machine. The line has the machine's values of the factors in
+// which the machines differ, and how fast raw bytes are. It returns nil if the machines do not
+// differ.
 func machineLines(members []stat.Member) []string {
 	var differ []string
 	for _, factor := range factors {
@@ -62,7 +64,8 @@ func machineLines(members []stat.Member) []string {
 	return lines
 }
 
-// factorPhrase puts a machine's value of a factor into words, "" if it is not known.
+// factorPhrase puts a machine's value of a factor into words. It returns "" if the value is not
+// known.
 func factorPhrase(m stat.Member, factor string) string {
 	value := factorOf(m, factor)
 	switch {
@@ -82,17 +85,17 @@ func factorPhrase(m stat.Member, factor string) string {
 	return value
 }
 
-// factors are the titles of those machineFields on which figures may depend.
+// factors are the titles of the machineFields that may have an influence on figures.
 var factors = []string{
 	"imitation", "operating system", "architecture", "processor", "virtualisation", "page", "CPUs",
 	"largest pipe", "governor",
 }
 
-// factorOf returns a machine's value of a factor.
+// factorOf returns a machine's value of a factor, or "unknown".
 func factorOf(m stat.Member, factor string) string {
 	e := m.Environment()
 	switch factor {
-	case "operating system": // without the patch level, which few machines share
+	case "operating system": // without the patch level, in which most machines differ
 		parts := strings.SplitN(e.Kernel, ".", 3)
 		return strings.TrimSpace(e.OS + " " + strings.Join(parts[:min(len(parts), 2)], "."))
 	case "imitation":
@@ -108,7 +111,7 @@ func factorOf(m stat.Member, factor string) string {
 	return "unknown"
 }
 
-// nameSome lists names: all if they are few, else the first and the number of the others.
+// nameSome lists names. If there are many, it lists the first few and the number of the others.
 func nameSome(names []string) string {
 	more := len(names) - mostNamedMachines
 	if more < 2 {
@@ -117,5 +120,6 @@ func nameSome(names []string) string {
 	return strings.Join(names[:mostNamedMachines], ", ") + fmt.Sprintf(" and %d more", more)
 }
 
-// mostNamedMachines is about the largest number of machines that a sentence names.
+// mostNamedMachines is the number of machines that a sentence names. It names one more rather than
+// to write "1 more".
 const mostNamedMachines = 3

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	mostMachines = 50  // rows of the table of machines to look at
-	mostReason   = 200 // characters that say why a machine is in the table
+	mostMachines = 50  // the most rows in the table of machines to look at
+	mostReason   = 200 // the most characters that say why a machine is in the table
 )
 
-// attentionSection lists the machines that a person should look at: those that stand out from their
-// kind, on which a measurement failed, or whose figures are mostly too noisy.
+// attentionSection lists the machines that a person should look at. These are machines that stand
+// out from others of their kind, machines on which a measurement failed, and machines with figures
+// that are mostly too noisy.
 func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	out := Section{ID: "attention", Title: "Machines to look at"}
 	t := Table{Columns: []Column{
@@ -23,7 +24,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		{Title: "what", Style: Long, Key: true},
 		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
-	var odd, failed, noisy []string        // names of machines
+	var odd, failed, noisy []string        // names of these machines
 	var leftOdd, leftFailed, leftNoisy int // rows for which there was no room
 	for _, m := range members {
 		if failures := failuresOf(m); len(failures) > 0 {
@@ -53,7 +54,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		what  string
 		names []string
 		left  int
-		row   string // what the rows are that were left out
+		row   string // what to call a row that was left out
 	}{
 		{"Figures are far from the usual ones on ", odd, leftOdd, "far figure"},
 		{"A measurement failed on ", failed, leftFailed, "failed machine"},
@@ -80,7 +81,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	return out
 }
 
-// addMachine adds a machine to the table. It returns how many rows had no room: 0 or 1.
+// addMachine adds a row on a machine to the table. It returns 1 if the table had no room for the
+// row, and 0 otherwise.
 func addMachine(t *Table, name, what string, why []string) int {
 	if len(t.Rows) >= mostMachines {
 		return 1
@@ -89,7 +91,8 @@ func addMachine(t *Table, name, what string, why []string) int {
 	return 0
 }
 
-// outlierText shows the figure of a cell: a ratio to raw, or the speed of raw.
+// outlierText shows the figure of a cell. For raw it is a speed, and for other framings a ratio to
+// raw.
 func outlierText(c results.Cell, figure float64) string {
 	if c.Framing == results.FramingRaw {
 		return stat.RelativeMetric(c).Format(figure)
@@ -97,11 +100,12 @@ func outlierText(c results.Cell, figure float64) string {
 	return fmt.Sprintf("%.2f", figure)
 }
 
-// reasons lists what may have made a machine an outlier: its disturbances, except those of at least
-// half of its peers, and except answers of probe that are not rare among them.
+// reasons lists what may have made a machine an outlier: its disturbances. It leaves out a
+// disturbance that at least half of its peers have. It leaves out an answer of the probe command
+// that is not rare among its peers.
 func reasons(members []stat.Member, o stat.Outlier) []string {
 	peersWith := make(map[disturbance]int)
-	mostAlike := make(map[string]int) // by rule: how many peers gave its most frequent answer
+	mostAlike := make(map[string]int) // by rule: how many peers gave the most frequent answer
 	for _, i := range o.Peers {
 		for _, d := range disturbances(members[i]) {
 			peersWith[d]++
@@ -111,7 +115,7 @@ func reasons(members []stat.Member, o stat.Outlier) []string {
 	var why []string
 	for _, d := range disturbances(members[o.Member]) {
 		isUsual := 2*peersWith[d] >= len(o.Peers)
-		isRare := 4*peersWith[d] < mostAlike[d.rule] // among answers to this rule
+		isRare := 4*peersWith[d] < mostAlike[d.rule] // among the answers about this rule
 		if !isUsual && (d.rule == "" || isRare) {
 			why = append(why, d.text)
 		}
@@ -121,11 +125,12 @@ func reasons(members []stat.Member, o stat.Outlier) []string {
 
 // A disturbance is something that may have slowed a machine.
 type disturbance struct {
-	rule string // the ID of the rule, if it is an answer of probe
+	rule string // for an answer of the probe command: the ID of the rule; else ""
 	text string
 }
 
-// disturbances lists a machine's frequent warnings, its load, and what probe found.
+// disturbances lists a machine's frequent warnings, its load, and what the probe command found on
+// it.
 func disturbances(m stat.Member) []disturbance {
 	var out []disturbance
 	for _, warning := range frequentWarnings(m) {
@@ -176,7 +181,7 @@ func failuresOf(m stat.Member) []string {
 	return all
 }
 
-// noisyFigures counts the ratios to raw of a machine, and those of them that are too noisy.
+// noisyFigures counts the ratios to raw of a machine. noisy is how many of them are too noisy.
 func noisyFigures(m stat.Member) (noisy, all int) {
 	for _, f := range m.Figures {
 		if f.ToRaw.N == 0 {

@@ -2,12 +2,13 @@ package view
 
 import "slices"
 
-// maxCellText is the largest number of characters of a value on a page. The file has the rest.
+// maxCellText is the largest number of characters of a text in the tables of a page. The file has
+// the rest of a longer text.
 const maxCellText = 1000
 
-// ForPage returns the table as an HTML page shows it: without empty columns, with words that are
-// the same in all rows in the title, and with very long texts cut. A value keeps its Base, by which
-// the page sorts, only if the Base differs from the text.
+// ForPage returns the table as an HTML page shows it. It drops empty columns, moves columns that
+// have the same text in all rows into the title, and cuts very long texts. The page sorts values by
+// their Base. If the Base is the same as the text, ForPage drops the Base.
 func (t Table) ForPage() Table {
 	t = t.dropEmpty().hoistConstant()
 	for _, row := range t.Rows {
@@ -25,9 +26,10 @@ func (t Table) ForPage() Table {
 	return t
 }
 
-// hoistConstant moves columns of short texts into the title if all rows say the same.
+// hoistConstant removes each column of short texts that has the same text in all rows, and adds
+// that text to the title.
 func (t Table) hoistConstant() Table {
-	if len(t.Rows) < 3 { // it would save no room
+	if len(t.Rows) < 3 { // a column so short takes little room
 		return t
 	}
 	var constant []int
@@ -42,7 +44,7 @@ func (t Table) hoistConstant() Table {
 	return t.withColumns(func(i int) bool { return !slices.Contains(constant, i) })
 }
 
-// Class is the class, for the style sheet of a page, of a value in the column.
+// Class returns the name of the style sheet's class for a value in the column.
 func (c Column) Class(v Value) string {
 	switch {
 	case c.Style == Code:

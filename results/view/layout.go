@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// fit makes a table as narrow as a screen, if it can: first it leaves out columns that are not
-// keys, then it breaks the texts of the widest columns into lines. If all is set, the columns that
-// were left out follow in further tables, beside the keys; otherwise their titles are returned.
+// fit makes a table as narrow as a screen, if it can. First it leaves out columns that are not
+// keys. Then it breaks the texts of the widest columns into lines. If all is true, further tables
+// follow with the columns that were left out, beside the key columns. Otherwise fit returns the
+// titles of these columns in dropped.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	leftOut := t.columnsLeftOut(t.extents(), width, all)
 	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })
@@ -36,10 +37,10 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 
 // Widths in characters.
 const (
-	comfortableWidth = 44 // columns are left out before one of words gets narrower
-	wholeWidth       = 28 // the comfortable width if Table.Whole is set
-	leastWidth       = 10 // of a column of words
-	leastLongWidth   = 8  // of a column in the style Long
+	comfortableWidth = 44 // before a column of words gets narrower, others are left out
+	wholeWidth       = 28 // is used instead of comfortableWidth if Table.Whole is set
+	leastWidth       = 10 // least width of a column of words
+	leastLongWidth   = 8  // least width of a column in the style Long
 	columnGap        = 2  // blanks between two columns
 )
 
@@ -73,14 +74,15 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// columnsLeftOut lists the columns that are left out to fit a width: first the Spare ones, then
-// others that are not keys, from the last one on. If all is set, at least one of them stays.
+// columnsLeftOut lists the columns that are left out to fit a width. These are first the Spare
+// columns, then other columns that are not keys, starting from the last one. If all is true, at
+// least one column that is not a key stays.
 func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {
 	case t.Whole:
 		comfortable = wholeWidth
-	case all: // narrow columns are better than a further table
+	case all: // a narrow column is better than a further table
 		comfortable = leastWidth
 	}
 	taken := 0
@@ -109,7 +111,8 @@ func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	return optional[kept:]
 }
 
-// narrow makes the widest column narrower, again and again, until all fit or none can shrink.
+// narrow returns the widths of the columns. It makes the widest column narrower by one, again and
+// again, until all columns fit or none can shrink.
 func narrow(extents []extent, width int) []int {
 	var widths []int
 	total := 0
@@ -143,7 +146,8 @@ func breakWords(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks lines between words so that they fit, and indents all parts of a line but the first.
+// Wrap breaks each line of a text between words, so that the parts fit the screen. It indents every
+// part of a line except the first.
 func (o Options) Wrap(text string) string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -155,11 +159,13 @@ func (o Options) Wrap(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// Fill breaks a paragraph between words so that its lines fit.
+// Fill joins the lines of a paragraph and breaks it between words, so that its new lines fit the
+// screen.
 func (o Options) Fill(text string) string { return strings.Join(wrap(text, o.Columns()), "\n") }
 
-// wrap breaks a line between words so that each part is at most width wide. A word that does not
-// fit, such as the name of a benchmark, is broken after slashes; if it has none, it stays whole.
+// wrap breaks a line between words, so that each part has at most width characters. A word that
+// does not fit, such as the name of a benchmark, is broken after slashes. A word without slashes
+// stays whole.
 func wrap(line string, width int) []string {
 	fits := func(part string) bool { return utf8.RuneCountInString(part) <= width }
 	var out []string

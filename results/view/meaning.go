@@ -9,11 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// patternStream is the pattern of messages one way.
+// patternStream is the pattern of messages that go one way only.
 const patternStream = "stream"
 
 // meaning says in plain sentences what rows mean for a person. It claims only what the intervals of
-// the figures show. If these are too wide to tell framings apart, it says so first.
+// the figures show. If the intervals are too wide to tell framings apart, it says that first.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	noisy := isTooNoisyToRank(rows, run.bare)
@@ -40,13 +40,14 @@ func meaning(rows []stat.Row) []string {
 	return nonEmpty(texts)
 }
 
-// A sentence is what a run says about one question. The text is "" if it did not ask the question.
+// A sentence is what a run says about one question. The text is "" if the run did not measure what
+// the question asks.
 type sentence struct {
 	text  string
-	noisy bool // noise hides the answer, and the text says so
+	noisy bool // noise hides the answer, and the text says that
 }
 
-// runRows are the rows of a run, by the question that they answer.
+// runRows has the rows of a run, sorted by the question that they answer.
 type runRows struct {
 	bare    []stat.Row // what does a framing cost if nothing is done with the bytes?
 	program []stat.Row // what does it cost a program that makes and reads each message?
@@ -55,9 +56,10 @@ type runRows struct {
 	waiting []stat.Row // what happens to writers that do not block?
 }
 
-// splitRun sorts rows by the question that they answer. The large message through the usual pipe
-// answers two questions: its row is in bare and in levers. Only the default run has cells of a
-// program. In other runs the user asked for the settings of the levers, so they count as bare.
+// splitRun sorts rows by the question that they answer. The row of the large message through the
+// usual pipe answers two questions, so it is both in bare and in levers. Only the default run has
+// rows in program. In other runs the user chose the capacity and the write size, so rows with these
+// settings are in bare and not in levers.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {
@@ -92,17 +94,18 @@ func splitRun(rows []stat.Row) runRows {
 	return s
 }
 
-// mostSentencesOnSeries is the largest number of series that are spoken of. The tables have all.
+// mostSentencesOnSeries is the largest number of series that get a sentence. The tables show all
+// series.
 const mostSentencesOnSeries = 4
 
 // transportSentences say, for each series of streams, what share of raw's goodput each framing
 // keeps if nothing else is done with the bytes.
 func transportSentences(bare []stat.Row) []string {
 	var out []string
-	var noisy []string // where the series ran that are too noisy
+	var noisy []string // the placements of series that are too noisy
 	more := 0
 	toldSize := -1
-	faster := false // than raw
+	faster := false // whether a framing is faster than raw
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		switch {
@@ -151,8 +154,8 @@ func capitalised(text string) string {
 // littleCost is the share of raw's goodput above which the choice of a framing does not matter.
 const littleCost = 0.9
 
-// programSentence says what is left of a framing's cost in a program that makes each message and
-// reads every byte of it. It is about the first placement, whose figures are the steadiest.
+// programSentence says what a framing costs in a program that makes each message and reads every
+// byte of it. It is about the first placement, which has the steadiest figures.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
@@ -173,10 +176,11 @@ func programSentence(program []stat.Row) sentence {
 	return sentence{text: text}
 }
 
-// goodputText shows the goodput of a row, marked if it is only rough.
+// goodputText shows the goodput of a row. It marks the figure if it is rough.
 func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["goodput"]) }
 
-// mixedSentence says how long a small message waits behind large ones, whole and in chunks.
+// mixedSentence says how long a small message waits behind large ones, if the large ones are sent
+// whole and if they are sent in chunks.
 func mixedSentence(mixed []stat.Row) sentence {
 	var told []stat.Row
 	var parts []string
@@ -186,7 +190,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 			continue
 		}
 		if len(told) > 0 && !differOnlyInFraming(r.Cell, told[0].Cell) {
-			continue // only the first of several readers or pipes is told
+			continue // the sentence is about the first reader and pipe only
 		}
 		told = append(told, r)
 		how := "if they are sent whole"
@@ -208,7 +212,8 @@ func mixedSentence(mixed []stat.Row) sentence {
 		". Only that is a reason to chunk, and both ends must speak chunks: MCP and LSP have none."}
 }
 
-// differOnlyInFraming reports whether two cells have all but the framing in common.
+// differOnlyInFraming reports whether two cells have everything in common except, perhaps, the
+// framing.
 func differOnlyInFraming(a, b results.Cell) bool {
 	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }

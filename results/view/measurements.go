@@ -10,12 +10,13 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables lays rows out with all their figures: a table for each placement and pattern. The
-// title says what all cells of a table share; each field in which they differ has a column.
+// cellTables shows rows with all their figures, in a table for each placement and pattern. Rows of
+// writers that do not block have tables of their own. The title of a table says what its cells
+// share. Each field in which the cells differ has a column.
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
-		isWaiting          bool // has a writer that does not block
+		isWaiting          bool // the writer does not block, see [results.Cell.IsWaiting]
 	}
 	var tables []Table
 	for _, own := range grouped(rows, func(r stat.Row) group {
@@ -30,7 +31,8 @@ func cellTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// grouped puts values with the same key together, in the order in which the keys come.
+// grouped puts values with the same key into one group. The groups are in the order in which their
+// keys first occur.
 func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	var groups [][]T
 	at := make(map[K]int)
@@ -46,7 +48,7 @@ func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	return groups
 }
 
-// cellTable has a row for each cell, and a column for each figure that any of them has.
+// cellTable returns a table with a row for each row of rows, and a column for each figure.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {
@@ -67,10 +69,12 @@ func cellTable(rows []stat.Row) Table {
 	return t
 }
 
-// A figure is the title of a column, and the text of a cell in it, "" if the cell has none.
+// A figure is one value of a row: the title of its column, and its text. The text is "" if the row
+// has no such figure.
 type figure struct{ title, text string }
 
-// figuresOf lists the figures of a cell. A round trip has its time instead of a goodput.
+// figuresOf lists the figures of a row. A round trip has a time with an interval instead of a
+// goodput.
 func figuresOf(r stat.Row) []figure {
 	goodput := ""
 	time := metricText(r, "time")
@@ -105,7 +109,7 @@ func figuresOf(r stat.Row) []figure {
 	}
 }
 
-// cellHeads are the columns that tell cells apart: framing, size and the fields that differ.
+// cellHeads returns the columns that tell cells apart: framing, size and the fields that differ.
 func cellHeads(differ []string) []Column {
 	heads := []Column{
 		{Title: "framing", Style: Code, Key: true},
@@ -117,7 +121,7 @@ func cellHeads(differ []string) []Column {
 	return heads
 }
 
-// cellValues are a row's values in the columns of cellHeads.
+// cellValues returns a row's values in the columns of cellHeads.
 func cellValues(r stat.Row, differ []string) []Value {
 	values := []Value{
 		textValue(fieldText(r.Cell, "framing")),
@@ -148,7 +152,8 @@ func tableTitle(cells []results.Cell) string {
 	return strings.Join(append([]string{what}, shared...), ", ")
 }
 
-// metricText shows the median of a metric in its unit, "" if the row has none.
+// metricText shows the median of a metric in its unit. It returns "" if the row does not have the
+// metric.
 func metricText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok {
@@ -157,7 +162,8 @@ func metricText(r stat.Row, metric string) string {
 	return stat.MustMetric(metric).Format(e.Median)
 }
 
-// refusalText shows a count of non-blocking ends, such as refused writes; "" for blocking ends.
+// refusalText shows a count that only non-blocking ends have, such as refused writes per message.
+// It returns "" for blocking ends.
 func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
@@ -184,7 +190,7 @@ func callsText(r stat.Row) string {
 	return countText(writer.Median) + " + " + countText(reader.Median)
 }
 
-// countText writes a count per message: with two decimals, or fewer if it is large.
+// countText writes a count per message with two decimals. A count of 10 or more gets fewer.
 func countText(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.2f", v)
@@ -192,14 +198,15 @@ func countText(v float64) string {
 	return results.FormatNumber(v, 3)
 }
 
-// percentileText shows a percentile of the row's primary latency: "p99".
+// percentileText shows a percentile, such as "p99", of the row's [stat.Row.PrimaryLatency].
 func percentileText(r stat.Row, name string) string {
 	l, _ := r.PrimaryLatency()
 	return quantileValue(l, name).Text
 }
 
-// figureTable is the table that programs read, in base units. It has a row for each cell: its
-// machine and fields, then each metric as median, both ends of the interval and number of samples.
+// figureTable returns the table that programs read, with figures in base units. It has a row for
+// each cell: its machine and fields, then each metric as its median, both ends of its interval and
+// its number of samples.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
@@ -240,7 +247,8 @@ func figureTable(rows []stat.Row) Table {
 	return t.dropEmpty()
 }
 
-// plainEstimate returns the median, the interval's ends and the sample count, "" if not known.
+// plainEstimate returns four texts: the median, both ends of the interval, and the number of
+// samples. A text is "" if its figure is not known.
 func plainEstimate(e stat.Estimate) []string {
 	out := make([]string, 4)
 	if e.N == 0 {

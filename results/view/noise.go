@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteNoise writes how far ratios to raw differ between runs that should be alike.
+// WriteNoise writes how far ratios to raw differ between runs that should have the same result.
 func WriteNoise(w io.Writer, format Format, noise []stat.Noise, o Options) error {
 	if len(noise) == 0 {
 		return nil

@@ -96,7 +96,7 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 			text += fmt.Sprintf(" to %d", most)
 		}
 		text += " samples a cell"
-		if least == stat.LeastSamples { // the note below needs this number to be six
+		if least == stat.LeastSamples { // LeastSamples is six
 			text += "; of six samples it is [min, max]"
 		}
 		out = append(out, text)

@@ -9,15 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A probedMachine is a machine on which probe tested rules.
+// A probedMachine is a machine on which the probe command tested rules.
 type probedMachine struct {
-	name        string              // of its column
-	environment results.Environment // of the first of the rules
+	name        string              // the title of its column
+	environment results.Environment // of the run that found the first of the rules
 	rules       []results.Finding
 }
 
-// probedMachines returns the machines on which probe tested rules. If there are more than
-// FewMachines, their names are letters.
+// probedMachines returns the machines on which the probe command tested rules. If there are more
+// than FewMachines, their names are letters.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment
@@ -36,8 +36,8 @@ func probedMachines(set *results.Set) []probedMachine {
 	return machines
 }
 
-// probedLines describes each machine, and says when it was probed. If there are several, each
-// line begins with the name of the machine's column.
+// probedLines describes each machine in a line, and says on which day it was probed. If there are
+// several machines, each line begins with the name of the machine's column.
 func probedLines(machines []probedMachine) []string {
 	var lines []string
 	for _, m := range machines {
@@ -55,7 +55,8 @@ func probedLines(machines []probedMachine) []string {
 	return lines
 }
 
-// machineColumns makes a column for each machine, with its answers for a kind of pipe.
+// machineColumns makes a column for each machine, with its answers to questions about a kind of
+// pipe.
 func machineColumns(machines []probedMachine, kind string, questions []question) []column {
 	var columns []column
 	for _, m := range machines {
@@ -64,7 +65,7 @@ func machineColumns(machines []probedMachine, kind string, questions []question)
 	return columns
 }
 
-// letter names a machine's column: "A", "B" and so on, and "M26" after the last letter.
+// letter returns the name of a machine's column: "A" to "Z", and then "M26", "M27" and so on.
 func letter(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))
@@ -84,7 +85,8 @@ var pipeNames = map[string]string{
 	"ring":       "a ring in memory that both map",
 }
 
-// kindOf splits the name of a rule into the kind of pipe, "" if it is about none, and probe's step.
+// kindOf splits the name of a finding about a rule into the kind of pipe and the step of the probe
+// command. The kind is "" if the finding is not about one kind of pipe.
 func kindOf(f results.Finding) (kind, step string) {
 	first, rest, _ := strings.Cut(f.Name(), "/")
 	if pipeNames[first] != "" {
@@ -121,7 +123,7 @@ func asked(questions []question) []string {
 	return out
 }
 
-// answersOf makes the column of answers that findings about one kind of pipe give.
+// answersOf makes a column of the answers that findings about one kind of pipe give to questions.
 func answersOf(name string, found []results.Finding, questions []question) column {
 	c := column{names: []string{name}, cells: make([]Value, len(questions))}
 	for i, q := range questions {
@@ -132,7 +134,8 @@ func answersOf(name string, found []results.Finding, questions []question) colum
 	return c
 }
 
-// exactValue writes sizes and numbers without a unit exactly, and other figures with few digits.
+// exactValue writes a value as text. It writes a size, or a number without a unit, with all its
+// digits. Other figures have few digits.
 func exactValue(value any, unit string) string {
 	n, isNumber := (results.Finding{Value: value}).Number()
 	switch {

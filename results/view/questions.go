@@ -7,12 +7,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A question about pipes is a row of the table of rules. Findings of probe answer it; each is the
-// result of a step, such as "capacity/fill/61440".
+// A question about pipes is a row of the table of rules. Its answer is a finding of the probe
+// command. Each finding is the result of one step, such as "capacity/fill/61440".
 type question struct {
 	asks  string
-	steps []string // that answer it; a name that ends in "/" stands for all that begin with it
-	worst bool     // of several answers, take the smallest number, or a yes
+	steps []string // with the answer; a name with "/" at its end stands for all that begin so
+	worst bool     // of several answers, take the smallest number, or a true
 }
 
 // pipeQuestions are asked of each kind of pipe.
@@ -39,7 +39,7 @@ var pipeQuestions = []question{
 		steps: []string{"deadlock/parent-writes"}},
 }
 
-// machineQuestions do not depend on the kind of pipe.
+// machineQuestions are asked once, because their answers do not depend on the kind of pipe.
 var machineQuestions = []question{
 	{asks: "Copies are slow at these differences of addresses, mod 4096",
 		steps: []string{"copy-zone"}},
@@ -61,8 +61,9 @@ var machineQuestions = []question{
 		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
 }
 
-// isAnsweredBy reports whether the finding of a step answers the question. A finding without a
-// result answers all questions about steps within its step.
+// isAnsweredBy reports whether the finding of a step answers the question. The finding of an
+// experiment without a result has the name of the experiment as its step, such as "interleave". It
+// answers all questions about steps that begin with that name.
 func (q question) isAnsweredBy(step string, f results.Finding) bool {
 	noResult := f.Verdict == results.CannotTell || f.Verdict == results.Unsupported
 	for _, asked := range q.steps {
@@ -80,11 +81,11 @@ func (q question) isAnsweredBy(step string, f results.Finding) bool {
 	return false
 }
 
-// undecidedValue is the value of a finding whose experiment was tried too seldom to decide.
+// undecidedValue is the value of a finding if its experiment was tried too few times to decide.
 const undecidedValue = "too few"
 
-// answer returns the finding about a kind of pipe that answers the question: the first one, or the
-// worst of all if q.worst is set. An undecided one counts only if there is no other.
+// answer returns the finding that answers the question. Of several such findings it returns the
+// first, or the worst if q.worst is set. An undecided finding counts only if there is no other.
 func (q question) answer(all []results.Finding) (answer results.Finding, found bool) {
 	for _, f := range all {
 		_, step := kindOf(f)
@@ -108,13 +109,14 @@ const (
 	notSeen     = "not seen" // what depends on chance did not happen, but may be possible
 )
 
-// cell is the answer that a finding gives. It has a Base only if every run should give the same.
+// cell returns the answer that a finding gives. The value has a Base only if every run on the
+// machine should give the same answer.
 func (q question) cell(f results.Finding) Value {
 	kind, step := kindOf(f)
 	dependsOnChance := strings.HasPrefix(step, "interleave/")
 	text := exactValue(f.Value, f.Unit)
 	switch {
-	case f.Class != "": // hangs, fails
+	case f.Class != "": // how the experiment ended: "hangs", "fails"
 		text = f.Class
 	case dependsOnChance && f.Value == false:
 		text = notSeen

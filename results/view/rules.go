@@ -12,8 +12,9 @@ import (
 
 // A DocumentedSystem has the documented rules of an operating system about its pipes.
 type DocumentedSystem struct {
-	Name    string // as people call it: "macos"
-	Rules   []DocumentedRule
+	Name  string // as people call it: "macos"
+	Rules []DocumentedRule
+
 	// Predict returns what a step of the probe command should find according to the rules. ok is
 	// false if no rule predicts a value.
 	Predict func(step string) (value any, ok bool)

@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// writeSARIF writes findings for code scanning, as a run of SARIF 2.1.0. Failures are results, and
-// expected failures are suppressed results. What could not be judged is a notification.
+// writeSARIF writes findings for code scanning, as a run of SARIF 2.1.0. A failure becomes a
+// result, and an expected failure a suppressed result. A check that could not be judged becomes a
+// notification.
 func writeSARIF(w io.Writer, set *results.Set) error {
 	driver := object{
 		"name":           "pipebench",
@@ -21,7 +22,7 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 	for _, env := range set.Environments {
 		driver["version"] = env.Version
 	}
-	found := []object{} // not nil: JSON has [] and not null
+	found := []object{} // not nil, which would be null in JSON
 	undecided := []object{}
 	for _, f := range set.Findings {
 		message := object{"text": Escape(findingName(f) + ": " + f.Found)}
@@ -56,7 +57,8 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 // An object is a JSON object.
 type object map[string]any
 
-// sarifRules returns a rule for each ID of the findings. Its help is the first advice for the ID.
+// sarifRules returns a rule for each ID among the findings. The help of a rule is the first advice
+// that a finding with this ID has.
 func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {

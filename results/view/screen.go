@@ -11,23 +11,26 @@ import (
 )
 
 const (
-	mostSeries = 12 // more series do not get a table each
-	mostTables = 5  // of more tables, only those of the first placement are shown
+	mostSeries = 12 // if there are more series, they do not get a table each
+	mostTables = 5  // if there are more tables, only some are shown
 )
 
-// screenTables shows measurements on a first screen, the one without [Options.Detail]. First comes
-// a table per placement, with framings down and message sizes across, for streams and then for
-// round trips. Then follow the cost in a whole program, the effect of a larger pipe and of smaller
-// writes, and last the writers that do not block. If these are too many tables, it leaves out those
-// of writers that do not block and of all but the first placement, and returns their titles.
+// screenTables shows measurements on a first screen, which is the one without [Options.Detail].
+// First comes a table for each placement, with a line for each framing and a column for each
+// message size: for streams, then for round trips. Then follow the cost in a whole program, the
+// effect of a larger pipe and of smaller writes, and last the writers that do not block.
+//
+// If these are too many tables, it leaves out the writers that do not block, and the streams and
+// round trips of all placements but the first. It returns the titles of the tables that it leaves
+// out.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
 	trips := seriesIn(run.bare, results.PatternRoundtrip)
-	if len(streams)+len(trips) > mostSeries { // cellTables are fewer, and longer
+	if len(streams)+len(trips) > mostSeries { // cellTables makes fewer tables, which are longer
 		return cellTables(rows), nil
 	}
-	var all, selected Page // selected: those of the first placement
+	var all, selected Page // selected: without the tables to leave out
 	for _, list := range [][]series{streams, trips} {
 		for _, one := range list {
 			t := one.table()
@@ -43,7 +46,7 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	}
 	all.Tables = append(all.Tables, waitingTables(run.waiting)...)
 	switch {
-	case len(all.Tables) == 0: // cells of a pattern that has no table of its own, such as mixed
+	case len(all.Tables) == 0: // only cells of the pattern "mixed", which has no table here
 		return cellTables(rows), nil
 	case len(all.Tables) <= mostTables || len(selected.Tables) == 0:
 		return all.Tables, nil
@@ -59,17 +62,19 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	return selected.Tables, leftOut
 }
 
-// A pivot lays rows out by two things in which they differ.
+// A pivot describes a table in which rows are laid out by two of their properties: one chooses the
+// line, the other one the column.
 type pivot[R any] struct {
 	title  string
-	heads  []Column         // the columns that tell the lines apart
-	line   func(R) []string // a row's texts below the heads
-	across func(R) string   // the title of the column that a row's value is in
-	key    string           // the title of the column that stays on a narrow screen
+	heads  []Column         // the first columns, which tell the lines apart
+	line   func(R) []string // a row's texts in the columns of heads
+	across func(R) string   // the title of the column for a row's value
+	key    string           // the title of the column that stays even on a narrow screen
 	value  func(R) Value
 }
 
-// table makes a line for each result of p.line, and a column for each result of p.across.
+// table makes a line for each different result of p.line, and a column for each different result of
+// p.across.
 func (p pivot[R]) table(rows []R) Table {
 	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
 	columns := make(map[string]int)
@@ -101,7 +106,7 @@ func (p pivot[R]) table(rows []R) Table {
 	return t
 }
 
-// table lays a series out: framings down, sizes across.
+// table shows the series with a line for each framing and a column for each size.
 func (s series) table() Table {
 	rows := slices.SortedStableFunc(slices.Values(s.rows), func(a, b stat.Row) int {
 		return cmp.Compare(a.Cell.Size, b.Cell.Size)
@@ -122,8 +127,9 @@ func (s series) table() Table {
 	}.table(rows)
 }
 
-// hasMedianTrips reports whether the rows are round trips without a rate, of which the median time
-// of single trips is known. On a busy machine this median is steadier than the mean of each sample.
+// hasMedianTrips reports whether the rows are round trips without a rate, and the median time of
+// single trips is known for all of them. On a busy machine this median is steadier than the mean
+// time in each sample.
 func (s series) hasMedianTrips() bool {
 	if s.cell.Pattern != results.PatternRoundtrip || s.cell.Rate > 0 {
 		return false
@@ -139,7 +145,7 @@ func (s series) hasMedianTrips() bool {
 	return measured
 }
 
-// ofMedian says that figures are those of medianTripValue.
+// ofMedian says in a title or sentence that the figures are those of medianTripValue.
 const ofMedian = " (median of messages)"
 
 // medianTripValue shows the median time of a row's round trips.
@@ -154,7 +160,8 @@ func medianTripValue(r stat.Row) Value {
 	return textValue(withSpread(results.FormatDuration(e.Median), e))
 }
 
-// framingLabel names a row's framing. Raw is marked if other rows of the table are ratios to it.
+// framingLabel names the framing of a row. If any row of the table shows a ratio to raw, the label
+// of raw says that its own figures are absolute.
 func framingLabel(r stat.Row, table []stat.Row) string {
 	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(table, hasRatio) {
 		return "raw (absolute)"
@@ -164,7 +171,8 @@ func framingLabel(r stat.Row, table []stat.Row) string {
 
 func hasRatio(r stat.Row) bool { return r.ToRaw != nil }
 
-// SizeTitle names a message size. Recorded messages have no common size: theirs is 0.
+// SizeTitle returns the name of a message size. A size of 0 stands for recorded messages, which
+// have different sizes.
 func SizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
@@ -172,7 +180,7 @@ func SizeTitle(size int) string {
 	return results.FormatSize(int64(size))
 }
 
-// quantity names what the figures of a series are, and where it ran.
+// quantity says what the figures of a series are, and where the series ran.
 func (s series) quantity() string {
 	name := "Goodput"
 	switch {
@@ -206,9 +214,10 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue shows the main figure of a cell: p99 if its messages have a rate, else the ratio to
-// raw with half the interval, or goodput or time if there is no ratio. The tone is good if the cell
-// may take no longer than raw, and bad if it surely takes more than twice as long.
+// screenValue shows the main figure of a cell. If its messages have a rate, that is the p99.
+// Otherwise it is the ratio to raw with the half-width of its interval or, if there is no ratio,
+// the goodput or the time. The tone is Good if the cell may take no longer than raw, and Bad if it
+// surely takes more than twice as long.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
@@ -222,7 +231,7 @@ func screenValue(r stat.Row) Value {
 		return textValue(goodputText(r))
 	}
 	v := textValue(measuredText(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
-	slow := r.ToRaw.Inverse() // how many times as long as raw
+	slow := r.ToRaw.Inverse() // how many times as long as raw it takes
 	if r.Cell.Pattern == results.PatternRoundtrip {
 		slow = *r.ToRaw
 	}
@@ -237,7 +246,7 @@ func screenValue(r stat.Row) Value {
 	return v
 }
 
-// emptyWord is shown instead of the figure of a cell without samples.
+// emptyWord returns the word to show instead of a figure if a cell has no samples.
 func emptyWord(r stat.Row) string {
 	switch {
 	case r.Unsupported != "":

@@ -16,13 +16,14 @@ type Section struct {
 	Lead     []string // sentences that go with the tables
 	Tables   []Table
 	Notes    []string // small print after the tables
-	Commands []string // that reproduce what the page shows
-	Folded   bool     // few people want to read the section
-	Final    bool     // no chart may give the section another title
+	Commands []string // command lines that made the records
+	Folded   bool     // shown closed, because few people want to read it
+	Final    bool     // no chart may replace the title of the section
 }
 
-// Sections lists what a page says about a set: first the answer, titled by its result, then each
-// kind of record that the set holds, and last the machine. Without records the list is empty.
+// Sections lists what a page says about a set. The first section is the answer, and its title is
+// the result. Then comes a section for each kind of record that the set holds, and last the
+// machine. If the set has no records, the list is empty.
 func Sections(s *results.Set) []Section {
 	if isEmpty(s) {
 		return nil
@@ -56,14 +57,16 @@ func Sections(s *results.Set) []Section {
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 
-// isFinal reports whether no chart of cells can give the title of a page: the cells were measured
-// only to find something else out, or too noisy to tell framings apart.
+// isFinal reports whether the title of a page must not come from a chart of cells. This is so if
+// the cells were measured only to find something else out, or if they are too noisy to tell
+// framings apart.
 func isFinal(s *results.Set, rows []stat.Row) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
 	return found > 0 || allHaveTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 }
 
-// sections lists a section for each kind of record, without detail as on a first screen.
+// sections lists a section for each kind of record. Without detail, the sections are those of a
+// first screen.
 func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
 		ID:    "measurements",
@@ -101,7 +104,7 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	return found
 }
 
-// Lead says in a line what the set of one machine is about: the machine, its runs and dates.
+// Lead describes the set of one machine in one line: the machine, the runs and their dates.
 func Lead(s *results.Set) string { return JoinParts(MachineLine(s), runsText(s.Environments)) }
 
 // runsText says how many runs there are, and from which days: "3 runs · 2026-11-20 to 2026-11-21".
@@ -123,7 +126,7 @@ func runsText(all []results.Environment) string {
 	return JoinParts(results.FormatCount(len(all), "run"), strings.Join(days, " to "))
 }
 
-// answer says what the set means: sentences on servers, findings, measurements and recordings.
+// answer says what the set means, in sentences on servers, findings, measurements and recordings.
 func answer(s *results.Set, sum Summary) []string {
 	var out []string
 	for _, own := range drivenServers(s) {
@@ -174,8 +177,8 @@ func machineSection(s *results.Set) Section {
 	return about
 }
 
-// drivenServers groups the records of drive by the server. It leaves out records of how a recorded
-// server ended, which belong to the recording.
+// drivenServers groups the records of the drive command by server. It leaves out the records that
+// say how a recorded server ended, because they belong to the recording.
 func drivenServers(s *results.Set) [][]results.Target {
 	var all []results.Target
 	for _, t := range s.Targets {
@@ -186,7 +189,7 @@ func drivenServers(s *results.Set) [][]results.Target {
 	return grouped(all, func(t results.Target) string { return CommandName(t.Command) })
 }
 
-// serverSection holds the servers that drive loaded.
+// serverSection shows the servers that the drive command loaded.
 func serverSection(s *results.Set) Section {
 	out := Section{ID: "servers", Title: "Servers"}
 	for _, own := range drivenServers(s) {

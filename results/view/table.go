@@ -24,18 +24,18 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]Value // each as long as Columns
-	Whole   bool      // columns without room follow in further tables, even without Options.Detail
+	Whole   bool      // as with Options.Detail, columns that do not fit follow in further tables
 }
 
 // A Column is the head of a column.
 type Column struct {
 	Title  string
-	Data   string // the title in CSV, with the unit; "" if it is Title
+	Data   string // the title in CSV, with the unit; "": the same as Title
 	Right  bool   // aligned to the right, as figures are
-	Detail bool   // left out on a terminal and in Markdown
+	Detail bool   // left out on a terminal and in Markdown, not in CSV
 	Key    bool   // tells rows apart: stays even on the narrowest screen
-	Spare  bool   // left out before other columns if there is no room
-	Style  Style  // of its values on an HTML page
+	Spare  bool   // if there is no room, left out before other columns
+	Style  Style  // of the column's values on an HTML page
 }
 
 // A Style says how an HTML page shows the values of a column.
@@ -48,8 +48,8 @@ const (
 	Verdict       // coloured by what it means for a person, see [Tone]
 )
 
-// A Value is a figure or text, as people read it (Text) and as programs read it (Base, in base
-// units). The zero value is a figure that is not known.
+// A Value is a figure or a text. People read its Text, and programs read its Base, which is in base
+// units. The zero Value is a figure that is not known.
 type Value struct {
 	Text, Base string
 	Tone       Tone // what a verdict means for a person
@@ -75,7 +75,7 @@ func (t *Table) Append(row ...string) {
 	t.AppendValues(values...)
 }
 
-// AppendValues adds a row. A value without a text is shown as a dash.
+// AppendValues adds a row. It shows a value without a text as a dash.
 func (t *Table) AppendValues(row ...Value) {
 	for i := range row {
 		row[i].Text = orDash(row[i].Text)
@@ -83,7 +83,7 @@ func (t *Table) AppendValues(row ...Value) {
 	t.Rows = append(t.Rows, row)
 }
 
-// textValue is a text that is the same for people and programs.
+// textValue returns a value that is the same text for people and for programs.
 func textValue(s string) Value { return Value{Text: s, Base: s} }
 
 func countValue(n int64) Value { return textValue(strconv.FormatInt(n, 10)) }
@@ -94,12 +94,12 @@ func bytesValue(n int64) Value {
 
 func nanosValue(ns float64) Value { return figureValue(ns, results.FormatDuration(ns)) }
 
-// figureValue is a figure in its base unit, and how a person reads it.
+// figureValue returns a value for a figure in its base unit. shown is how a person reads it.
 func figureValue(v float64, shown string) Value {
 	return Value{Text: shown, Base: strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
-// verdictValue shows a verdict in words; programs read it as it is in the file.
+// verdictValue shows a verdict in words to people. Programs read it as it is in the file.
 func verdictValue(verdict string) Value {
 	return Value{Text: VerdictText(verdict), Base: verdict, Tone: toneOf(verdict)}
 }
@@ -117,8 +117,8 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// writeText writes the table for a terminal. Columns that have no room follow in further tables if
-// t.Whole or o.Detail is set; otherwise a line names them.
+// writeText writes the table for a terminal. If t.Whole or o.Detail is set, the columns for which
+// there is no room follow in further tables. Otherwise a line below the table names these columns.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.BorderNone,
@@ -145,7 +145,8 @@ func (t Table) writeText(w io.Writer, o Options) error {
 	return err
 }
 
-// writeMarkdown writes the table with its title in bold. It changes the texts of the table.
+// writeMarkdown writes the table with its title in bold. It changes the texts of t, so t must be a
+// copy.
 func (t Table) writeMarkdown(w io.Writer) error {
 	inCell := strings.NewReplacer("|", `\|`, "\n", " ")
 	t.rewrite(func(_ int, text string) string { return inCell.Replace(text) })
@@ -157,7 +158,8 @@ func (t Table) writeMarkdown(w io.Writer) error {
 
 var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 
-// render writes the title and the table, without the blanks that tablewriter leaves at line ends.
+// render writes the title and the table. It removes the blanks that tablewriter leaves at the ends
+// of lines.
 func (t Table) render(w io.Writer, r tw.Renderer, o Options) error {
 	text := bytes.NewBufferString(t.Title)
 	align := tw.MakeAlign(len(t.Columns), tw.AlignLeft)
@@ -189,7 +191,7 @@ func (t Table) render(w io.Writer, r tw.Renderer, o Options) error {
 	return err
 }
 
-// titled returns the titles of the columns as a row, and then the rows.
+// titled returns all rows, with the titles of the columns as the first row.
 func (t Table) titled() [][]Value {
 	var titles []Value
 	for _, c := range t.Columns {
@@ -198,7 +200,7 @@ func (t Table) titled() [][]Value {
 	return append([][]Value{titles}, t.Rows...)
 }
 
-// data returns the table as programs read it: the titles of the columns, then the rows.
+// data returns what programs read of the table: the titles of the columns, then the rows.
 func (t Table) data() [][]string {
 	var out [][]string
 	for _, row := range t.titled() {
@@ -220,7 +222,7 @@ func WriteJSON(w io.Writer, v any) error {
 	if err := out.Encode(v); err != nil {
 		return failedTo("write JSON", err)
 	}
-	// the evidence of a finding is JSON text from a file, which may have bytes that are not UTF-8
+	// the evidence of a finding is copied from a file, and may have bytes that are not UTF-8
 	valid := strings.ToValidUTF8(text.String(), "\ufffd")
 	// DEL is the only control character of ASCII that the encoder does not escape
 	escaped := Escape(strings.ReplaceAll(valid, "\x7f", `\u007f`))
@@ -228,7 +230,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return failedTo("write JSON", err)
 }
 
-// failedTo adds to an error what could not be done. It returns nil if err is nil.
+// failedTo says in an error what could not be done, such as "write CSV". It returns nil if err is
+// nil.
 func failedTo(do string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", do, err)
@@ -253,7 +256,8 @@ func (t Table) hasText(column int) bool {
 	return false
 }
 
-// forScreen returns a copy for terminals and markdown: without empty and Detail columns, escaped.
+// forScreen returns a copy for terminals and markdown. The copy has no empty columns and no columns
+// with Detail, and its texts are escaped.
 func (t Table) forScreen() Table {
 	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)
@@ -261,8 +265,8 @@ func (t Table) forScreen() Table {
 	return out
 }
 
-// rewrite replaces each title and text of a column by the result of a function. The caller must own
-// the table, as it owns one from withColumns.
+// rewrite replaces each title and each text by the result of the function change. It does so in
+// place. Call it only on a table that nobody else uses, such as a copy from withColumns.
 func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
 		t.Columns[i].Title = change(i, t.Columns[i].Title)
@@ -274,7 +278,7 @@ func (t Table) rewrite(change func(column int, text string) string) {
 	}
 }
 
-// withColumns returns a copy of the table that has only the columns that keep accepts.
+// withColumns returns a copy of the table with only the columns for whose index keep returns true.
 func (t Table) withColumns(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {

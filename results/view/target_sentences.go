@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// TargetLine sums up a record of drive in a line, for the progress of a run.
+// TargetLine sums up a record of the drive command in one line, for the display of its progress.
 func TargetLine(t results.Target) string {
 	if sentence := targetSentence(t); sentence != "" {
 		return Escape(sentence)
@@ -21,7 +21,7 @@ func TargetLine(t results.Target) string {
 	return Escape(strings.Join(nonEmpty(parts), ", "))
 }
 
-// targetSentences sum up the records of limits, of growth and of replays.
+// targetSentences sum up the records of limits, of growth and of replays, a sentence each.
 func targetSentences(targets []results.Target) []string {
 	var out []string
 	for _, t := range targets {
@@ -32,7 +32,8 @@ func targetSentences(targets []results.Target) []string {
 	return out
 }
 
-// targetSentence sums up a record of a limit, of growth or of a replay, "" for one of a size.
+// targetSentence sums up one record of a limit, of growth or of a replay. It returns "" for a
+// record of a size.
 func targetSentence(t results.Target) string {
 	switch {
 	case t.RequestLimit != nil:
@@ -65,7 +66,8 @@ func FailureText(t results.Target) string {
 	return EndText(t.Verdict, wroteErrors)
 }
 
-// limitSentence says up to which size, in bytes, messages work, and how larger ones fail.
+// limitSentence says up to which size messages work, and how larger messages fail. messages is
+// "requests" or "replies". limit is in bytes.
 func limitSentence(messages string, limit int64, t results.Target) string {
 	if limit == 0 {
 		return fmt.Sprintf("%s of no size work: %s", messages, FailureText(t))
@@ -78,7 +80,7 @@ func limitSentence(messages string, limit int64, t results.Target) string {
 	atTwice, often := "", ""
 	if e := t.Evidence.Limit; e != nil {
 		if e.Side == "request" && int64(e.FailedAt) > limit+1 {
-			larger = stat.FormatBytes(int64(e.FailedAt)) // sizes between were not tried
+			larger = stat.FormatBytes(int64(e.FailedAt)) // no size in between was tried
 		} else if e.CutShort {
 			larger = "larger ones"
 		}
@@ -96,7 +98,7 @@ func limitSentence(messages string, limit int64, t results.Target) string {
 	return text
 }
 
-// replaySentence says how far a recording was replayed to a server, and how it ended.
+// replaySentence says how far a recording was replayed to a server, and how the replay ended.
 func replaySentence(t results.Target) string {
 	replay := t.Evidence.Replay
 	text := fmt.Sprintf("%s replayed, %d of them requests that were answered: %s",
@@ -115,7 +117,7 @@ func replaySentence(t results.Target) string {
 	return strings.Join(append([]string{text}, times...), ", ")
 }
 
-// targetAdvice gives the advice on each verdict once.
+// targetAdvice gives the advice on each verdict. Advice on the same verdict is given once.
 func targetAdvice(targets []results.Target) []string {
 	var out []string
 	said := make(map[string]bool)
@@ -133,7 +135,7 @@ func targetAdvice(targets []results.Target) []string {
 	return out
 }
 
-// targetNotes are the warnings of the records.
+// targetNotes returns notes on the warnings of the records.
 func targetNotes(targets []results.Target) []string {
 	var all []warning
 	for _, t := range targets {

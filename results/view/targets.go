@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteDrive writes what drive found out about a server. For people it writes whether the server
-// passed, a table of sizes and loads, then the limits, the growth, and advice. CSV has a row per
-// record; JSON has the [DriveResult], then the records.
+// WriteDrive writes what the drive command found out about a server. For people it writes whether
+// the server passed, a table of sizes and loads, then the limits, the growth, and advice. CSV has a
+// row for each record. JSON has the [DriveResult], then the records.
 func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if len(set.Targets) == 0 {
 		return ErrNothing
@@ -38,12 +38,12 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	return p.Write(w, format, o)
 }
 
-// nextAfterDrive is what to do about a server that passes here, but not with its client.
+// nextAfterDrive says what to try next if a server passes here and still hangs with its own client.
 const nextAfterDrive = "If it hangs with your client: pipebench check --server tries what bad " +
 	"clients do, and pipebench inspect PID looks at it while it hangs."
 
-// howDriven says which server was loaded, and how. It looks at the last record, because drive may
-// find out the framing of a server only during the run.
+// howDriven says which server was loaded, and how. It takes this from the last record, because the
+// drive command may find out the framing of a server only during the run.
 func howDriven(set *results.Set) string {
 	t := set.Targets[len(set.Targets)-1]
 	command := strings.Join(t.Command, " ")
@@ -55,7 +55,8 @@ func howDriven(set *results.Set) string {
 		server.Request)
 }
 
-// loadTable shows the sizes and loads of one server to a person, who knows its command.
+// loadTable shows the sizes and loads of one server to a person. It leaves out the columns in the
+// style [Code], such as the command, which the person knows.
 func loadTable(s *results.Set, targets []results.Target) Table {
 	var sized []results.Target
 	for _, t := range targets {
@@ -67,7 +68,7 @@ func loadTable(s *results.Set, targets []results.Target) Table {
 	return t.withColumns(func(i int) bool { return t.Columns[i].Style != Code })
 }
 
-// targetTable has a row for each record about a server. Only answered requests have times.
+// targetTable has a row for each record about a server. Only rows of answered requests have times.
 func targetTable(s *results.Set, targets []results.Target) Table {
 	t := Table{Columns: []Column{
 		{Title: "command", Style: Code, Detail: true},
@@ -95,8 +96,8 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 	return t.dropEmpty()
 }
 
-// targetRow returns the values of a record. A record with a load is about many requests at a time,
-// other records are about one after the other.
+// targetRow returns the values of a record. If the record has a load, it is about many requests at
+// a time. Otherwise it is about requests that were sent one after the other.
 func targetRow(s *results.Set, t results.Target) []Value {
 	var inFlight, asked, time, p50, p99, rate, perByte, bothWays, outOfOrder, trips Value
 	ns := stat.MedianTime(t.Samples)
@@ -161,7 +162,7 @@ func tripsOf(t results.Target) int64 {
 	return trips
 }
 
-// sizeValue shows a size, nothing if it is not known.
+// sizeValue shows a size. It shows nothing if the size is not known.
 func sizeValue(n int64) Value {
 	if n == 0 {
 		return Value{}
@@ -169,7 +170,8 @@ func sizeValue(n int64) Value {
 	return bytesValue(n)
 }
 
-// limitValue shows the limit that a record is about, nothing if it is about none.
+// limitValue shows the limit that a record is about. It shows nothing if the record is not about a
+// limit.
 func limitValue(t results.Target) Value {
 	if t.RequestLimit == nil && t.ReplyLimit == nil {
 		return Value{}
@@ -177,7 +179,8 @@ func limitValue(t results.Target) Value {
 	return bytesValue(limitOf(t))
 }
 
-// quantileValue shows one of [results.Quantiles], nothing if the latency does not carry it.
+// quantileValue shows one of [results.Quantiles]. It shows nothing if the latency does not have
+// that quantile.
 func quantileValue(l results.Latency, name string) Value {
 	ns := l.Quantile(name)
 	if ns == nil {
@@ -186,7 +189,8 @@ func quantileValue(l results.Latency, name string) Value {
 	return nanosValue(float64(*ns))
 }
 
-// quantileTexts shows p50, p99 and the longest time of a latency: "p50 12 µs".
+// quantileTexts returns p50, p99 and the longest time of a latency as texts, such as "p50 12 µs".
+// longestName is the name for the longest time.
 func quantileTexts(l results.Latency, longestName string) []string {
 	var out []string
 	shown := []struct{ name, as string }{{"p50", "p50"}, {"p99", "p99"}, {"max", longestName}}
@@ -198,8 +202,8 @@ func quantileTexts(l results.Latency, longestName string) []string {
 	return out
 }
 
-// latencyOf returns the latency of all samples of a target together. If requests were sent at a
-// rate, it is counted from when they were due.
+// latencyOf merges the latencies of all samples of a target. If requests were sent at a rate, a
+// latency counts from when its request was due.
 func latencyOf(t results.Target) results.Latency {
 	l, err := results.MergeLatencies(t.Samples, "roundtrip", "due")
 	if err != nil {
@@ -208,7 +212,7 @@ func latencyOf(t results.Target) results.Latency {
 	return l
 }
 
-// memoryValue shows the server's largest resident memory, nothing if it is not known.
+// memoryValue shows the server's largest resident memory. It shows nothing if that is not known.
 func memoryValue(t results.Target) Value {
 	peak := int64(0)
 	if e := t.Evidence.Failure; e != nil && e.PeakBytes != nil {
