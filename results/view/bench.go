@@ -13,7 +13,8 @@ import (
 )
 
 // WriteBench writes the set's samples as Go benchmark text for benchstat, with a line for each
-// sample. It returns [ErrNothing] if the set has no samples. All other errors come from the writer.
+// sample. Percentiles have one line for all samples of a record. WriteBench returns [ErrNothing] if
+// the set has no samples. All other errors come from the writer.
 func WriteBench(w io.Writer, s *results.Set) error {
 	var lines []benchfmt.Record
 	for _, r := range s.Records {
@@ -35,8 +36,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig returns lines about the machine, with keys that go test prints, too. It returns no
-// other lines, because benchstat compares results only if they agree in all of these lines.
+// benchConfig returns lines about the machine, with keys that go test uses, too. It returns no
+// other lines, because benchstat compares two results only if all these lines are equal in both.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}

@@ -21,8 +21,8 @@ type column struct {
 // machine.
 const longestHead = 60
 
-// title names the machines of a column. If that is too long, it names the first machine and the
-// number of the others.
+// title names the machines of a column. If the names are longer than longestHead, it gives the
+// first name and the number of the others.
 func (c column) title() string {
 	text := strings.Join(c.names, ", ")
 	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
@@ -140,8 +140,8 @@ const (
 	onlyDisputed = true  // a row for each question on which the columns disagree
 )
 
-// questionTable makes a [Table] of columns with answers. Beside them it has a column with the
-// questions, one in each row.
+// questionTable makes a [Table] in which each row has a question, and then the answer of each
+// column.
 func questionTable(title string, questions []string, columns []column, disputed bool) Table {
 	t := Table{
 		Title:   title,

@@ -12,9 +12,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteComparison writes a comparison. If no case is in both sides, it returns [ErrNothing]. In the
-// bench format each sample of a figure is a line with side=old or side=new, for benchstat -col
-// /side.
+// WriteComparison writes a comparison. If no case is in both sides, it returns [ErrNothing]. The
+// bench format is for benchstat -col /side: each sample of a figure is a line with side=old or
+// side=new.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -138,7 +138,8 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 // its changes have no name: a program has no cases, unlike a file or a set of benchmarks.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
-// mostSignificant returns the most significant changes, at most as many as there is room for.
+// mostSignificant returns the most significant changes. room is the largest number of changes to
+// return.
 func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	ordered := slices.Clone(changes)
 	slices.SortStableFunc(ordered, func(a, b stat.Change) int {

@@ -177,8 +177,8 @@ func worseWord(worse []stat.Change) string {
 	return "slower"
 }
 
-// namedChanges names the most significant changes, at most as many as the parameter most says. It
-// also says how many other changes there are.
+// namedChanges names the most significant changes, and says how many others there are. most is the
+// largest number of changes to name.
 func namedChanges(changes []stat.Change, most int) string {
 	shown := mostSignificant(changes, most)
 	var names []string

@@ -135,8 +135,8 @@ func betweenText(from, to int64) string {
 	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
 }
 
-// failingText says at which size a server failed if its limit is not known. It served messages up
-// to the size in served.
+// failingText says at which size a server failed, if its limit is not known. served is the largest
+// size that worked.
 func failingText(t results.Target, served int64) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
 	if served < t.Size {

@@ -66,8 +66,8 @@ func neededMinutes(s *results.Set) int {
 // A cellCount counts the cells of a run by what became of them.
 type cellCount struct {
 	all, measured, failed, unsupported int
-	late                               int // no sample before the time was up
-	interrupted                        int // whether or not they have samples
+	late                               int // cells without a sample when the time was up
+	interrupted                        int // cells with or without samples
 	mostSamples                        int // the largest number of samples of one cell
 }
 

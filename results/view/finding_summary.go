@@ -121,8 +121,7 @@ func isUndecided(f results.Finding) bool {
 	return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
 }
 
-// referenceID is the ID of a finding from checks of a program: what the program does if its output
-// is a file.
+// referenceID is the ID of the finding about a program whose output goes to a file.
 const referenceID = results.AreaCheck + "/program/reference"
 
 // AllUndecided reports whether none of the findings came to a verdict. The reference (see
@@ -141,8 +140,8 @@ func cameToVerdict(f results.Finding) bool {
 }
 
 // findingSentences sums up findings. A sentence on the claims comes first, then a sentence for each
-// other area. Checks have one for each command and run instead. What disturbs the machine is left
-// out, because it has a section of its own.
+// other area. For checks it writes a sentence for each command and run instead. What disturbs the
+// machine is left out, because it has a section of its own.
 func findingSentences(s *results.Set) []string {
 	var claims, others []string
 	for _, a := range areas {

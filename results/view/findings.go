@@ -112,8 +112,8 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable has a row for each finding of an area. Without detail, a terminal shows the titles
-// of findings only if they are claims. It shows the commands only for checks of several commands.
+// findingTable has a row for each finding of an area. Without detail, a terminal shows the column
+// of titles only for claims. It shows the column of commands only for checks of several commands.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	areClaims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	areChecks := len(all) > 0 && all[0].Area() == results.AreaCheck

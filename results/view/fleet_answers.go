@@ -16,8 +16,8 @@ const (
 	pipesSection = results.AreaRule + "-findings"
 )
 
-// answerSections compares what machines found out, with a section for each area. Rules of anonymous
-// pipes have a section of their own. After it comes one for the other kinds of pipe.
+// answerSections compares what machines found out, with a section for each area. The rules of
+// anonymous pipes have a section of their own, which comes before the one for other kinds of pipe.
 func answerSections(members []stat.Member) []Section {
 	var all []Section
 	for _, a := range areas {
@@ -145,7 +145,8 @@ func foundIn(m stat.Member, area string) []results.Finding {
 	return out
 }
 
-// verdictColumns makes a question of each different finding, and a column of each machine.
+// verdictColumns returns a question for each different finding, and a column of answers for each
+// machine.
 func verdictColumns(names []string, found [][]results.Finding,
 	all []results.Finding) (questions []string, columns []column) {
 	nameOf := func(f results.Finding) string {
@@ -191,7 +192,8 @@ func outcomeValue(f results.Finding) Value {
 	return v
 }
 
-// ruleColumns makes a list of the questions about each kind of pipe, and a column of each machine.
+// ruleColumns returns the questions about each kind of pipe, and a column of answers for each
+// machine.
 func ruleColumns(names []string, found [][]results.Finding,
 	all []results.Finding) (questions []string, columns []column) {
 	kinds := kindsIn(all)

@@ -15,7 +15,7 @@ import (
 // that of raw on the same machine.
 type framingShares struct {
 	framing string
-	known   []memberShare // sorted from the smallest share
+	known   []memberShare // the smallest share first
 	noisy   []string      // machines on which the share is too noisy to compare
 }
 
@@ -77,7 +77,7 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says which share the framing keeps on which machines. The largest group of machines comes
+// text says which share the framing keeps on which machines. Groups of more than two machines come
 // last: "60 KiB chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured".
 func (s framingShares) text() string {
 	groups := s.groups()
@@ -104,9 +104,10 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings into three lists. The shares in differ surely differ between
-// machines, and the framing in which they differ most comes first. The shares in alike do not
-// surely differ. The framings in noisy are too noisy to tell.
+// differing splits the framings into three lists. The shares of a framing in the list differ surely
+// differ between machines, and the framing with the largest difference comes first. The shares of a
+// framing in the list alike may be the same on all machines. The other framings are in the list
+// noisy, because at most one machine has a share that is certain enough.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)

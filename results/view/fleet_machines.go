@@ -120,6 +120,6 @@ func nameSome(names []string) string {
 	return strings.Join(names[:mostNamedMachines], ", ") + fmt.Sprintf(" and %d more", more)
 }
 
-// mostNamedMachines is the number of machines that a sentence names. It names one more rather than
-// to write "1 more".
+// mostNamedMachines is the number of machines that nameSome names if there are many. It names one
+// machine more rather than writing "and 1 more".
 const mostNamedMachines = 3

@@ -9,9 +9,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the cells at a placement in which nothing but a stream of messages was
-// measured, and which machines compared with raw. They are sorted by framing and size. It leaves
-// out rare cells: those that fewer than half as many machines measured as the most common cell.
+// FleetStreams lists the cells of plain streams at a placement: messages go one way, are written
+// whole, and nothing else is done with their bytes. It takes only cells that machines compared with
+// raw, and sorts them by framing and size. It leaves out rare cells. A cell is rare if fewer than
+// half as many machines measured it as measured the most common cell.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -80,8 +81,8 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-// shares returns the share of raw's goodput that a framing keeps. There is a share for each member
-// that measured it with an interval.
+// shares returns, for each member that measured a framing, the share of raw's goodput that the
+// framing keeps on that member. It leaves out shares without an interval.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -150,7 +151,7 @@ func (v fleetStream) groups(members []stat.Member) []group {
 	all := []group{{"all", members}}
 	for _, factor := range factors {
 		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
-		// false if all machines have the same value, or each another one
+		// false if all machines have the same value, or if no two have the same
 		isShared := len(byValue) > 1 && len(byValue) < len(members)
 		if !isShared || !v.dependsOn(byValue) {
 			continue
@@ -167,8 +168,8 @@ func (v fleetStream) groups(members []stat.Member) []group {
 // mostGroups is the largest number of groups of one factor in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share of any framing surely differs between groups of machines.
-// byValue has the machines in groups with the same value of a factor.
+// dependsOn reports whether the share of any framing surely differs between groups of machines. All
+// machines in one group of byValue have the same value of a factor.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64

@@ -101,8 +101,8 @@ func outlierText(c results.Cell, figure float64) string {
 }
 
 // reasons lists what may have made a machine an outlier: its disturbances. It leaves out a
-// disturbance that at least half of its peers have. It leaves out an answer of the probe command
-// that is not rare among its peers.
+// disturbance that at least half of the machine's peers have. It also leaves out an answer of the
+// probe command that is not rare among the peers.
 func reasons(members []stat.Member, o stat.Outlier) []string {
 	peersWith := make(map[disturbance]int)
 	mostAlike := make(map[string]int) // by rule: how many peers gave the most frequent answer

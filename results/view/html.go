@@ -29,7 +29,7 @@ func (t Table) ForPage() Table {
 // hoistConstant removes each column of short texts that has the same text in all rows, and adds
 // that text to the title.
 func (t Table) hoistConstant() Table {
-	if len(t.Rows) < 3 { // a column so short takes little room
+	if len(t.Rows) < 3 { // in so few rows, a column takes little room
 		return t
 	}
 	var constant []int

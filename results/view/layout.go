@@ -37,7 +37,7 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 
 // Widths in characters.
 const (
-	comfortableWidth = 44 // before a column of words gets narrower, others are left out
+	comfortableWidth = 44 // a column of words gets no narrower while others can be left out
 	wholeWidth       = 28 // is used instead of comfortableWidth if Table.Whole is set
 	leastWidth       = 10 // least width of a column of words
 	leastLongWidth   = 8  // least width of a column in the style Long

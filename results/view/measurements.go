@@ -48,7 +48,7 @@ func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	return groups
 }
 
-// cellTable returns a table with a row for each row of rows, and a column for each figure.
+// cellTable returns a table with a line for each of the rows, and a column for each figure.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {
@@ -190,7 +190,7 @@ func callsText(r stat.Row) string {
 	return countText(writer.Median) + " + " + countText(reader.Median)
 }
 
-// countText writes a count per message with two decimals. A count of 10 or more gets fewer.
+// countText writes a count per message with two decimals. A count of 10 or more has fewer decimals.
 func countText(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.2f", v)

@@ -97,10 +97,10 @@ func countRatios(rows []stat.Row) ratioCount {
 	return c
 }
 
-// isTooNoisyToRank reports whether a run is too noisy to tell framings apart. It is, if both of
-// these conditions hold: more than half of its ratios to raw are blurred or have no interval, and
-// no [series] of streams in bare tells its framings apart. A run in which all cells just have too
-// few samples is not called noisy.
+// isTooNoisyToRank reports whether a run is too noisy to tell framings apart. Two conditions must
+// hold. More than half of the ratios to raw are blurred or have no interval. And none of the series
+// of streams in bare tells its framings apart. If all cells just have too few samples,
+// isTooNoisyToRank returns false.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	count := countRatios(rows)
 	if 2*(count.blurred+count.few) <= count.all {
@@ -162,7 +162,7 @@ func overheadSentence(bare []stat.Row) sentence {
 	var framed []stat.Row
 	for _, r := range bare {
 		added, known := r.Figure("overhead")
-		if known && added > 0 && r.Cell.Size > 0 { // leaves out raw, compressed and recorded
+		if known && added > 0 && r.Cell.Size > 0 { // not raw, compressed or recorded messages
 			framed = append(framed, r)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // notes lists the notes on the rows. Without detail, it leaves out explanations of the table, and
-// warnings that another note or the first sentence has told. It then also says with which flag to
-// ask for each placement.
+// warnings that another note or the first sentence tells. It then adds which flag asks for which
+// placement.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -188,8 +188,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why cells ended early. Only with detail, they mention cells that ended because
-// the time was up.
+// stoppedNotes say why cells ended early. With detail, they also mention the cells that ended
+// because the time was up.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {

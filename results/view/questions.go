@@ -11,7 +11,7 @@ import (
 // command. Each finding is the result of one step, such as "capacity/fill/61440".
 type question struct {
 	asks  string
-	steps []string // with the answer; a name with "/" at its end stands for all that begin so
+	steps []string // whose findings answer it; "poll/" stands for all that begin with "poll/"
 	worst bool     // of several answers, take the smallest number, or a true
 }
 

@@ -13,12 +13,12 @@ const (
 	maxUnanswered = 10 // the most requests without an answer that a sentence names
 	maxMethods    = 30 // the most methods that a table lists
 
-	// notableStall is the shortest wait, in ns, that is reported. It is the sum over all messages
-	// in one direction. A shorter wait may only be the time that idle CPUs take to wake up.
+	// notableStall is the shortest wait that is reported, in ns: the wait of all messages in one
+	// direction, added up. A shorter wait may only be the time that idle CPUs take to wake up.
 	notableStall = 1e8
 
-	// notableSize is the size in bytes from which on the size of a message may be why a server
-	// hangs.
+	// notableSize is the smallest size, in bytes, of a message that may be too large for a server.
+	// If a request has no answer, such a message before it may be the reason.
 	notableSize = 4 << 10
 )
 
@@ -95,7 +95,7 @@ func messagesSummary(messages []results.Message) []string {
 }
 
 // unansweredText names the requests that got no answer. It says which message came right before the
-// first of them, and which command to run next: command is the one that starts the server. It
+// first of them, and suggests what to run next. command is the command that starts the server. It
 // returns "" if all requests were answered.
 func unansweredText(calls []stat.Call, command string) string {
 	var open []stat.Call

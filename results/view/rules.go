@@ -24,12 +24,12 @@ type DocumentedSystem struct {
 type DocumentedRule struct{ About, Says, Source string }
 
 // WriteRules writes what the probe command found out about pipes. For one machine it writes a table
-// with a row for each question and a column for each kind of pipe. If there are several machines,
-// or systems to compare with, it writes a table for each kind of pipe, with a column for each
-// machine and system. Machines that answer alike share a column.
+// with a row for each question and a column for each kind of pipe. If machines or documented
+// systems are compared, it writes a table for each kind of pipe, with a column for each machine and
+// system. Machines that answer alike share a column.
 //
 // With [Options.Detail], a table of all findings follows. Formats for programs always have all
-// findings, and only these.
+// findings.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -98,8 +98,8 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	return p.Tables
 }
 
-// pipeSummary says what most people want to know about pipes. It returns "" if one of these answers
-// was not found out.
+// pipeSummary says what most people want to know about pipes. It returns "" if any of these answers
+// is missing.
 func pipeSummary(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string

@@ -81,8 +81,7 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
 // kept returns the rows of size s.size that are compared with raw. known are the rows whose share
-// of raw's goodput is known, sorted from the largest share. noisy are the rows whose share is too
-// noisy.
+// of raw's goodput is known, the largest share first. noisy are the rows whose share is too noisy.
 func (s series) kept() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {

@@ -24,7 +24,7 @@ type Table struct {
 	Title   string
 	Columns []Column
 	Rows    [][]Value // each as long as Columns
-	Whole   bool      // as with Options.Detail, columns that do not fit follow in further tables
+	Whole   bool      // columns that do not fit always follow in further tables
 }
 
 // A Column is the head of a column.
@@ -256,8 +256,8 @@ func (t Table) hasText(column int) bool {
 	return false
 }
 
-// forScreen returns a copy for terminals and markdown. The copy has no empty columns and no columns
-// with Detail, and its texts are escaped.
+// forScreen returns a copy for terminals and markdown. It leaves out empty columns and columns that
+// are marked Detail, and escapes all texts.
 func (t Table) forScreen() Table {
 	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)
