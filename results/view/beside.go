@@ -14,7 +14,7 @@ import (
 // every question agree. An answer without a Base agrees with any other.
 type column struct {
 	names []string // of the machines, or of the system
-	cells []Value  // one for each question
+	cells []Value  // the answers, one for each question
 }
 
 // longestHead is the number of characters above which a column's title names only its first
@@ -98,7 +98,8 @@ func answerSentence(asks string, columns []column, question int) string {
 	}
 	answers = joinAlike(answers)
 	slices.SortStableFunc(answers, func(a, b column) int {
-		return max(len(a.names), 2) - max(len(b.names), 2) // one and two machines stay in order
+		// answers of one machine and of two machines keep their order
+		return max(len(a.names), 2) - max(len(b.names), 2)
 	})
 	var parts []string
 	for i, a := range answers {

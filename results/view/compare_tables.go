@@ -9,8 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// changeTables shows the changes of cells. There is a table for each placement and pattern, with a
-// row for each framing and a column for each size. The last column is about a framing as a whole.
+// changeTables shows the changes of measured cells ([results.Cell]). There is a table for each
+// placement and pattern, with a row for each framing and a column for each size. The last column is
+// about a framing as a whole.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table

@@ -71,7 +71,7 @@ type tally struct {
 	worse, better []stat.Change // figures that changed beyond chance
 	times, counts int           // figures that did not change
 	notWorse      int           // times that did not get worse, and may have got better
-	noisy         int           // times that moved too much for a verdict
+	noisy         int           // times that varied too much for a verdict
 	few           int           // times with too few samples for a verdict
 	unjudged      int           // figures without a verdict for another reason
 	wholes        int           // framings as a whole that did not change beyond chance

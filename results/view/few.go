@@ -63,7 +63,7 @@ func neededMinutes(s *results.Set) int {
 	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
 }
 
-// A cellCount counts the cells of a run by what became of them.
+// A cellCount counts the cells ([results.Cell]) of a run by what became of them.
 type cellCount struct {
 	all, measured, failed, unsupported int
 	late                               int // cells without a sample when the time was up

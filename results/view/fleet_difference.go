@@ -82,7 +82,8 @@ func (s framingShares) phrase() string {
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
-		return max(len(a), 2) - max(len(b), 2) // one and two machines stay in order
+		// groups of one machine and of two machines keep their order
+		return max(len(a), 2) - max(len(b), 2)
 	})
 	var parts []string
 	for i, group := range groups {
@@ -104,10 +105,10 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings into three lists. The shares of a framing in the list differ surely
-// differ between machines, and the framing with the largest difference comes first. The shares of a
-// framing in the list alike may be the same on all machines. The other framings are in the list
-// noisy, because at most one machine has a share that is certain enough.
+// differing splits the framings into three lists. A framing is in "differ" if its shares surely
+// differ between machines; the framing with the largest difference comes first. A framing is in
+// "alike" if its shares may be the same on all machines. All others are in "noisy", because at most
+// one machine has a share that is certain enough.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)

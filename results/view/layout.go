@@ -48,7 +48,7 @@ const (
 type extent struct{ natural, least int }
 
 // extents measures the columns. In the style Long, texts may be broken anywhere. In other styles
-// words are broken only after slashes, and figures never.
+// words are broken only after slashes, and figures are never broken.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
 	for r, row := range t.titled() {

@@ -49,8 +49,8 @@ type sentence struct {
 
 // runRows has the rows of a run, sorted by the question that they answer.
 type runRows struct {
-	bare    []stat.Row // what does a framing cost if nothing is done with the bytes?
-	program []stat.Row // what does it cost a program that makes and reads each message?
+	bare    []stat.Row // what does a framing cost if nothing else is done with the bytes?
+	program []stat.Row // what does a framing cost in a program that reads every byte?
 	levers  []stat.Row // what do a larger pipe and smaller writes do for one large message?
 	mixed   []stat.Row // how long do small messages wait behind large ones?
 	waiting []stat.Row // what happens to writers that do not block?

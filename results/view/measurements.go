@@ -11,8 +11,8 @@ import (
 )
 
 // cellTables shows rows with all their figures, in a table for each placement and pattern. Rows of
-// writers that do not block have tables of their own. The title of a table says what its cells
-// share. Each field in which the cells differ has a column.
+// writers that do not block have tables of their own. The title of a table has the settings that
+// all its rows share. Each setting in which the rows differ has a column.
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
@@ -137,7 +137,8 @@ func cellValues(r stat.Row, differ []string) []Value {
 	return values
 }
 
-// tableTitle says what the cells of a table share: the pipe, its ends, then what was sent and how.
+// tableTitle says what the measured cells ([results.Cell]) of a table share: the pipe, its ends,
+// then what was sent and how.
 func tableTitle(cells []results.Cell) string {
 	c := cells[0]
 	kind := "Streams "
@@ -205,8 +206,8 @@ func percentileText(r stat.Row, name string) string {
 }
 
 // figureTable returns the table that programs read, with figures in base units. It has a row for
-// each cell: its machine and fields, then each metric as its median, both ends of its interval and
-// its number of samples.
+// each measured [results.Cell]: its machine and fields, then each metric as its median, both ends
+// of its interval and its number of samples.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })

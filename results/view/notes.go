@@ -237,7 +237,7 @@ func warningNotes(all []warning, things string) []string {
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {
 		first := alike[0]
 		var names []string
-		differ := false // in their figures
+		differ := false // whether the warnings differ in their digits
 		for _, w := range alike {
 			names = append(names, w.about)
 			differ = differ || w.text != first.text

@@ -106,7 +106,7 @@ func (q question) answer(all []results.Finding) (answer results.Finding, found b
 // Texts of answers that say little.
 const (
 	tooFewTries = "too few tries"
-	notSeen     = "not seen" // what depends on chance did not happen, but may be possible
+	notSeen     = "not seen" // it did not happen here, but by chance it may
 )
 
 // cell returns the answer that a finding gives. The value has a Base only if every run on the

@@ -214,10 +214,10 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue shows the main figure of a cell. If its messages have a rate, that is the p99.
+// screenValue shows the main figure of a row. If the messages have a rate, that is the p99.
 // Otherwise it is the ratio to raw with the half-width of its interval or, if there is no ratio,
-// the goodput or the time. The tone is Good if the cell may take no longer than raw, and Bad if it
-// surely takes more than twice as long.
+// the goodput or the time. The tone is Good if the messages may take no longer than raw, and Bad if
+// they surely take more than twice as long.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
@@ -231,7 +231,7 @@ func screenValue(r stat.Row) Value {
 		return textValue(goodputText(r))
 	}
 	v := textValue(measuredText(fmt.Sprintf("%.2f", r.ToRaw.Median), *r.ToRaw))
-	slow := r.ToRaw.Inverse() // how many times as long as raw it takes
+	slow := r.ToRaw.Inverse() // how many times as long as raw the row takes
 	if r.Cell.Pattern == results.PatternRoundtrip {
 		slow = *r.ToRaw
 	}
@@ -246,7 +246,7 @@ func screenValue(r stat.Row) Value {
 	return v
 }
 
-// emptyWord returns the word to show instead of a figure if a cell has no samples.
+// emptyWord returns the word to show instead of a figure in a row without samples.
 func emptyWord(r stat.Row) string {
 	switch {
 	case r.Unsupported != "":

@@ -27,7 +27,7 @@ type Table struct {
 	Whole   bool      // columns that do not fit always follow in further tables
 }
 
-// A Column is the head of a column.
+// A Column is the head of a table's column: its title, and how its values are shown.
 type Column struct {
 	Title  string
 	Data   string // the title in CSV, with the unit; "": the same as Title

@@ -129,7 +129,7 @@ func targetRow(s *results.Set, t results.Target) []Value {
 		if size := t.Evidence.Size; size != nil {
 			both += float64(size.ReplyBytes)
 		}
-		const megabytes = 1e3 // per second, of bytes per nanosecond
+		const megabytes = 1e3 // MB/s in one byte per nanosecond
 		bothWays = figureValue(both/ns*1e9, results.FormatNumber(both/ns*megabytes, 3))
 	}
 	return []Value{

@@ -31,7 +31,7 @@ type Format string
 
 // The formats of every view.
 const (
-	FormatTable    Format = "table"    // for a terminal, as wide as it is
+	FormatTable    Format = "table"    // for a terminal, at most as wide as that
 	FormatMarkdown Format = "markdown" // for a pull request
 	FormatCSV      Format = "csv"      // one row per results.Cell, figures in base units
 	FormatJSON     Format = "json"     // the same figures, and sentences that explain them
