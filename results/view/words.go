@@ -169,8 +169,8 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
-// FieldPhrase returns the name and the value of a cell's field, as titles and sentences have them:
-// "reader at 20 MB/s".
+// FieldPhrase returns the name and the value of a cell's field, as titles and sentences have them,
+// such as "reader at 20 MB/s".
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {

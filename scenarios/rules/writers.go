@@ -78,9 +78,10 @@ func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
 
-// interleave starts two processes that write messages of size bytes to one pipe. For a while it
-// reads what they write, at most read bytes at a time. It counts the runs that do not consist of
-// whole messages. A run is a stretch of bytes of one letter, and so of one writer.
+// interleave starts two processes that write messages of the given size to one pipe. For a while it
+// reads what they write; the parameter read is the size of the reader's buffer. It counts the runs
+// that do not consist of whole messages. A run is a stretch of bytes of one letter, and so of one
+// writer.
 func (t *trial) interleave(size, read int) {
 	w, r := t.open()
 	if t.Err() != nil {
