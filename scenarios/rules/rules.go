@@ -134,7 +134,7 @@ type Evidence struct {
 
 // Options say which experiments to make. The zero Options make all of them.
 type Options struct {
-	Kinds []syspipe.Kind // nil: each kind of byte stream that this system supports
+	Kinds []syspipe.Kind // nil: each of [syspipe.StreamKinds] that this system supports
 	Steps []string       // names of experiments, as the function [Steps] lists them; nil: all
 	// StepTimeout is how long one experiment may take. If it is 0, the limit is
 	// [experiment.DefaultLimit], or more on a machine that is slow to start a process.
