@@ -10,14 +10,15 @@
 //	...
 //	answer, err := c.Next(ctx)
 //
-// One goroutine reads, from the start to the end, so that the program never waits for us to read.
-// No message is dropped: each waits for [Conn.Next]. When more than 64 MiB wait, reading stops
-// until some were taken.
+// One goroutine reads the program's output all the time, whether or not anybody calls [Conn.Next].
+// So the program does not have to wait for us to read. The messages queue up for Next, and none is
+// dropped. Only if more than 64 MiB are queued does reading pause, until Next has taken some.
 //
-// Deadlines are contexts. [Conn.Patient] makes one that ends when the program has neither taken,
-// sent nor computed anything for a while.
+// Deadlines are contexts. [Conn.Patient] makes a context that ends when the program has shown no
+// sign of work for a while: it has taken no input, sent no output and used hardly any CPU time.
 //
-// Send, Close and the counters are for any goroutine, Next and Expect for one at a time.
+// Any goroutine may call Send and Close and read the counters. Only one goroutine at a time may
+// call Next or Expect.
 package child
 
 import (
@@ -35,7 +36,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Why there is no message, or a message could not be sent.
+// Errors that say why there is no message, or why a message could not be sent.
 var (
 	ErrSilent   = errors.New("no answer in time")
 	ErrNotTaken = errors.New("the server does not take what is sent")
@@ -43,36 +44,38 @@ var (
 	ErrEndless  = errors.New("no message end")
 )
 
-// Options say how a program is connected and read. The zero Options mean usual anonymous pipes.
+// Options say how a program is connected and read. The zero Options mean ordinary anonymous pipes.
 type Options struct {
-	MaxMessage int // bytes of a message from the program; 0 is 256 MiB
+	MaxMessage int // most bytes of a message from the program; 0 means 256 MiB
 
-	Pipe      syspipe.Kind // of standard input and output; "" is anonymous
-	Capacity  int          // bytes of each of the two; 0 is the system's
-	NonBlock  bool         // the program gets its output in non-blocking mode
+	Pipe      syspipe.Kind // kind of standard input and output; "" means anonymous pipes
+	Capacity  int          // bytes that each of these two can hold; 0 means the default
+	NonBlock  bool         // the program's end of its output is non-blocking
 	Undrained bool         // nobody reads standard error
-	Stderr    io.Writer    // also gets standard error, if set; its writes must not fail
+	Stderr    io.Writer    // if set, gets a copy of standard error; its Write must not fail
 
-	WriteChunk int // bytes per write; 0 is a whole message
+	WriteChunk int // bytes per write; 0 means as many as possible, up to maxWrite
 
-	Held bool // nothing is read until Out.Resume is called
+	Held bool // the output is not read until Out.Resume is called
 
-	// Respond makes the answer to a request of the program's own, or returns nil to leave the
-	// request to Next. The reading goroutine calls it. Another goroutine sends the answer, because
-	// the program may not read before we have read more. If Respond is nil, Next gets all requests.
+	// Respond returns the answer to a request that the program sends, or nil to leave the request
+	// to Next. If Respond is nil, Next gets all requests. The reading goroutine calls Respond, but
+	// another goroutine sends the answer: the program may not take it before we have read more.
 	Respond func(Message) []byte
 
-	// Divert gets every message before Respond and Next, and keeps it by returning true. The
-	// reading goroutine calls it; the message is valid during the call.
+	// Divert, if set, gets every message before Respond and Next do. If it returns true, they do
+	// not get the message. The reading goroutine calls Divert. The message is valid only during the
+	// call.
 	Divert  func(Message) bool
-	Reading []framers.Option // further options of the framing's reader
+	Reading []framers.Option // further options for the framing's reader
 
-	// Watch, if set, is called when the conversation begins, and makes its watcher.
+	// Watch, if set, is called when the conversation begins. It returns the Watcher of the
+	// conversation.
 	Watch func() Watcher
 }
 
-// A Watcher sees both sides of one conversation, and changes nothing of it. Several goroutines call
-// it. Messages are valid during the call.
+// A Watcher sees the messages of one conversation in both directions, and changes none of them.
+// Several goroutines may call it at the same time. A message is valid only during the call.
 type Watcher interface {
 	Sent(msg []byte) // called before Send writes the message
 	Heard(Message)   // called before Divert, Respond and Next get the message
@@ -80,53 +83,54 @@ type Watcher interface {
 
 // A Message is what the program sent: a message, or a frame that could not be read.
 type Message struct {
-	Raw      []byte           // of a frame that could not be read, its beginning
-	Envelope jsonrpc.Envelope // from a scan of Raw; its Kind is None if Raw is no JSON-RPC
-	At       time.Time        // when all of it had come
+	Raw      []byte           // the message; if Err is set, the beginning of the frame
+	Envelope jsonrpc.Envelope // from a scan of Raw; its Kind is None if Raw is not JSON-RPC
+	At       time.Time        // when all of the message had come
 	Err      error            // why the frame could not be read; nil if it could
-	// InChunks says that the message came in chunks (see LinesOrChunks). It is false if
-	// Options.Reading has a WithProgress.
+	// InChunks says that the message came in chunks (see LinesOrChunks). It is always false if
+	// Options.Reading contains a WithProgress, because only the last WithProgress counts.
 	InChunks bool
 }
 
 // A Conn is a conversation with one program.
 type Conn struct {
-	Process *proc.Process // nil for a conversation that Over holds
+	Process *proc.Process // nil if the Conn was made by Over
 
-	In, Out Stream // our ends of its standard input and output, counted
+	In, Out Stream // our ends of its standard input and output
 	stderr  *syspipe.End
-	said    proc.Tail     // the end of standard error
+	said    proc.Tail     // the last of what it wrote to standard error
 	drained chan struct{} // closed when nobody reads standard error any more
 
 	framing framers.Framing
-	sending chan struct{} // holds an element while a message is written
+	sending chan struct{} // has an element while a message is being written
 	writer  framers.Writer
-	batch   *bufio.Writer  // gathers messages that are written together; nil before the first
+	batch   *bufio.Writer  // gathers the messages of a Batch; nil before the first Batch
 	batched framers.Writer // writes into batch
 
 	read    atomic.Int64 // bytes of output up to the end of the last complete message
 	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call
 	divert  func(Message) bool
 	respond func(Message) []byte
-	watcher Watcher // nil for none
-	replies inbox   // to the program's own requests
-	replied sync.WaitGroup
+	watcher Watcher        // nil for none
+	replies inbox          // our answers to the program's requests, until they are sent
+	replied sync.WaitGroup // ends when sendReplies has returned
 
-	inbox   inbox
+	inbox   inbox         // the messages for Next
 	closed  chan struct{} // closed when nothing more is read
 	readErr error         // why nothing more is read; valid after closed is closed
 
-	// lastChunk says that the last chunk of a message has come. The goroutine that reads uses it.
+	// lastChunk says that the last chunk of the current message has come. It stays false for a
+	// message that came as a line. Only the reading goroutine uses it.
 	lastChunk bool
 }
 
 const (
 	defaultMaxMessage = 256 << 20
-	tailBytes         = 8 << 10 // of standard error
+	tailBytes         = 8 << 10 // that are kept of standard error
 )
 
-// Start starts a program and begins to read what it says. The program is killed when ctx ends. If
-// Start fails, nothing is left of the program.
+// Start starts a program and begins to read its output. The program is killed when ctx ends. If
+// Start fails, no process is left running.
 func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (*Conn, error) {
 	if o.Pipe == "" {
 		o.Pipe = syspipe.Anonymous
@@ -153,7 +157,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 	return c, nil
 }
 
-// Over holds a conversation over streams that exist already.
+// Over begins a conversation over streams that are open already: it reads from r and writes to w.
 func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
 	c := &Conn{}
 	c.begin(r, w, f, o)
@@ -198,7 +202,8 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	}
 }
 
-// drainStderr reads standard error until it ends, unless o says that nobody does.
+// drainStderr reads standard error to its end, or not at all if o.Undrained is set. Then it closes
+// c.drained.
 func (c *Conn) drainStderr(o Options) {
 	defer close(c.drained)
 	to := io.Writer(&c.said)
@@ -210,10 +215,11 @@ func (c *Conn) drainStderr(o Options) {
 	}
 }
 
-// Stderr returns the end of what the program wrote to standard error.
+// Stderr returns the last part of what the program wrote to standard error.
 func (c *Conn) Stderr() *proc.Tail { return &c.said }
 
-// StderrUnread returns how many bytes wait in standard error; false if the system does not tell.
+// StderrUnread returns how many bytes wait in the pipe of standard error. It returns false if the
+// system does not tell.
 func (c *Conn) StderrUnread() (int, bool) {
 	if c.stderr == nil {
 		return 0, false
@@ -225,17 +231,19 @@ func (c *Conn) StderrUnread() (int, bool) {
 // Framing returns the framing of both directions.
 func (c *Conn) Framing() framers.Framing { return c.framing }
 
-// Closed returns a channel that is closed when nothing more is read of the program's output.
+// Closed returns a channel that is closed when the program's output is no longer read: it has
+// ended, or cannot be read any more.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
-// Drained returns a channel that is closed when standard error has ended.
+// Drained returns a channel that is closed when standard error has ended, or at once if
+// Options.Undrained is set.
 func (c *Conn) Drained() <-chan struct{} { return c.drained }
 
 // Partial returns how many bytes have come of a message that is not complete yet.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.read.Load() }
 
-// SetMaxMessage lowers the limit on the size of a message to n bytes. The new limit also holds for
-// a message that has come in part.
+// SetMaxMessage lowers the limit on the size of a message to n bytes. The new limit also applies to
+// a message of which a part has come.
 func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
 
 // CloseInput ends the program's standard input.
@@ -244,8 +252,9 @@ func (c *Conn) CloseInput() error { return c.In.w.Close() }
 // CloseOutput closes our end of the program's standard output, as a reader does when it leaves.
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
-// Left reports whether the program has closed its output and ended. If it has closed its output,
-// Left waits for its end as [Conn.Ended] does.
+// Left reports whether the program has closed its output and has ended. If the output is closed,
+// Left waits for the end of the program, as Ended(d) does. If the output is open, Left returns
+// false at once.
 func (c *Conn) Left(d time.Duration) bool {
 	select {
 	case <-c.closed:
@@ -255,8 +264,9 @@ func (c *Conn) Left(d time.Duration) bool {
 	}
 }
 
-// Ended reports whether the program has ended, and waits for its end at most d, or up to half a
-// minute while the program waits for a CPU: on a busy machine the end may take seconds.
+// Ended waits up to d for the program to end, and reports whether it has ended. If the program has
+// a CPU or waits for one when d is over, Ended goes on waiting for about half a minute in all: on a
+// busy machine the end of a program may take seconds.
 func (c *Conn) Ended(d time.Duration) bool {
 	began := time.Now()
 	for !c.Process.Ended(d) {
@@ -267,11 +277,12 @@ func (c *Conn) Ended(d time.Duration) bool {
 	return true
 }
 
-// leaveTime bounds the wait of Close for the end of a killed program's standard error, because a
-// process that has left the program's group may hold it open.
+// leaveTime is how long Close waits for a killed program's standard error to end. A process that
+// has left the program's process group may keep standard error open for longer.
 const leaveTime = time.Second
 
-// Close ends the program and everything in its group, and returns when nothing is read any more.
+// Close kills the program and every other process in its group, and closes our ends of the streams.
+// It returns when nothing is read or sent any more.
 func (c *Conn) Close() {
 	c.Out.Resume()
 	c.inbox.close()
@@ -296,7 +307,7 @@ func Within(ch <-chan struct{}, d time.Duration) bool {
 		return true
 	case <-time.After(d):
 	}
-	select { // if both happened, the first select may have seen the timer
+	select { // if both happened, the first select may have chosen the timer
 	case <-ch:
 		return true
 	default:

@@ -2,10 +2,10 @@ package child
 
 import "sync"
 
-// maxQueued bytes of messages, or more, make an inbox full.
+// maxQueued is the number of bytes of messages above which an inbox is full.
 const maxQueued = 64 << 20
 
-// An inbox is a queue of messages. One goroutine puts and one takes.
+// An inbox is a queue of messages. One goroutine puts messages in, and one takes them out.
 type inbox struct {
 	mu     sync.Mutex
 	queue  []Message
@@ -21,7 +21,7 @@ func (b *inbox) init() {
 	b.room = make(chan struct{}, 1)
 }
 
-// put adds a message; if the inbox is full it waits. After close it drops the message.
+// put adds a message. If the inbox is full, put waits. After close, put drops the message.
 func (b *inbox) put(m Message) {
 	for !b.add(m) {
 		<-b.room
@@ -29,7 +29,8 @@ func (b *inbox) put(m Message) {
 	ring(b.come)
 }
 
-// add returns false if the inbox is full.
+// add adds a message and returns true, or returns false if the inbox is full. After close, it drops
+// the message and returns true.
 func (b *inbox) add(m Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,14 +53,15 @@ func (b *inbox) take() (Message, bool) {
 		return Message{}, false
 	}
 	m := b.queue[0]
-	b.queue[0] = Message{} // so that the message can be collected
+	b.queue[0] = Message{} // so that the garbage collector can free the message
 	b.queue = b.queue[1:]
 	b.bytes -= len(m.Raw)
 	ring(b.room)
 	return m, true
 }
 
-// close wakes both goroutines. Messages that were put before can still be taken.
+// close wakes the goroutines that wait in put or for a message. Messages that were put in before
+// can still be taken.
 func (b *inbox) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -68,7 +70,8 @@ func (b *inbox) close() {
 	ring(b.come)
 }
 
-// ring puts an element into a channel that can hold one, unless there is one already.
+// ring puts an element into a channel that has room for one. If the channel has one already, ring
+// does nothing.
 func ring(bell chan struct{}) {
 	select {
 	case bell <- struct{}{}:

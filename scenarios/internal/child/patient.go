@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// A program is at work, not asleep, if it uses more than this share of a CPU.
+// busyShare is the share of one CPU above which a program counts as at work, not asleep.
 const busyShare = 0.2
 
-// maxInterval bounds the time between the first reading of a program's CPU time and the second,
-// which shows whether the program computes.
+// maxInterval is the longest time between the first reading of a program's CPU time and the second.
+// Only the two together show whether the program computes.
 const maxInterval = time.Second / 2
 
 // A patience is a wait for a program to do something.
 type patience struct {
 	c     *Conn
-	limit time.Duration // the wait ends if the program does nothing for so long
-	most  time.Duration // a check after this time ends the wait in any case
+	limit time.Duration // the wait ends if the program does nothing for this long
+	most  time.Duration // the first check after this time ends the wait, whatever happens
 	began time.Time
-	last  reading
+	last  reading // what the program had done at the last check
 
 	ctx    context.Context // ends with the wait
 	cancel context.CancelCauseFunc
@@ -27,19 +27,23 @@ type patience struct {
 	timer  *time.Timer
 }
 
-// A reading says what a program had done at a time.
+// A reading is what a program had done by a certain time.
 type reading struct {
 	at             time.Time
-	sent, received int64         // bytes to the program, bytes from it
+	sent, received int64         // bytes to the program, bytes from the program
 	cpu            time.Duration // of the program and all that it started
-	known          bool          // cpu was read, and the system tells
+	known          bool          // cpu is valid: it was read, and the system tells it
 }
 
-// Patient returns a context that ends, with ErrSilent as its cause, when the program was silent for
-// limit: it has taken and sent no bytes and used at most busyShare of a CPU. A program is not
-// silent if we have not read all its output yet, or if it waits for a CPU. In any case the context
-// ends at the first check after most, which is at most limit later. While all goes well this costs
-// nothing: the CPU time of the program is not read before limit is over.
+// Patient returns a context that ends when the program has been silent for limit. A program is
+// silent while it takes no bytes, sends no bytes and uses at most busyShare of a CPU. It does not
+// count as silent if we have not read all its output yet, or if it waits for a CPU.
+//
+// Whatever the program does, the context ends at the first check after most, which is at most limit
+// later. In both cases ErrSilent is the cause of its end.
+//
+// While all goes well, this costs nothing: the CPU time of the program is not read before limit is
+// over.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
 ) (context.Context, context.CancelFunc) {
@@ -74,7 +78,7 @@ func (p *patience) stop() {
 	p.timer.Stop()
 }
 
-// remaining returns the time until the next check, 0 if the wait is over.
+// remaining returns the time until the next check, or 0 if the wait is over.
 func (p *patience) remaining() time.Duration {
 	if time.Since(p.began) >= p.most {
 		return 0
@@ -83,7 +87,7 @@ func (p *patience) remaining() time.Duration {
 	last := p.last
 	p.last = now
 	moved := now.sent > last.sent || now.received > last.received
-	// The last condition finds what was read after progress and before isDelayed.
+	// The last condition notices output that was read between the calls of progress and isDelayed.
 	if moved || p.c.isDelayed() || p.c.Out.Bytes() > now.received {
 		return p.limit
 	}
@@ -106,8 +110,8 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// isDelayed reports whether the program may be held up by others: we have not read all its output,
-// or it would go on if it had a CPU.
+// isDelayed reports whether something else may hold the program up: we have not read all its
+// output, or the program would go on if it had a CPU.
 func (c *Conn) isDelayed() bool {
 	unread, _ := c.Out.Unread()
 	return unread > 0 || c.Process != nil && c.Process.Runnable()

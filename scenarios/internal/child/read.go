@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns, for NDJSON, a framing that writes lines and reads both lines and chunks: a
-// server that is sent lines may answer in chunks if its answer is long. Any other f stays as it is.
+// LinesOrChunks returns f itself unless f is NDJSON. For NDJSON it returns a framing that writes
+// lines, and reads both lines and chunks. A server that receives lines may send a long answer in
+// chunks.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -60,13 +61,14 @@ func (c *Conn) readAll(r framers.Reader) {
 	}
 }
 
-// limited reads the output, and fails if the message that is coming grows beyond a limit that
-// SetMaxMessage set. (The framing's reader checks the limit that it was made with.) The framing's
-// reader asks for bytes only while its message is incomplete, so all bytes since the last message
-// belong to this one or to its framing.
+// limited reads the program's output, and fails if the current message grows beyond the limit that
+// SetMaxMessage set. (The framing's reader checks only Options.MaxMessage.) The framing's reader
+// asks for bytes only while its message is incomplete. So all bytes since the last message belong
+// to the current message or to its framing.
 type limited struct{ c *Conn }
 
-// framingShare returns what a framing may add to n bytes: one part in 64, and 8 KiB for a header.
+// framingShare returns how many bytes a framing may add to a message of n bytes: one byte in 64,
+// and 8 KiB for a header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
@@ -78,7 +80,8 @@ func (l limited) Read(p []byte) (int, error) {
 	return l.c.Out.Read(p)
 }
 
-// badFrame returns the message for a skipped frame; false for an error that ends the stream.
+// badFrame returns the Message that stands for a frame that could not be read. It returns false if
+// err ends the whole stream.
 func badFrame(err error) (Message, bool) {
 	m := Message{At: time.Now(), Err: err}
 	if header, ok := errors.AsType[*framers.HeaderError](err); ok {
@@ -115,8 +118,8 @@ func (c *Conn) pass(m Message) {
 	c.inbox.put(m)
 }
 
-// Next returns the next message that neither Divert nor Respond took. Its error is that of Err
-// after the last message, or the cause that ended ctx.
+// Next returns the next message that neither Divert nor Respond took. After the last message it
+// returns the error of [Conn.Err]. If ctx ends first, it returns the cause of that.
 func (c *Conn) Next(ctx context.Context) (Message, error) {
 	for {
 		if m, ok := c.inbox.take(); ok {
@@ -129,14 +132,14 @@ func (c *Conn) Next(ctx context.Context) (Message, error) {
 		case <-ctx.Done():
 			return Message{}, context.Cause(ctx)
 		}
-		if m, ok := c.inbox.take(); ok { // it came just before the end
+		if m, ok := c.inbox.take(); ok { // the message came just before the end
 			return m, nil
 		}
 		return Message{}, c.Err()
 	}
 }
 
-// Expect returns the next message that is wanted, and drops the messages before it.
+// Expect returns the next message for which wanted returns true, and drops the messages before it.
 func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, error) {
 	for {
 		m, err := c.Next(ctx)
@@ -146,8 +149,8 @@ func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, 
 	}
 }
 
-// Err says why nothing more is read: ErrLeft, or ErrEndless for a message beyond the limit. Call it
-// after Closed is closed.
+// Err returns why nothing more is read: ErrEndless if a message was longer than its limit,
+// otherwise ErrLeft. Call it only after the channel of [Conn.Closed] is closed.
 func (c *Conn) Err() error {
 	if large, ok := errors.AsType[*framers.TooLargeError](c.readErr); ok {
 		limit := results.FormatGrouped(large.Limit)
@@ -156,9 +159,9 @@ func (c *Conn) Err() error {
 	return ErrLeft
 }
 
-// ReadAnswer decodes an answer. If the answer is an error, ReadAnswer returns that as a
-// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: it also understands an answer that lacks
-// its version, or that has a null error beside a result.
+// ReadAnswer decodes an answer. If the answer is an error, ReadAnswer also returns it as a
+// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: it accepts an answer without its version,
+// and one that has a null error beside a result.
 func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {

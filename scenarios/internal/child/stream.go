@@ -24,27 +24,28 @@ type Stream struct {
 
 	chunk int // bytes per write; 0 is maxWrite
 
-	hold   atomic.Pointer[chan struct{}] // reads wait until this is closed; nil if they need not
-	copyTo atomic.Pointer[proc.Tail]     // gets a copy of what is read; nil for none
+	hold   atomic.Pointer[chan struct{}] // reads wait until this channel is closed; nil: no wait
+	copyTo atomic.Pointer[proc.Tail]     // gets a copy of what is read; nil: no copy
 }
 
-// Bytes returns how many bytes went through so far.
+// Bytes returns how many bytes were read or written so far.
 func (s *Stream) Bytes() int64 { return s.bytes.Load() }
 
 // Calls returns how many reads or writes there were so far.
 func (s *Stream) Calls() int64 { return s.calls.Load() }
 
-// Hold lets the next read wait until Resume is called.
+// Hold makes each later read wait until Resume is called.
 func (s *Stream) Hold() { s.hold.Store(new(make(chan struct{}))) }
 
-// Resume lets reads go on. It may be called without a Hold.
+// Resume lets reads go on. It does nothing if Hold was not called before.
 func (s *Stream) Resume() {
 	if held := s.hold.Swap(nil); held != nil {
 		close(*held)
 	}
 }
 
-// Overhear keeps the last 64 KiB of what is read from now on, whether it is messages or not.
+// Overhear returns a Tail that keeps the last 64 KiB of all bytes that are read from now on,
+// whether they belong to messages or not.
 func (s *Stream) Overhear() *proc.Tail {
 	said := &proc.Tail{Limit: 64 << 10}
 	s.copyTo.Store(said)
@@ -68,7 +69,8 @@ func (s *Stream) count(n int64) {
 	s.calls.Add(1)
 }
 
-// Write gives p to the program in pieces of WriteChunk bytes, and counts each piece.
+// Write writes p to the program in pieces of WriteChunk bytes, or of maxWrite bytes if WriteChunk
+// is 0. It counts each piece.
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
 	if size <= 0 {
@@ -86,12 +88,15 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// maxWrite bounds the bytes in one call, so that those that a slow program has taken are counted
-// while the others wait. A larger call waits anyway: this is twice the usual capacity of a pipe.
+// maxWrite is the largest number of bytes in one write. A slow program takes a long message bit by
+// bit. Because the message is written in several pieces, the bytes that were taken are counted
+// while the others still wait. A longer piece would not be faster: it would have to wait for the
+// reader, because maxWrite is already twice the usual capacity of a pipe.
 const maxWrite = 128 << 10
 
-// frameWriter returns the writer for frames: it takes header, message and terminator in one call,
-// if the stream does and Options.WriteChunk does not ask for smaller pieces.
+// frameWriter returns the writer for frames. If the stream can write several buffers in one call,
+// and if Options.WriteChunk asks for no smaller pieces, the returned writer takes header, message
+// and terminator in one call.
 func (s *Stream) frameWriter() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
@@ -101,7 +106,7 @@ func (s *Stream) frameWriter() io.Writer {
 
 type gatherStream struct {
 	*Stream
-	vectored framers.Vectored // the same stream
+	vectored framers.Vectored // the same stream's writer
 }
 
 func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
@@ -110,8 +115,9 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Unread returns how many bytes wait in the pipe for its reader, and false if the system does not
-// tell. The program reads its standard input; we read its output.
+// Unread returns how many bytes wait in the pipe for its reader. The reader is the program if this
+// is its standard input, and we if this is its output. Unread returns false if the system does not
+// tell.
 func (s *Stream) Unread() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -121,7 +127,7 @@ func (s *Stream) Unread() (int, bool) {
 	return n, err == nil
 }
 
-// Capacity returns how many bytes the pipe holds, and false if the system does not tell.
+// Capacity returns how many bytes the pipe can hold. It returns false if the system does not tell.
 func (s *Stream) Capacity() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -131,7 +137,7 @@ func (s *Stream) Capacity() (int, bool) {
 	return n, err == nil
 }
 
-// pipe returns our end of the stream, if that is a [syspipe.End].
+// pipe returns our end of the stream if it is a [syspipe.End], and false otherwise.
 func (s *Stream) pipe() (*syspipe.End, bool) {
 	var end any = s.r
 	if s.w != nil {
@@ -141,8 +147,9 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 	return pipe, ok
 }
 
-// Send writes one message, and waits until the program has taken it or ctx ends. Its error is
-// ErrNotTaken if ctx ended, ErrLeft if nobody reads any more. Nothing can follow half a message.
+// Send writes one message. It waits until the pipe has taken all of it, or until ctx ends. If ctx
+// ends during the write, the error wraps ErrNotTaken. If nobody reads the pipe any more, the error
+// is ErrLeft. If a part of the message was written before an error, no further message can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
 		c.watcher.Sent(msg)
@@ -150,7 +157,8 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch sends the messages that put writes, in as few calls as possible. Its errors are Send's.
+// Batch calls put with a writer, and sends all messages that put writes to it, in as few system
+// calls as possible. It returns the same errors as Send.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
@@ -176,7 +184,8 @@ func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	})
 }
 
-// write calls do when no other message is being written, and ends its writes when ctx ends.
+// write waits until no other message is being written, and then calls do. If ctx ends meanwhile, it
+// interrupts the writes of do.
 func (c *Conn) write(ctx context.Context, do func() error) error {
 	select {
 	case c.sending <- struct{}{}:
@@ -209,7 +218,8 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	return inputClosed{err}
 }
 
-// An inputClosed is the ErrLeft of a write, with a text of its own.
+// An inputClosed is the error of a write that nobody reads. It is an ErrLeft, with a text of its
+// own.
 type inputClosed struct{ error }
 
 func (e inputClosed) Error() string {
@@ -221,7 +231,8 @@ func (e inputClosed) Unwrap() error        { return e.error }
 
 type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
 
-// interrupt ends a write by a deadline in the past. It closes a stream that has no deadlines.
+// interrupt ends a write that is under way, by setting a deadline in the past. If the stream has no
+// deadlines, interrupt closes it.
 func (s *Stream) interrupt() {
 	d, ok := s.w.(deadlineWriter)
 	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {
@@ -236,8 +247,8 @@ func (s *Stream) allow() {
 	}
 }
 
-// sendReplies answers the program's own requests until its output ends. It ignores errors, because
-// the next message that is sent meets them too.
+// sendReplies sends our answers to the program's own requests until its output ends. It ignores
+// errors, because the next message that is sent meets them too.
 func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()
