@@ -5,19 +5,19 @@
 //		line = jsonrpc.AppendResult(line[:0], m.ID, []byte(`{"ok":true}`))
 //	}
 //
-// There are two ways to read. [Parse] is the strict one: one pass validates the JSON and its UTF-8,
-// finds the members of the outermost object and leaves params and result as they are. [Scan] is
-// the fast one, for programs that pass messages on: it finds the id, the method and what kind of
-// message it is, allocates nothing and validates nothing.
+// There are two ways to read. [Parse] is the strict one: in one pass it validates the JSON and its
+// UTF-8, finds the members of the outermost object, and leaves params and result as they are.
+// [Scan] is the fast one, for programs that pass messages on: it finds the id, the method and the
+// kind of the message. It allocates nothing and validates nothing.
 //
 //	e := jsonrpc.Scan(msg)
 //	if e.Kind() == jsonrpc.Result {
 //		finish(string(e.ID))
 //	}
 //
-// Names are matched exactly, and an id keeps its text, so that 1, 1.0 and "1" stay three ids. Parse
-// and Scan look only at the members of the outermost object, so an "id" inside a result does not
-// mislead them. Batches are not messages.
+// The names of members are matched exactly. An id keeps its text, so that 1, 1.0 and "1" stay three
+// ids. Parse and Scan look only at the members of the outermost object, so an "id" inside a result
+// does not mislead them. A batch does not count as a message.
 //
 // The functions share nothing and may be called concurrently.
 package jsonrpc
@@ -43,11 +43,12 @@ const (
 	CodeInternal       = -32603
 )
 
-// An ID is the JSON text of an id, a number or a string: `1` and `"1"` differ; "" stands for none.
+// An ID is the JSON text of an id, which is a number or a string. So `1` and `"1"` differ. The
+// empty ID "" means that there is no id.
 type ID string
 
-// Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC says null;
-// clients whose ids cannot be null need Empty.
+// Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC asks for null.
+// A client that cannot read a null id needs Empty.
 const (
 	Null  ID = `null`
 	Empty ID = `""`
@@ -62,7 +63,7 @@ type Kind uint8
 const (
 	None         Kind = iota // no JSON-RPC message
 	Request                  // has a method and an id: wants an answer
-	Notification             // has a method and no id: wants none
+	Notification             // has a method and no id: wants no answer
 	Result                   // answers a request
 	Failure                  // answers a request with an error
 )
@@ -133,7 +134,7 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return appendAnswer(dst, id, `,"result":`, result)
 }
 
-// AppendError appends an answer that says that the request id failed.
+// AppendError appends an answer that says that the request id failed with the error e.
 func AppendError(dst []byte, id ID, e Error) []byte {
 	failure := strconv.AppendInt([]byte(`{"code":`), e.Code, 10)
 	failure = append(failure, `,"message":`...)
@@ -145,7 +146,7 @@ func AppendError(dst []byte, id ID, e Error) []byte {
 	return AppendFailure(dst, id, append(failure, '}'))
 }
 
-// AppendFailure is AppendError for an error that is JSON text already.
+// AppendFailure does the same as AppendError for an error that is JSON text already.
 func AppendFailure(dst []byte, id ID, failure []byte) []byte {
 	return appendAnswer(dst, id, `,"error":`, failure)
 }
@@ -165,15 +166,15 @@ func AppendString[T ~string | ~[]byte](dst []byte, text T) []byte {
 	return dst
 }
 
-// A Message is the envelope of a JSON-RPC message. Params, Result and Failure are JSON text; those
-// that Parse returns are slices of its argument.
+// A Message is a JSON-RPC message whose contents are not decoded: Params, Result and Failure are
+// JSON text. In a Message from Parse they are slices of the argument of Parse.
 type Message struct {
 	ID      ID
 	Method  string
 	Params  []byte
 	Result  []byte
 	Failure []byte // the member "error"
-	named   bool   // there is a method
+	named   bool   // whether there is a method
 }
 
 // Kind returns the kind of m.
@@ -195,9 +196,9 @@ type FormError struct {
 
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
-// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. It accepts an escape of
-// half a surrogate pair, such as "\ud83d". JSON's grammar allows this, and encoders of other
-// languages write it for a text that was cut there.
+// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. Parse accepts an escape
+// of half a surrogate pair, such as "\ud83d". JSON's grammar allows this, and encoders of other
+// languages write it if a text was cut inside a pair.
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
 		return Message{}, &SyntaxError{Err: errors.New("it is no UTF-8")}
@@ -232,21 +233,22 @@ func Parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// decoder reads b, which it neither copies nor changes. It does not look for names that come twice,
-// which would cost a set for each object; members.set does so for the members of a message. It does
-// not check UTF-8, because it would refuse half a surrogate pair; Parse has checked it.
+// decoder returns a decoder that reads b without copying or changing it. The decoder does not look
+// for names that come twice, because that would cost a set for each object; members.set looks for
+// them in the outermost object. The decoder does not check UTF-8 either, because then it would
+// refuse half a surrogate pair; Parse has checked UTF-8 already.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// members are the members of the outermost object that JSON-RPC knows; nil for one that is missing.
+// members are those members of the outermost object that JSON-RPC defines. A missing member is nil.
 type members struct {
 	version, id, method, params, result, failure jsontext.Value
-	twice                                        string // a member that came twice
+	twice                                        string // name of a member that came twice
 }
 
-// read reads the object that dec is at.
+// read reads the object that comes next in dec.
 func (found *members) read(dec *jsontext.Decoder) error {
 	_, err := dec.ReadToken() // the brace
 	if err != nil {
@@ -292,14 +294,14 @@ func (found *members) set(name string, value jsontext.Value) {
 	*member = value
 }
 
-// message returns the message, and what is wrong with it; "" for nothing.
+// message returns the message. why says what is wrong with the message; it is "" if nothing is.
 func (found *members) message() (m Message, why string) {
 	m = Message{Params: found.params, Result: found.result, Failure: found.failure}
 	if answerable(found.id.Kind()) {
 		m.ID = ID(found.id)
 	}
 	if found.method.Kind() == '"' {
-		text, _ := jsontext.AppendUnquote(nil, found.method) // it is valid
+		text, _ := jsontext.AppendUnquote(nil, found.method) // an error only tells of half a pair
 		m.Method = string(text)
 		m.named = true
 	}
@@ -323,5 +325,5 @@ func (found *members) message() (m Message, why string) {
 	return m, why
 }
 
-// answerable reports whether an id of that kind, a string or a number, can be answered.
+// answerable reports whether an id of kind k can be answered: the id must be a string or a number.
 func answerable(k jsontext.Kind) bool { return k == '"' || k == '0' }

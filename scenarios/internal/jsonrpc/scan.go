@@ -7,24 +7,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxKept bounds the bytes of an id or a method that are kept and shown.
+// maxKept is the largest number of bytes of an id or a method that Scan keeps.
 const maxKept = 128
 
 // An Envelope is what Scan finds in a message. Its slices point into the message, except a Method
 // that was not valid UTF-8.
 type Envelope struct {
-	// ID is JSON, with the quotes of a string. It is empty if there is none, or if the id is null,
-	// an object, an array, or longer than 128 bytes.
+	// ID is JSON text, so a string has its quotes. It is empty if there is no id, or if the id is
+	// null, an object, an array, or longer than 128 bytes.
 	ID []byte
-	// Method is the text between the quotes. It is cut at 128 bytes; escapes stay as they are, and
-	// invalid UTF-8 becomes U+FFFD.
+	// Method is the text between the quotes, cut at 128 bytes. Escapes stay as they are. Invalid
+	// UTF-8 becomes U+FFFD.
 	Method []byte
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
-	Whole  bool // the outermost value is an object, and it was closed
+	Whole  bool // the outermost value is an object, and its closing brace came
 }
 
-// Kind returns what the message is: None if it is not whole.
+// Kind returns the kind of the message. It is None if Whole is false.
 func (e *Envelope) Kind() Kind {
 	if !e.Whole {
 		return None
@@ -32,8 +32,8 @@ func (e *Envelope) Kind() Kind {
 	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
 }
 
-// Scan reads a message, or the beginning of one. For text that is not JSON the kind is None or a
-// guess; there is never a panic.
+// Scan reads a message, or the beginning of one. If msg is not JSON, its kind is None or a guess,
+// but Scan never panics.
 func Scan(msg []byte) Envelope {
 	var e Envelope
 	text := bytes.TrimLeft(msg, " \t\r\n")
@@ -41,7 +41,7 @@ func Scan(msg []byte) Envelope {
 		return e
 	}
 	depth := 1        // of nested objects and arrays; the members that count are at depth 1
-	naming := true    // at depth 1, the name of a member comes next
+	naming := true    // whether, at depth 1, the name of a member comes next
 	var member []byte // the name of the member whose value comes next
 	value := 0        // where that value begins
 	for i := 1; i < len(text) && depth > 0; i++ {
@@ -103,7 +103,7 @@ func stringEnd(text []byte, i int) int {
 	}
 }
 
-// mark notes that there is a member.
+// mark notes that the message has this member, if it is "result" or "error".
 func (e *Envelope) mark(member []byte) {
 	switch string(member) {
 	case "result":
@@ -113,7 +113,7 @@ func (e *Envelope) mark(member []byte) {
 	}
 }
 
-// setText takes the value of a member, if the value is a string. It has its quotes.
+// setText keeps the value if the member is "method" or "id". The value is a string with its quotes.
 func (e *Envelope) setText(member, value []byte) {
 	if string(member) == "method" {
 		e.Method = validText(value[1 : len(value)-1])
@@ -122,7 +122,7 @@ func (e *Envelope) setText(member, value []byte) {
 	e.setID(member, value)
 }
 
-// setID takes the value of a member, if the member is the id.
+// setID keeps the value if the member is "id".
 func (e *Envelope) setID(member, value []byte) {
 	if string(member) != "id" {
 		return
@@ -135,8 +135,8 @@ func (e *Envelope) setID(member, value []byte) {
 	}
 }
 
-// validText returns at most maxKept bytes of text as a JSON decoder gives them: each byte that is
-// no UTF-8 becomes U+FFFD. A character that the cut goes through is left out.
+// validText returns at most the first maxKept bytes of text. It leaves out a character that would
+// be cut in two. It replaces each byte that is not valid UTF-8 by U+FFFD, as a JSON decoder does.
 func validText(text []byte) []byte {
 	if len(text) > maxKept {
 		end := maxKept
@@ -151,7 +151,8 @@ func validText(text []byte) []byte {
 	return []byte(string([]rune(string(text))))
 }
 
-// FindID returns the id of a message that begins with head, if the whole id is there and valid.
+// FindID returns the id of a message that begins with head. It returns false if head lacks a part
+// of the id, or if the id is not valid.
 func FindID(head []byte) (ID, bool) {
 	id := jsontext.Value(Scan(head).ID)
 	if !answerable(id.Kind()) || !id.IsValid() {

@@ -16,12 +16,12 @@ import (
 
 var fine = Outcome{Verdict: OK}
 
-// wrong is the outcome of an answer that differs from what was sent at offset bytes of the payload.
+// wrong returns the outcome for an answer whose first wrong byte is at offset in the payload.
 func wrong(v Verdict, offset int, format string, args ...any) Outcome {
 	return Outcome{Verdict: v, offset: new(int64(offset)), Why: fmt.Sprintf(format, args...)}
 }
 
-// Check judges the answer to the request's message.
+// Check judges reply, the answer to the message of r. e is the envelope of reply.
 func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	switch {
 	case !r.Numbered() && r.Echoes:
@@ -76,8 +76,8 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 	return Outcome{Verdict: ErrorReply, code: code, Why: why}
 }
 
-// explain judges an answer that does not contain the payload as it was sent: the payload may be
-// escaped, which is fine, or cut or altered.
+// explain judges an answer that does not contain the payload as it was sent. The payload may be
+// escaped there, which is fine, or it may be cut or altered.
 func (r *Request) explain(reply []byte) Outcome {
 	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)
@@ -105,7 +105,7 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
-// headBytes of a payload are enough to find where it begins in an answer.
+// headBytes is how many bytes of a payload suffice to find where it begins in an answer.
 const headBytes = 16
 
 // compare compares the payload with a text that should begin with it.

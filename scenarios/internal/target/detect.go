@@ -10,9 +10,10 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// detect starts the server and finds out what it speaks by speaking to it: in lines first, because
-// most servers speak in lines, then with headers. Each attempt has a server of its own and all the
-// time that a handshake may take. When one attempt succeeds, the server of the other is ended.
+// detect finds out what a server speaks by speaking to it. It first tries lines, because most
+// servers speak in lines. Then it tries headers as well, and last otherFramings. Each attempt
+// starts a server of its own, and has all the time that a handshake may take. If one attempt
+// settles the question, the server of the other attempt is ended.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -37,7 +38,7 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 		a := <-attempts
 		if a.settles() {
 			cancel()
-			if linesErr == nil && headersErr == nil { // the other one still runs
+			if linesErr == nil && headersErr == nil { // the other attempt still runs
 				(<-attempts).end()
 			}
 			return a.server, a.err
@@ -54,19 +55,19 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 	return nil, bothFailed(linesErr, headersErr)
 }
 
-// headstart is the time for which the attempt in lines runs alone. Most servers answer sooner. It
-// is bounded because a server that waits for headers would not answer at all.
+// headstart is how long the attempt in lines runs alone. Most servers answer sooner. A server that
+// waits for headers never answers in lines, so the attempt with headers does not wait longer.
 const headstart = 1500 * time.Millisecond
 
 // An attempt is the result of speaking to a server whose protocol is not known.
 type attempt struct {
-	server      *Server // that was greeted; nil if err is set
+	server      *Server // a server that was greeted; nil if err is set
 	err         error
 	withHeaders bool
 }
 
-// settles reports whether nothing else need be tried: the server was greeted, or it failed in a way
-// that another framing would not change.
+// settles reports whether other attempts are pointless: the server was greeted, or it failed in a
+// way that another framing would not change.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	if !ok {
@@ -79,7 +80,7 @@ func (a attempt) settles() bool {
 	return false
 }
 
-// end ends the server of an attempt that comes too late.
+// end ends the server of an attempt whose result is no longer needed.
 func (a attempt) end() {
 	if a.server != nil {
 		a.server.Close()
@@ -87,13 +88,15 @@ func (a attempt) end() {
 	}
 }
 
-// otherFramings are those of no protocol. Few servers have them, so they are tried last.
+// otherFramings are framings that no known protocol prescribes. Few servers use them, so they are
+// tried last.
 var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 
-// otherTime bounds the time to answer in one of otherFramings.
+// otherTime is the longest time that a server gets for each answer in one of otherFramings.
 const otherTime = 2 * time.Second
 
-// tryOthers speaks to the server in otherFramings, one after another; nil if it answers in none.
+// tryOthers speaks to a new server in each of otherFramings, until one answers. It returns nil if
+// none answers, or if the user named a framing.
 func tryOthers(ctx context.Context, o Options) *Server {
 	if o.Framing != "" {
 		return nil
@@ -111,7 +114,7 @@ func tryOthers(ctx context.Context, o Options) *Server {
 	return nil
 }
 
-// tryFraming speaks to the server in another framing.
+// tryFraming starts a server, and speaks to it as an MCP client in the framing that spec names.
 func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	f, err := framers.Parse(spec)
 	if err != nil {
@@ -120,8 +123,9 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	return approach(ctx, o, f, speakMCP)
 }
 
-// bothFailed joins the errors of two attempts, which did not settle. The verdict is that of the
-// first one, unless the server was silent then.
+// bothFailed joins the errors of two attempts, neither of which settled the question. It takes the
+// verdict of the attempt in lines, or of the attempt with headers if the server answered nothing in
+// lines.
 func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
@@ -136,7 +140,8 @@ func bothFailed(linesErr, headersErr error) error {
 // A speaker speaks to a server that has just been started, and returns the protocol that it found.
 type speaker func(greeting) (*Protocol, error)
 
-// approach starts a server and speaks to it.
+// approach starts a server and speaks to it. If the server answers as an MCP server or in another
+// framing, approach starts it again and speaks to it in that way.
 func approach(
 	ctx context.Context, o Options, wire framers.Framing, speak speaker,
 ) (*Server, error) {
@@ -157,7 +162,7 @@ func approach(
 		s.Close()
 		return tryFraming(ctx, o, other.spec)
 	}
-	if errors.Is(err, errSpeaksMCP) { // it was greeted as by an editor: start it again
+	if errors.Is(err, errSpeaksMCP) { // we greeted it as an editor: start it again
 		s.Close()
 		return approach(ctx, o, wire, speakMCP)
 	}
@@ -169,7 +174,7 @@ type otherFraming struct{ spec string }
 
 func (e *otherFraming) Error() string { return "it answers in " + e.spec }
 
-// speakMCP speaks as an MCP client does, and tells the protocol by the answer.
+// speakMCP speaks as an MCP client does, and recognizes the protocol by the answer.
 func speakMCP(g greeting) (*Protocol, error) {
 	o, err := g.open()
 	if err != nil {
@@ -196,8 +201,8 @@ func speakMCP(g greeting) (*Protocol, error) {
 	return &m.Protocol, err
 }
 
-// knowsNoInitialize reports whether a server refused initialize as a method that it does not have.
-// Then it speaks JSON-RPC without a protocol above it.
+// knowsNoInitialize reports whether err says that the server has no method initialize. Such a
+// server speaks JSON-RPC without a protocol above it.
 func knowsNoInitialize(err error) bool {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
@@ -217,8 +222,9 @@ func speakLSP(g greeting) (*Protocol, error) {
 	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
-// checkFilter returns nil for a filter, which gives one line for each line that was sent, and an
-// error for a program that writes lines unasked.
+// checkFilter returns nil if the server is a filter, which answers each line with one line. It
+// returns an error if the server writes lines unasked. sent is the number of lines that we have
+// sent.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)

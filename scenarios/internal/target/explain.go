@@ -22,7 +22,8 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed: whether it lives, how it ended, what it used since before.
+// Explain finds out how a server failed, and notes it in out: whether the server still lives, how
+// it ended, and what it used since the Usage before was taken.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
@@ -55,7 +56,8 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.StderrTail = s.StderrLines()
 }
 
-// noteUnread reads how many bytes wait in each pipe, if the system tells.
+// noteUnread notes how many bytes wait in each pipe. If the system does not tell, the number is
+// nil.
 func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStdin = ifKnown(s.In.Unread())
 	e.UnreadStdout = ifKnown(s.Out.Unread())
@@ -70,7 +72,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		e.Probe = probeGone
 		out.Verdict = s.ExitVerdict()
 		partial := s.Partial()
-		if s.Strays.mayEndInHalf() { // a line framing took the rest of the stream for a message
+		if s.Strays.mayEndInHalf() { // a line framing took the unfinished message for a line
 			partial = s.Out.Bytes() - before.Received
 		}
 		if partial > 0 {
@@ -106,7 +108,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	}
 }
 
-// cameLate takes an answer that came after its time, and reports whether there is one.
+// cameLate reports whether an answer came after its time limit. If so, it takes the verdict of that
+// answer.
 func (o *Outcome) cameLate() bool {
 	select {
 	case late := <-o.answer:
@@ -124,7 +127,8 @@ func (o *Outcome) cameLate() bool {
 	}
 }
 
-// explainFull gives the verdict Deadlock if a server takes no request and waits for us to read.
+// explainFull looks at a server that did not take a request. If output of the server waits for us
+// to read it, the verdict is Deadlock.
 func explainFull(out *Outcome) {
 	stream := "standard error"
 	unread := out.Evidence.UnreadStderr
@@ -139,14 +143,14 @@ func explainFull(out *Outcome) {
 	}
 }
 
-// probe asks the server for a sign of life.
+// probe sends a small request, and returns the result of this probe, such as probeAnswered.
 func (s *Server) probe(ctx context.Context) string {
 	if s.Process.Ended(0) {
 		return probeGone
 	}
 	before := s.receive.Load() // the receiver of a request that may still be answered
 	defer s.receive.Store(before)
-	const number = manyIDs - 1 // no other request gets as far
+	const number = manyIDs - 1 // no other request has so high a number
 	out := s.exchange(ctx, s.Protocol().Smallest(Transport), number, s.o.Patience)
 	switch {
 	case out.Verdict == OK || out.Verdict == ErrorReply:
@@ -159,7 +163,7 @@ func (s *Server) probe(ctx context.Context) string {
 	return probeSilent
 }
 
-// ExitVerdict says how the process ended. Call it only when it has.
+// ExitVerdict says how the process ended. Call it only after the process has ended.
 func (s *Server) ExitVerdict() Verdict {
 	state := s.Process.Cmd.ProcessState
 	if _, name, ok := proc.Signaled(state); ok {
@@ -168,13 +172,14 @@ func (s *Server) ExitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// A record quotes at most so much of standard error.
+// Limits of what a record quotes of standard error.
 const (
-	quotedLines = 5
+	quotedLines = 5   // lines
 	quotedText  = 300 // characters of a line
 )
 
-// Lines of standard error that say what went wrong, and those that only say where.
+// Patterns of two kinds of lines on standard error: those that say what went wrong, and those that
+// only say where it did.
 var (
 	errorLine = regexp.MustCompile(
 		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
@@ -186,7 +191,7 @@ var (
 // The last line that looks like an error is always among them.
 func (s *Server) StderrLines() []string {
 	var out []string
-	failure := -1 // the last line that looks like one
+	failure := -1 // the index in out of the last line that looks like an error
 	for line := range strings.Lines(s.Stderr().String()) {
 		line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
 		if line == "" || stackLine.MatchString(line) {

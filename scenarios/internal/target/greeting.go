@@ -13,7 +13,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// Why a request of the handshake got no answer, beside the errors of [child.Conn].
+// Errors that say why a request of the handshake got no usable answer. There are also those of
+// [child.Conn].
 var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
@@ -27,7 +28,7 @@ const (
 	listID     = "3"
 )
 
-// A server that is at work gets up to slowStarts times the usual time for an answer.
+// slowStarts is how many times the usual time a server gets for an answer while it is at work.
 const slowStarts = 3
 
 // A greeting is the handshake with a server that has just been started.
@@ -37,7 +38,8 @@ type greeting struct {
 	within time.Duration // the usual time for each answer
 }
 
-// decode reads the result of an answer. If it is an error, decode's wraps this *jsonrpc.Error.
+// decode reads the result of an answer. If the answer is an error, decode returns an error that
+// wraps it as a *jsonrpc.Error.
 func decode(m child.Message, result any) error {
 	a, err := child.ReadAnswer(m)
 	if a.Failure != nil {
@@ -57,7 +59,7 @@ func (g greeting) patient() (context.Context, context.CancelFunc) {
 	return g.Patient(g.ctx, g.within, slowStarts*g.within)
 }
 
-// say sends a message that is not answered.
+// say sends a message, and does not wait for an answer.
 func (g greeting) say(msg []byte) error {
 	ctx, stop := g.patient()
 	defer stop()
@@ -69,8 +71,9 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and waits for the answer, the next message that comes. A late answer to
-// server/discover, which initialize does not wait for, is dropped. Errors name the message.
+// ask sends a message and returns its answer, which is the next message that comes. It drops a late
+// answer to server/discover, which may come while ask waits for the answer to initialize. Its
+// errors begin with name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
@@ -92,11 +95,13 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	return m, nil
 }
 
-// settle is the wait for an answer after a line that is none: some servers greet in words first.
+// settle is how long we go on waiting for an answer after a line that is not one. Some servers
+// print a greeting before they answer.
 const settle = time.Second
 
-// askFirst sends the first request to a server that nothing is known about, and waits for its
-// answer. Lines before the answer are strays. If no answer comes, askFirst returns the first line.
+// askFirst sends the first request to a server about which nothing is known, and waits for its
+// answer. It counts lines before the answer as strays. If lines come but no answer, askFirst
+// returns the first line.
 func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
 		return child.Message{}, err
@@ -122,13 +127,14 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	}
 }
 
-// isTo reports whether a message is an answer, or the request itself, which a filter gives back.
+// isTo reports whether m reacts to the message sent: it is an answer, or it is the same message,
+// which a filter gives back.
 func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }
 
-// hear returns the next message that is an answer, is no JSON-RPC, or is a request of ours that the
-// server sends back.
+// hear returns the next message of one of three kinds: an answer, a line that is not JSON-RPC, or a
+// request of ours that the server sends back.
 func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	m, err := g.Expect(ctx, func(m child.Message) bool {
 		kind := m.Envelope.Kind()
@@ -141,7 +147,8 @@ func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	return m, err
 }
 
-// handshakeError explains why a server could not be greeted, and ends it.
+// handshakeError returns an error that explains why the server could not be greeted. It ends the
+// server.
 func (g greeting) handshakeError(why error) error {
 	if g.ctx.Err() != nil {
 		g.Close()

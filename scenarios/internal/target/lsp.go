@@ -16,8 +16,8 @@ import (
 // lsp is the Language Server Protocol.
 type lsp struct {
 	Protocol
-	root     string // the URI of the folder that is opened, ours and empty
-	document *document
+	root     string    // URI of an empty folder that we make and the server opens
+	document *document // what requests send; nil if they send no documents
 }
 
 func newLSP(o Options, wire framers.Framing) *lsp {
@@ -41,19 +41,20 @@ var (
 	errNotLSP    = errors.New("it is no language server")
 )
 
-// makeRoot makes the empty folder: some servers look around in it, some refuse to go without.
+// makeRoot makes an empty folder for the server to open. Some servers refuse to start without a
+// folder, and some read everything in it.
 func (l *lsp) makeRoot() error {
 	folder, err := os.MkdirTemp("", "pipebench-documents-")
 	if err != nil {
 		return err
 	}
 	l.folder = folder
-	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // also before C: on Windows
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // on Windows, C: also gets a slash before it
 	l.root = (&url.URL{Scheme: "file", Path: path}).String()
 	return nil
 }
 
-// greet opens the folder and completes the handshake.
+// greet has the server open the folder, and completes the handshake.
 func (l *lsp) greet(g greeting) error {
 	g.protocol.Store(&l.Protocol)
 	if l.root == "" {
@@ -94,16 +95,16 @@ func (l *lsp) request(kind Kind, size int) *Request {
 	return l.document.template(l.root, size)
 }
 
-// editorCapabilities are the capabilities that we name in place of an editor. With them a server
-// may ask for settings, announce its progress, and register capabilities of its own.
+// editorCapabilities are the capabilities that we claim, as an editor does. They allow a server to
+// ask for settings, to announce its progress, and to register capabilities of its own.
 const editorCapabilities = `{"workspace":{"configuration":true,"workspaceFolders":true,` +
 	`"applyEdit":true,"didChangeConfiguration":{"dynamicRegistration":true}},` +
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
 	`"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}},` +
 	`"window":{"workDoneProgress":true}}`
 
-// editorAnswers are the results for requests that language servers make; some servers do not go on
-// without them. Each agrees, refuses, or chooses nothing.
+// editorAnswers are our results for the requests that language servers send, by method. Some
+// servers do not go on without them. Each result agrees, refuses, or chooses nothing.
 var editorAnswers = map[string]json.RawMessage{
 	"client/registerCapability":        []byte("null"),
 	"client/unregisterCapability":      []byte("null"),
@@ -121,8 +122,8 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text in one language, with one symbol. Between before and after, inside a comment
-// or a value, there is room for a payload.
+// A document is a text in one language, with one symbol. The payload goes between before and after,
+// where it is inside a comment or a value.
 type document struct {
 	language      string // its languageId in LSP
 	suffix        string // of its file
@@ -143,7 +144,8 @@ var documents = []document{
 	{language: "java", suffix: "java", before: "class pipebench {} // ", after: "\n"},
 }
 
-// documentOf returns the document of a language; for an unknown language, just the payload.
+// documentOf returns the document of a language. For an unknown language the document is just the
+// payload.
 func documentOf(language string) *document {
 	for _, d := range documents {
 		if d.language == language {
@@ -162,9 +164,9 @@ func Languages() []string {
 	return slices.Clip(names)
 }
 
-// template makes a message of exactly size bytes that opens the document, then a query for its
-// symbols, and a message that closes the document after they have come. There is no file of that
-// name in the folder: the message has the text.
+// template makes a message of size bytes that opens the document. To it belong a query for the
+// symbols of the document, and a message that closes the document after the symbols have come. The
+// folder holds no such file: the first message contains the text.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
 	params := `{"textDocument":{"uri":` + quoted(uri)

@@ -1,6 +1,6 @@
-// Package target knows what a stdio server speaks: it starts one, finds out its protocol, shakes
-// hands, and makes requests of an exact size whose answers it checks. It is for pipebench's
-// scenarios alone.
+// Package target talks to a stdio server. It starts the server, finds out which protocol the server
+// speaks, and completes the handshake. Then it makes requests of an exact size, and checks the
+// answers. It is for pipebench's scenarios alone.
 //
 //	s, err := target.Open(ctx, target.Options{Command: []string{"my-server"}, Start: time.Minute})
 //	if err != nil {
@@ -8,7 +8,7 @@
 //	}
 //	defer s.Shutdown()
 //	request := s.Protocol().Request(target.Tool, 64<<10)
-//	out, err := s.Trip(ctx, request, 1) // out says how the server met it
+//	out, err := s.Trip(ctx, request, 1) // out says how the server dealt with the request
 package target
 
 import (
@@ -28,27 +28,28 @@ import (
 // Options say what to start and how to speak to it.
 type Options struct {
 	Command []string
-	Env     []string // of the server; nil is ours
-	Dir     string   // where it runs; "" is where we run
-	// New prepares a process for a start; nil stands for Command with Env in Dir.
+	Env     []string // of the server; nil means our own environment
+	Dir     string   // where the server runs; "" means where we run
+	// New returns a process that is ready to be started. If New is nil, the process is Command,
+	// with Env, in Dir.
 	New    func() *proc.Process
-	Behind bool // the process of New is the server's client, and starts the server itself
+	Behind bool // the process of New is the server's client, and itself starts the server
 
-	Protocol string // one of Protocols; "" is "auto"
-	Framing  string // a framers spec; "" is the protocol's own
+	Protocol string // one of Protocols(); "" means "auto"
+	Framing  string // a framers spec; "" means the protocol's own framing
 	Lenient  bool   // malformed lines of a header are skipped
-	Request  string // what requests exercise, one of Requests; "" is RequestAuto
+	Request  string // what requests exercise, one of Requests(); "" means RequestAuto
 
-	Tool      ToolCall // for MCP: takes a payload; zero is a tool of the usual name
-	ReplyTool ToolCall // for MCP: makes a payload; zero is a tool of a usual name
-	Language  string   // for LSP: that of the documents
+	Tool      ToolCall // for MCP: the tool that takes a payload; zero means "echo"
+	ReplyTool ToolCall // for MCP: the tool that makes a payload; zero means one of replyToolNames
+	Language  string   // for LSP: the language of the documents
 
-	Pipes    child.Options // Respond, Divert and Reading are ours
-	Start    time.Duration // for each answer of the handshake
-	Patience time.Duration // the shortest deadline of an answer
-	Longest  time.Duration // the longest one, however large the message
+	Pipes    child.Options // we overwrite its Respond, Divert and Reading
+	Start    time.Duration // time limit for each answer of the handshake
+	Patience time.Duration // the shortest time limit for an answer
+	Longest  time.Duration // the longest time limit, however large the message; 0: none
 
-	Observe func(step string) // if set, gets a text that says what is waited for
+	Observe func(step string) // if set, is called with a text that says what we wait for
 }
 
 func (o Options) observe(step string) {
@@ -57,8 +58,8 @@ func (o Options) observe(step string) {
 	}
 }
 
-// framing returns the framing that was asked for, or else the standard one. If it is lines, long
-// answers may come in chunks.
+// framing returns the framing that o.Framing names, or else the standard one. If the standard one
+// is lines, the framing also reads answers in chunks (see child.LinesOrChunks).
 func (o Options) framing(standard framers.Framing) framers.Framing {
 	f, err := framers.Parse(o.Framing)
 	if o.Framing != "" && err == nil {
@@ -89,31 +90,32 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// A Server is a running server. Next returns answers that nobody waits for, until Ignore is called.
+// A Server is a running server. Until Ignore is called, Next returns answers that no [Receiver]
+// takes.
 type Server struct {
 	*child.Conn
 	o        Options
-	client   int                      // number of the process that the server is told is its client
+	client   int                      // the server gets it as its client's process ID
 	protocol atomic.Pointer[Protocol] // nil until it is known
 	receive  atomic.Pointer[Receiver]
 	ignoring atomic.Bool
-	inChunks atomic.Bool // it is sent lines and has sent a message in chunks
+	inChunks atomic.Bool // the server gets lines from us, and has sent a message in chunks
 
-	// These belong to the goroutine that makes requests.
-	served int64
+	// Only the goroutine that makes requests uses served and Paces.
+	served int64   // how many requests were answered well
 	Paces  [2]Pace // how long answers take, by the Kind of their request
 
 	Strays Strays
 }
 
-// A Receiver is called with each message that may be an answer, by the goroutine that reads. The
-// message is valid during the call.
+// A Receiver is called with each message that may be an answer. The reading goroutine calls it. The
+// message is valid only during the call.
 type Receiver func(child.Message)
 
 // MostInflight is the largest number of requests under way at once.
 const MostInflight = 1 << 16
 
-// launch starts a server that nothing is known about yet. It does not end with ctx.
+// launch starts a server about which nothing is known yet. The server does not end when ctx ends.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}
@@ -139,36 +141,36 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 	return s, nil
 }
 
-// Protocol returns what the server speaks.
+// Protocol returns what the server speaks; nil if that is not known yet.
 func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 
-// InChunks reports whether the server is sent lines and has sent a message in chunks.
+// InChunks reports whether the server has sent a message in chunks although it gets lines from us.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
-// OtherFraming reports whether the server speaks MCP in a framing that no client of MCP reads, and
-// that was not asked for.
+// OtherFraming reports whether the server speaks MCP in a framing that no MCP client reads. It is
+// false if Options.Framing asked for a framing.
 func (s *Server) OtherFraming() bool {
 	p := s.Protocol()
 	return s.o.Framing == "" && p.Speaks() == "mcp" && p.Framing.String() != "ndjson"
 }
 
-// inFrames reports whether a message came in frames that no client of MCP reads, and that were not
-// asked for.
+// inFrames reports whether an MCP server sent m in frames that no MCP client reads. It is false if
+// Options.Framing asked for a framing.
 func (s *Server) inFrames(m child.Message) bool {
 	p := s.Protocol()
 	return p != nil && p.Speaks() == "mcp" && (m.InChunks || s.OtherFraming())
 }
 
-// Check judges the answer to the request's message, as [Request.Check] does, and sees whether
-// clients can read it.
+// Check judges m, the answer to r, as [Request.Check] does. It also says whether m came in frames
+// that no MCP client reads.
 func (s *Server) Check(r *Request, m child.Message) Outcome {
 	out := r.Check(m.Raw, m.Envelope)
 	out.InFrames = s.inFrames(m)
 	return out
 }
 
-// Receive has f called with each message that may be an answer. Next no longer returns these, until
-// Receive is called with nil.
+// Receive makes f the [Receiver] of the server: f is called with each message that may be an
+// answer, and Next no longer returns these messages. Receive(nil) removes the Receiver.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)
@@ -177,16 +179,18 @@ func (s *Server) Receive(f Receiver) {
 	s.receive.Store(&f)
 }
 
-// Ignore lets the server count and drop answers that nobody waits for. Next no longer returns them.
+// Ignore makes s count and drop answers that no Receiver takes. Next no longer returns them.
 func (s *Server) Ignore() { s.ignoring.Store(true) }
 
-// ourMethods are those of a client's requests: a server that sends such a request echoes it.
+// ourMethods are the methods of requests that we send. A server that sends a request with such a
+// method sends back our own request.
 var ourMethods = []string{
 	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
 	"textDocument/documentSymbol",
 }
 
-// respond answers a request of the server's own, if the server is known to speak JSON-RPC.
+// respond returns the answer to a request that the server sends. It returns nil if the server is
+// not known to speak JSON-RPC, or if the request is one of ours that came back.
 func (s *Server) respond(m child.Message) []byte {
 	p := s.protocol.Load()
 	if p == nil || !p.JSONRPC || slices.Contains(ourMethods, string(m.Envelope.Method)) {
@@ -196,8 +200,9 @@ func (s *Server) respond(m child.Message) []byte {
 }
 
 // divert gets each message first, and reports whether it took the message. It counts a message that
-// cannot be an answer, and gives one that may be an answer to the receiver. It leaves the server's
-// own requests to respond, and everything else to Next.
+// cannot be an answer. A message that may be an answer goes to the Receiver. If there is no
+// Receiver, divert counts the message if answers are ignored, and otherwise leaves it to Next. It
+// leaves the server's own requests to respond.
 func (s *Server) divert(m child.Message) bool {
 	if m.InChunks {
 		s.inChunks.Store(true)
@@ -233,14 +238,15 @@ func (s *Server) divert(m child.Message) bool {
 	return true
 }
 
-// The patience with a server that is asked to leave: at the end of its input it may finish its
-// work, at SIGTERM it should just tidy up.
+// How long a server may take to leave when it is asked to. At the end of its input it may finish
+// its work. At SIGTERM it should just tidy up.
 const (
 	LeaveAtEnd  = 2 * time.Second
 	LeaveAtTerm = time.Second
 )
 
-// Shutdown lets the server leave by itself, then ends everything in its group, as Close does.
+// Shutdown ends the server's input and lets the server leave by itself. Then it kills all that is
+// left in the server's process group, as Close does.
 func (s *Server) Shutdown() {
 	s.Out.Resume()
 	s.CloseInput()
