@@ -140,8 +140,8 @@ func bothFailed(linesErr, headersErr error) error {
 // A speaker speaks to a server that has just been started, and returns the protocol that it found.
 type speaker func(greeting) (*Protocol, error)
 
-// approach starts a server and speaks to it. If the server answers as an MCP server or in another
-// framing, approach starts it again and speaks to it in that way.
+// approach starts a server and speaks to it. If the answer shows that the server speaks MCP or uses
+// another framing, approach starts the server again and speaks to it in that way.
 func approach(
 	ctx context.Context, o Options, wire framers.Framing, speak speaker,
 ) (*Server, error) {

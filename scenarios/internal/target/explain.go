@@ -174,7 +174,7 @@ func (s *Server) ExitVerdict() Verdict {
 
 // Limits of what a record quotes of standard error.
 const (
-	quotedLines = 5   // lines
+	quotedLines = 5
 	quotedText  = 300 // characters of a line
 )
 

@@ -49,7 +49,7 @@ func (l *lsp) makeRoot() error {
 		return err
 	}
 	l.folder = folder
-	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // on Windows, C: also gets a slash before it
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(folder), "/") // "/C:/…" on Windows
 	l.root = (&url.URL{Scheme: "file", Path: path}).String()
 	return nil
 }

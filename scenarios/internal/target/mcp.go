@@ -16,17 +16,19 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// mcp is the Model Context Protocol. Its newest revision asks for server/discover and has no
-// initialize; a server that does not know server/discover is greeted with initialize.
+// mcp is the Model Context Protocol. In its newest revision a client begins with server/discover,
+// and there is no initialize. A server that does not know server/discover is greeted with
+// initialize.
 type mcp struct {
 	Protocol
-	known     bool     // its revision and tools are known
-	exercises string   // one of Requests
-	tool      ToolCall // takes the payload; zero if there is none
-	replyTool ToolCall // answers with as many bytes as it is asked for; zero if there is none
+	known     bool     // its revision and tools are known from an earlier start
+	exercises string   // what requests exercise, one of Requests()
+	tool      ToolCall // the tool that takes the payload; zero if there is none
+	replyTool ToolCall // the tool that answers with as many bytes as asked; zero if none
 }
 
-// A ToolCall is a tool and the argument that we fill: with text, or with a number of bytes.
+// A ToolCall names a tool and the one argument that we fill. We fill it with a text, or with a
+// number of bytes.
 type ToolCall struct {
 	Name, Arg string
 	Others    string // JSON members of the other arguments, each followed by a comma
@@ -60,8 +62,8 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter completes the handshake, with initialize if the server's revision has it. o is what the
-// server said so far; it is empty if the revision is known from an earlier start.
+// enter completes the handshake. If the server's revision has initialize, that is part of it. o is
+// what the server has said so far; it is empty if the revision is known from an earlier start.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	err := decode(o.reply, &about)
@@ -81,8 +83,8 @@ func (m *mcp) enter(g greeting, o opening) error {
 	return m.chooseTools(g)
 }
 
-// initialize completes the handshake of a revision with initialize. reply is the answer to
-// initialize; if it is empty, initialize is sent now.
+// initialize completes the handshake of a revision that has initialize. reply is the server's
+// answer to initialize. If reply is empty, nobody has sent initialize yet, and this function does.
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
@@ -106,7 +108,7 @@ func (m *mcp) initialize(g greeting, reply child.Message) error {
 	return g.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
 }
 
-// A tool as tools/list describes it.
+// A tool is one that the server has, as tools/list describes it.
 type tool struct {
 	Name        string
 	InputSchema struct {
@@ -115,8 +117,9 @@ type tool struct {
 	}
 }
 
-// argument returns the name of an argument of one of the JSON types: in the order of the alphabet,
-// the first that is required, or else the first; "" if there is none.
+// argument returns the name of an argument that has one of the JSON types. It prefers the arguments
+// that are required, and among several it takes the first in alphabetical order. It returns "" if
+// there is none.
 func (t tool) argument(types ...any) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
@@ -131,8 +134,8 @@ func (t tool) argument(types ...any) string {
 	return first
 }
 
-// chooseTools finds the tools to call. A tool may do anything, so only those are called that were
-// asked for, one named echo and, for replies, one that just makes bytes.
+// chooseTools finds the tools to call. A tool may do anything, so we call only three kinds: tools
+// that the user named, a tool named echo and, for replies, a tool that just makes bytes.
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call(listID, "tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if err != nil {
@@ -176,8 +179,8 @@ var (
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// bytesTool finds a tool that makes as many bytes as it is asked for and needs no other argument;
-// the zero ToolCall if there is none.
+// bytesTool finds a tool that makes as many bytes as it is asked for, and that needs no other
+// argument. It returns the zero ToolCall if there is none.
 func bytesTool(tools []tool) ToolCall {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")
@@ -191,9 +194,9 @@ func bytesTool(tools []tool) ToolCall {
 	return ToolCall{}
 }
 
-// complete finds the tool among those of the server and, if the call names no argument, its first
-// argument of one of the JSON types. If the server has no such tool, complete returns an error if
-// the tool is demanded, else the zero ToolCall.
+// complete looks the tool up among the tools of the server. If the call names no argument, complete
+// adds the name of one that has one of the JSON types. If the server has no such tool, complete
+// returns an error if the tool is demanded, and otherwise the zero ToolCall.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -215,7 +218,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	return call, nil
 }
 
-// template makes a call of a size (see newRequest). Its argument is before, a payload and after.
+// template makes a request of size bytes (see newRequest) that calls the tool. The value of the
+// argument is before, a payload and after.
 func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,

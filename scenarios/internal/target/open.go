@@ -2,10 +2,13 @@ package target
 
 import "context"
 
-// Open starts the server, finds out what it speaks, shakes hands, and learns from first requests
-// how it refuses and whether its answers hold what was sent. It fails with a [*StartError] if the
-// command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to. Close its
-// protocol after its last server.
+// Open starts the server, finds out what it speaks, and completes the handshake. Then it makes a
+// few small requests, to learn how the server refuses a request and whether its answers contain
+// what was sent.
+//
+// If the command cannot be run at all, the error is a [*StartError]. If it runs but cannot be
+// spoken to, the error is a [*HandshakeError]. The caller closes the server's Protocol after the
+// last server that uses it has ended.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error
@@ -37,7 +40,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	return nil, err
 }
 
-// Start starts another server of a protocol that is known, and shakes hands.
+// Start starts another server that speaks p, and completes the handshake.
 func Start(ctx context.Context, o Options, p *Protocol) (*Server, error) {
 	s, err := Launch(ctx, o, p)
 	if err != nil {
@@ -49,7 +52,7 @@ func Start(ctx context.Context, o Options, p *Protocol) (*Server, error) {
 	return s, nil
 }
 
-// Launch starts a server of a protocol that is known, and says nothing to it.
+// Launch starts a server that speaks p, and sends nothing to it.
 func Launch(ctx context.Context, o Options, p *Protocol) (*Server, error) {
 	s, err := launch(ctx, o, p.Framing)
 	if err != nil {
@@ -60,7 +63,8 @@ func Launch(ctx context.Context, o Options, p *Protocol) (*Server, error) {
 	return s, nil
 }
 
-// Greet shakes hands with a server that was launched, and ends it if that fails.
+// Greet completes the handshake with a server that Launch has started. If the handshake fails,
+// Greet ends the server.
 func (s *Server) Greet(ctx context.Context) error {
 	g := greeting{Server: s, ctx: ctx, within: s.o.Start}
 	p := s.Protocol()
@@ -69,8 +73,8 @@ func (s *Server) Greet(ctx context.Context) error {
 		err = p.greet(g)
 	}
 	if err == nil && s.Out.Bytes() == 0 {
-		// Nothing was asked in the handshake: waiting for a first sign of life keeps the start of
-		// the server out of the time for a later answer.
+		// The handshake asked nothing. Wait for a first answer now, so that the start of the
+		// server does not count into the time of a later answer.
 		_, err = g.ask("a first request", p.Smallest(Transport).Number(0))
 	}
 	if err != nil {
@@ -79,9 +83,9 @@ func (s *Server) Greet(ctx context.Context) error {
 	return nil
 }
 
-// learn makes first requests, for which the server has as long as for its start, and learns how it
-// refuses and whether its answers hold what was sent. It returns the server, or another one if the
-// server failed. If none runs it returns nil and an error.
+// learn makes the first requests, and learns from them how the server refuses and whether its
+// answers contain what was sent. Each may take as long as the start of the server. learn returns
+// the server, or a new one if the server failed. If no server runs, it returns nil and an error.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
@@ -103,7 +107,7 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 }
 
 // first makes one small request of a kind that was not tried before. If the server fails, first
-// starts another one. It returns the server that can be asked next.
+// starts another server. It returns the server that can be asked next.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)

@@ -9,11 +9,11 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An opening is what a server said to the first requests.
+// An opening is what a server answered to the first requests.
 type opening struct {
-	reply child.Message // to server/discover; its zero value if that was ignored
-	hello child.Message // to initialize; its zero value if that was ignored, or not sent
-	sent  int64         // how many requests there were
+	reply child.Message // to server/discover; zero if the server ignored that
+	hello child.Message // to initialize; zero if the server ignored that, or if it was not sent
+	sent  int64         // how many requests were sent
 }
 
 // open sends server/discover, the first request of MCP's newest revision. If the server is silent,
@@ -39,9 +39,10 @@ func (g greeting) open() (opening, error) {
 	return o, err
 }
 
-// hearBoth waits for the answer to initialize. It keeps the first message that comes before it in
-// o.reply: the answer to server/discover, or a line that is no JSON-RPC. A filter sends such lines
-// and no answer, so hearBoth gives up soon after one.
+// hearBoth waits for the answer to initialize, and keeps it in o.hello. If another message comes
+// before that answer, hearBoth keeps the first such message in o.reply. It may be the answer to
+// server/discover, or a line that is not JSON-RPC. A filter sends only such lines and never an
+// answer, so hearBoth gives up soon after such a line.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

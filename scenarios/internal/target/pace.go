@@ -7,17 +7,18 @@ import (
 )
 
 // A Pace predicts the time that a server takes for a message, from the time that it took for
-// another one. The zero Pace is that of a server that nothing is known about.
+// another one. The zero Pace is for a server about which nothing is known.
 type Pace struct {
 	Size int           // bytes of the largest message that was answered
-	Took time.Duration // for this message
+	Took time.Duration // the time that this message took
 }
 
-// perByte is the guess for a server that nothing is known about: twice the time per byte of the
-// slowest server that was measured, an SDK example that logs what it gets.
+// perByte is the guess for a server about which nothing is known. It is twice the time per byte of
+// the slowest server that was measured: an example of an SDK, which logs what it gets.
 const perByte = 800 * time.Nanosecond
 
-// Predict returns the time for a message of size bytes, if time grows as size does.
+// Predict returns the time for a message of size bytes. It assumes that the time grows linearly
+// with the size.
 func (p Pace) Predict(size int) time.Duration {
 	switch {
 	case p.Size == 0:
@@ -33,8 +34,8 @@ func (p Pace) Predict(size int) time.Duration {
 // Margin is the factor by which a server may be slower than predicted.
 const Margin = 10
 
-// Limit returns how long a server may take for a request of size bytes: patience, which it has for
-// any request, and Margin times the predicted time.
+// Limit returns how long a server may take for a request of size bytes: the sum of patience, which
+// it gets for any request, and of Margin times the predicted time.
 func (p Pace) Limit(patience time.Duration, size int) time.Duration {
 	return patience + Margin*p.Predict(size)
 }

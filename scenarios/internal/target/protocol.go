@@ -11,31 +11,31 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Protocol is what a server speaks. It keeps the results of its handshake, so that a server that
-// is started again is not asked again.
+// A Protocol is what a server speaks. It keeps what the first server said in the handshake, so that
+// a server that is started later need not be asked again.
 type Protocol struct {
-	Name    string // for the record, with its revision: "mcp 2025-11-25"
+	Name    string // with its revision, as records have it: "mcp 2025-11-25"
 	Framing framers.Framing
 	JSONRPC bool // messages have ids; else every message counts as an answer
-	Echoes  bool // answers hold what was sent
+	Echoes  bool // answers contain what was sent
 	// Demand makes a request for an answer of about n bytes; nil if there is no such request.
 	Demand    func(n int) *Request
 	ToolFails bool // the tool did not answer a first, small request
-	// Paces tells by Kind how long the first requests took. Every further server begins with it.
+	// Paces holds, by Kind, how long the first requests took. Every later server begins with it.
 	Paces [2]Pace
 
 	sends    string   // what requests exercise, in words; "" for unknownMethod
-	requests []string // those of Requests that it has
+	requests []string // which of Requests() it has
 	tryEcho  bool     // a first request is to find out whether answers hold what was sent
 	refusal  string   // the code of the error for an unknown method
 	ignores  bool     // it does not answer an unknown method
-	meta     string   // JSON members of all params, followed by a comma; "" in most protocols
-	// answers has the results of requests that servers make of clients, by method.
+	meta     string   // JSON members that begin all params, and a comma; "" in most protocols
+	// answers holds our results for the requests that servers send, by method.
 	answers map[string]json.RawMessage
-	folder  string // an empty one that servers are told of, removed by Close; "" if there is none
+	folder  string // an empty one that servers are told to open; Close removes it; "": none
 
-	greet   func(greeting) error // shakes hands with a server; nil if nothing is said
-	request func(kind Kind, size int) *Request
+	greet   func(greeting) error               // completes the handshake; nil if there is none
+	request func(kind Kind, size int) *Request // makes a request of size bytes
 }
 
 // A Kind is what a request exercises.
@@ -47,7 +47,7 @@ const (
 	Transport             // nothing but reading, framing, and a refusal
 )
 
-// Requests exercise one of these.
+// What requests can exercise. The user chooses one of these.
 const (
 	RequestAuto     = "auto"
 	RequestUnknown  = "unknown"
@@ -63,13 +63,13 @@ func Requests() []string {
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// Close removes the folder that servers of the protocol were told of.
+// Close removes the folder that servers of the protocol were told to open.
 func (p *Protocol) Close() { os.RemoveAll(p.folder) }
 
 // HasTools reports whether the protocol has tools that can be called.
 func (p *Protocol) HasTools() bool { return slices.Contains(p.requests, RequestTool) }
 
-// Speaks returns the name without the revision.
+// Speaks returns the name of the protocol without its revision.
 func (p *Protocol) Speaks() string {
 	name, _, _ := strings.Cut(p.Name, " ")
 	return name
@@ -88,7 +88,8 @@ func (p *Protocol) Sends() string {
 	return p.sends
 }
 
-// Request makes a request of size bytes, or as small as can be.
+// Request makes a request of size bytes. If size is too small, it makes the smallest request that
+// is possible.
 func (p *Protocol) Request(kind Kind, size int) *Request {
 	r := p.request(kind, size)
 	r.Kind = kind
@@ -97,13 +98,14 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 	return r
 }
 
-// Smallest makes a request that any server takes, with room for its number.
+// Smallest makes a request so small that any server takes it. Its payload has room for the number
+// of the request.
 func (p *Protocol) Smallest(kind Kind) *Request {
 	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
-// plain makes a request, padded to size, that exercises no tool: for a method that is refused or,
-// if the server ignores such methods, for its list of tools.
+// plain makes a request, padded to size, that exercises no tool. It is a request for a method that
+// servers refuse. If the server ignores unknown methods, it is a request for the list of tools.
 func (p *Protocol) plain(size int) *Request {
 	if p.ignores {
 		before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + listMethod +
@@ -132,7 +134,7 @@ func (p *Protocol) check(o Options) error {
 	return nil
 }
 
-// respond makes the answer to a request of the server's own.
+// respond makes the answer to a request that a server sends.
 func (p *Protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 	result, known := p.answers[string(e.Method)]
 	if !known {
@@ -151,7 +153,7 @@ func (p *Protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 	return jsonrpc.AppendResult(nil, jsonrpc.ID(e.ID), result)
 }
 
-// named makes the protocol that the options name; nil for "auto".
+// named makes the protocol that the options name. It returns nil for "auto".
 func named(o Options) *Protocol {
 	switch o.Protocol {
 	case "mcp":
@@ -166,7 +168,8 @@ func named(o Options) *Protocol {
 	return nil
 }
 
-// newBare is JSON-RPC without a protocol above it, where no method is known to exist.
+// newBare returns the protocol of a server that speaks JSON-RPC without a protocol above it. No
+// method is known to exist.
 func newBare(wire framers.Framing) *Protocol {
 	return &Protocol{
 		Name: "jsonrpc", Framing: wire, requests: []string{RequestAuto, RequestUnknown},
@@ -175,8 +178,8 @@ func newBare(wire framers.Framing) *Protocol {
 	}
 }
 
-// newEcho is the protocol of a filter that answers each line with the same line, as cat does. The
-// lines are JSON, because a filter of any text takes JSON as well.
+// newEcho returns the protocol of a filter that answers each line with the same line, as cat does.
+// We send lines of JSON, because some filters take only JSON, and the others take any text.
 func newEcho(wire framers.Framing) *Protocol {
 	return &Protocol{
 		Name: "lines", sends: "lines", Framing: wire, requests: []string{RequestAuto},
@@ -185,7 +188,7 @@ func newEcho(wire framers.Framing) *Protocol {
 	}
 }
 
-// newFilter is the protocol of a filter that answers each line with another line.
+// newFilter returns the protocol of a filter that answers each line with another line.
 func newFilter(wire framers.Framing) *Protocol {
 	p := newEcho(wire)
 	p.Name = "lines (answers with others)"
@@ -193,7 +196,8 @@ func newFilter(wire framers.Framing) *Protocol {
 	return p
 }
 
-// unknownMethod is one that no server has: its refusal is the shortest way through a server.
+// unknownMethod is a method that no server has. A request for it is refused, which is the shortest
+// way through a server.
 const unknownMethod = "pipebench/unknown"
 
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.

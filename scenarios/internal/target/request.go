@@ -20,9 +20,9 @@ type Request struct {
 	Kind    Kind
 	Echoes  bool     // the answer is to contain the payload
 	Silent  bool     // nobody answers it
-	Demands int      // bytes that the answer is to have as its payload; 0 if none are asked for
-	Query   *Request // sent right after a message that gets no answer, to get one; nil for none
-	Release *Request // sent after the answer has come; nil for none
+	Demands int      // bytes of payload that it asks for in the answer; 0 if it asks for none
+	Query   *Request // sent right after a request that gets no answer, to get one; nil: none
+	Release *Request // sent after the answer has come; nil: none
 
 	// Lead are messages that nobody answers, sent right before this one and in one write with it.
 	Lead [][]byte
@@ -34,20 +34,21 @@ type Request struct {
 	Heard func(answer []byte)
 
 	msg      []byte
-	marks    []int  // where in msg the number of the copy is, beside the payload
+	marks    []int  // where in msg the number of the copy is, except in the payload
 	id       int    // where in msg the id is, the first of marks; -1 if there is none
 	from, to int    // where in msg the payload is
 	echoAt   int    // where the payload was in the last answer
 	errs     bool   // an error is a right answer
-	refusal  string // the code of that error; "" is any
-	wants    []byte // the id of a message that was recorded; nil if it has none
+	refusal  string // the code of that error; "" means any code
+	wants    []byte // the id of a recorded message, for Again; nil if it has none
 
-	// mu is held to number a copy and to check an answer: another goroutine checks late answers.
+	// mu is held while a copy is numbered and while an answer is checked, because another goroutine
+	// checks answers that come late.
 	mu *sync.Mutex
 }
 
-// The ids of requests are numbers of one width, so that they do not change a message's size: ten
-// digits, and below 2^31 for those who keep them in 32 bits.
+// The ids of requests are numbers of ten digits, so that they do not change the size of a message.
+// They are below 2^31, because some servers keep an id in 32 bits.
 const (
 	firstID  = 1_000_000_000
 	idDigits = 10
@@ -61,14 +62,16 @@ const StampDigits = 8
 // letters need no escape in any encoding.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// A payload repeats after period bytes, a prime, so that exchanged chunks of a round size show.
+// period is the number of bytes after which a payload repeats. It is a prime. So two chunks of a
+// round size differ, and a server that swaps them is noticed.
 const period = 65521
 
-// asSmallAsCanBe is the size of a request without a payload.
+// asSmallAsCanBe is a size for newRequest: it makes a request without a payload.
 const asSmallAsCanBe = 0
 
-// newRequest makes a request of size bytes, or of as few as it takes: before, a payload and after.
-// In before, idMark stands for the number of the copy.
+// newRequest makes a request of size bytes: before, a payload and after. If size is too small, the
+// payload is empty and the request is larger than size. In before, idMark stands for the number of
+// the copy.
 func newRequest(before, after string, size int) *Request {
 	size = max(size, len(before)+len(after))
 	r := &Request{
@@ -82,7 +85,7 @@ func newRequest(before, after string, size int) *Request {
 	}
 	copy(r.msg, before)
 	copy(r.msg[r.to:], after)
-	payload := r.Payload() // the same for all requests of a size
+	payload := r.Payload() // its bytes are the same for all requests of a size
 	random := rand.New(rand.NewPCG(uint64(len(payload)), uint64(len(payload))))
 	first := payload[:min(len(payload), period)]
 	for i := range first {
@@ -103,31 +106,32 @@ func refusable(size int, meta string) *Request {
 	return r
 }
 
-// Unanswerable makes a notification of size bytes, or of as few as it takes. MCP and LSP both say
-// that a server ignores unknown notifications.
+// Unanswerable makes a notification of size bytes, or the smallest one if size is too small. MCP
+// and LSP both say that a server ignores unknown notifications.
 func Unanswerable(size int) *Request {
 	r := newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
 	r.Silent = true
 	return r
 }
 
-// Again makes a request of a recorded message and its id, which is nil if the message has none. An
-// error counts as a right answer.
+// Again makes a request that sends a recorded message again. id is the id of that message, nil if
+// it has none. An error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }
 
-// Size returns the bytes of the message, without the framing's.
+// Size returns the number of bytes of the message, without those of the framing.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that has no other purpose than its size. The caller may
-// change it, except StampDigits bytes at either end.
+// Payload returns the part of the message that only makes it larger. The caller may change it,
+// except for StampDigits bytes at either end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
-// Numbered reports whether answers tell which copy of the request they are to.
+// Numbered reports whether the request has an id, so that an answer says which copy of the request
+// it answers.
 func (r *Request) Numbered() bool { return r.id >= 0 }
 
-// WithID returns the message under another id, a JSON text.
+// WithID returns a copy of the message with another id, which is JSON text.
 func (r *Request) WithID(id string) []byte {
 	return bytes.Join([][]byte{r.msg[:r.id], []byte(id), r.msg[r.id+idDigits:]}, nil)
 }
@@ -140,7 +144,8 @@ func (r *Request) Clone() *Request {
 	return &c
 }
 
-// Number makes the request's message its i-th copy, and returns it.
+// Number turns the request's message into its i-th copy, and returns it. The next call changes the
+// same bytes.
 func (r *Request) Number(i int64) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,13 +168,15 @@ func writeDigits(b []byte, n int64) {
 	}
 }
 
-// NumberOf reads an id that Number wrote.
+// NumberOf returns the number of the copy whose id Number wrote. It returns false if Number cannot
+// have written the id.
 func NumberOf(id []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return n - firstID, err == nil && len(id) == idDigits && n >= firstID
 }
 
-// answeredBy reports whether a message answers the request. Without an id, any message does.
+// answeredBy reports whether a message answers the request. If the request has no id, any message
+// does.
 func (r *Request) answeredBy(e jsonrpc.Envelope) bool {
 	id := r.wants
 	if id == nil && r.Numbered() {

@@ -26,9 +26,10 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run tries sizes until Low and High are a byte apart, Most works, or the time is up; a zero until
-// sets no time. Between Low and High, Run tries round sizes first: a wrong guess costs no more than
-// a step of bisection that is a little off the middle.
+// Run tries sizes. It stops when Low and High are a byte apart, when Most works, when Least fails,
+// or at the time until. If until is zero, there is no such time. Between Low and High, Run tries
+// round sizes first. A wrong guess costs no more than a step of bisection that is a little off the
+// middle.
 func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
 	size := min(s.First, s.Most)
 	for until.IsZero() || time.Now().Before(until) {
@@ -60,11 +61,12 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 	return nil
 }
 
-// IsLate reports whether the time was up before any size failed and before Most worked.
+// IsLate reports whether Run stopped at its time, before any size failed and before Most worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
-// between returns a size between Low and High: a round size, the nearest to their geometric mean
-// first; or a neighbour of a round size, because a limit may be a byte or two off; or the middle.
+// between returns a size between Low and High. It tries the round sizes, beginning with the one
+// nearest to the geometric mean of Low and High. It also tries the neighbours of each round size,
+// because a limit may be a byte or two off. If none of these fits, it returns the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

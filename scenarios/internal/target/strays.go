@@ -15,11 +15,11 @@ type Strays struct {
 
 	mu               sync.Mutex
 	lines            arrivals // lines that are no JSON-RPC
-	isLastLikeObject bool     // the last of these lines began as a JSON object does
-	untaken          arrivals // all strays since the last takeArrivals, of either kind
+	isLastLikeObject bool     // the last of these lines began with {
+	untaken          arrivals // lines and messages since the last takeArrivals
 }
 
-// arrivals say how many lines or messages came, and how the first one began.
+// arrivals say how many lines or messages came, and how the first of them began.
 type arrivals struct {
 	n       int64
 	first   string
@@ -39,7 +39,8 @@ func (a *arrivals) add(msg []byte, foreign bool) {
 	}
 }
 
-// String describes them all as it describes the first.
+// String returns their number and the beginning of the first. It calls all of them lines if the
+// first is a line, and messages otherwise.
 func (a arrivals) String() string {
 	n := int(a.n)
 	if a.foreign {
@@ -73,7 +74,7 @@ func (s *Strays) takeArrivals() arrivals {
 	return taken
 }
 
-// Lines returns how many lines were no JSON-RPC, and the first of them.
+// Lines returns how many lines were not JSON-RPC, and the beginning of the first.
 func (s *Strays) Lines() (n int64, first string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *Strays) mayEndInHalf() bool {
 	return s.isLastLikeObject
 }
 
-// forgetLines drops what Lines returns: the lines were messages after all.
+// forgetLines drops what Lines returns, because the lines turned out to be messages.
 func (s *Strays) forgetLines() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

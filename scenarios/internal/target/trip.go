@@ -21,17 +21,18 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
-	// InFrames says that the answer came in frames that no client of MCP reads, and that were not
-	// asked for.
+	// InFrames says that an MCP server sent the answer in frames that no MCP client reads. It is
+	// false if Options.Framing asked for a framing.
 	InFrames bool
-	// Evidence tells how the server failed; nil if it did not, or before Explain.
+	// Evidence tells how the server failed. It is nil if the server did not fail. Explain completes
+	// it.
 	Evidence *results.FailureEvidence
 
 	arrivals arrivals       // what came in place of the answer
 	answer   <-chan Outcome // holds an answer that came too late
 	code     string         // of the error in the answer
 	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
-	accepted int64          // bytes of the request that the pipe took, framing and all
+	accepted int64          // bytes of the request that the pipe took, framing included
 }
 
 // Lives reports whether the server can be asked again.
@@ -40,18 +41,18 @@ func (o *Outcome) Lives() bool {
 		o.Verdict == ErrorReply && o.Evidence != nil && o.Evidence.Probe == probeAnswered
 }
 
-// fail makes the outcome one that Explain has to explain.
+// fail notes a failure: its verdict and its reason. Explain finds out the rest.
 func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Verdict = v
 	o.Why = fmt.Sprintf(format, args...)
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// A server that is at work gets up to maxPatience times its limit.
+// maxPatience is how many times its limit a server gets while it is at work.
 const maxPatience = 10
 
-// LimitOf returns how long the server may take to accept so many bytes of requests of a kind, and
-// as long again to answer them.
+// LimitOf returns the time limit for requests of a kind that have so many bytes together. The
+// server may take that long to accept them, and as long again to answer them.
 func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
@@ -60,9 +61,9 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	return limit
 }
 
-// Trip sends the request's i-th copy and waits for its answer. It returns an error only if ctx
-// ended; the outcome says whatever the server did wrong. If the outcome does not live (see Lives),
-// nothing else can be asked of the server.
+// Trip sends the i-th copy of the request and waits for its answer. It returns an error only if ctx
+// ended. Whatever the server did wrong is in the outcome. If [Outcome.Lives] is false, nothing else
+// can be asked of the server.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	size := r.Size()
@@ -90,7 +91,8 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	return out, nil
 }
 
-// SendWithin sends messages. The server has to take them within limit, or later if it is at work.
+// SendWithin sends messages. The server has to take them within limit. If it is at work, it gets up
+// to maxPatience times limit.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
@@ -102,7 +104,8 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// sendTogether is SendWithin in one write: one read of the server may get several messages.
+// sendTogether does the same as SendWithin, but joins the messages to one write. So a single read
+// of the server may get several messages.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
 	var all bytes.Buffer
 	w := s.Protocol().Framing.NewWriter(
@@ -117,8 +120,9 @@ func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][
 	return s.SendRaw(patient, all.Bytes())
 }
 
-// exchange sends the request and waits for its answer. If none comes, the verdict is provisional:
-// Explain finds out why. A late answer goes to out.answer, until the caller stops receiving.
+// exchange sends the i-th copy of the request and waits for its answer. If no answer comes, the
+// verdict is provisional: Explain finds out why. A late answer goes into the channel answer of the
+// outcome, until the caller calls s.Receive(nil).
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
@@ -146,8 +150,8 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	return out
 }
 
-// explainUnsent returns the outcome of a request that was not taken or, if the server answered
-// before it left, that answer.
+// explainUnsent returns the outcome of a request that the server did not take. If the server
+// answered before it left, explainUnsent returns that answer.
 func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
 	var out Outcome
 	out.fail(Deaf, "%s", why)
@@ -174,8 +178,8 @@ func WhyNotTaken(err error, accepted int64) string {
 	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
-// expect returns a channel that gets the next answer to the request, checked. began is when the
-// sending began. An answer to another request goes to the receiver that was set before.
+// expect returns a channel that gets the next answer to r, after a check. began is when the sending
+// of r began. An answer to another request goes to the Receiver that was set before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	before := s.receive.Load()
@@ -203,7 +207,8 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// await waits for the outcome in got, longer than limit if the server is at work.
+// await waits for the outcome in got. It waits for limit, or for up to maxPatience times limit if
+// the server is at work.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {

@@ -5,16 +5,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Usage is what both sides had done at a time.
+// A Usage is what both sides, we and the server, had done by a certain time.
 type Usage struct {
-	Sent, Received int64 // bytes of ours that the pipe took, and bytes that came
-	Calls          int64 // our calls, to write and to read
+	Sent, Received int64 // bytes that the pipe took from us, and bytes that came
+	Calls          int64 // our calls to write and to read
 	Stderr         int64 // bytes that the server wrote to standard error
 
 	// Processor times in ns; nil if the system does not tell.
 	CPU     *int64 // of the server
-	TreeCPU *int64 // of the server and all that it started; nil without Account
-	OwnCPU  *int64 // of this process; nil without Account
+	TreeCPU *int64 // of the server and all that it started; nil unless from Account
+	OwnCPU  *int64 // of this process; nil unless from Account
 }
 
 // Usage returns what both sides have done so far.
@@ -26,7 +26,8 @@ func (s *Server) Usage() Usage {
 	}
 }
 
-// Account is Usage with the processor times that a sample needs as well.
+// Account returns the same as [Server.Usage], and also the other processor times that a sample
+// needs.
 func (s *Server) Account() Usage {
 	now := s.Usage()
 	now.OwnCPU = ifKnown(proc.OwnCPU())
@@ -34,8 +35,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample says what both sides have done since before. The writer is this process, the reader is the
-// server. The server's number of calls is not known.
+// Sample returns what both sides have done since before was taken. In the sample this process is
+// the writer, and the server is the reader. How many calls the server made is not known.
 func (s *Server) Sample(before Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - before.Sent
@@ -57,7 +58,7 @@ func (s *Server) Sample(before Usage) results.Sample {
 	return sample
 }
 
-// ifKnown returns a number that the system told, or nil if it did not tell.
+// ifKnown returns a number that the system told. It returns nil if the system did not tell.
 func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	if !known {
 		return nil
@@ -65,7 +66,7 @@ func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	return new(int64(n))
 }
 
-// difference returns now - before; nil if either is not known.
+// difference returns now - before, or nil if one of them is not known.
 func difference(now, before *int64) *int64 {
 	if now == nil || before == nil {
 		return nil

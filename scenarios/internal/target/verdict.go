@@ -42,12 +42,12 @@ const (
 	signalPrefix = "signal "
 )
 
-// Ended reports whether the server's process ended over the request.
+// Ended reports whether the server's process ended during the request.
 func (v Verdict) Ended() bool {
 	return v.Signal() != "" || strings.HasPrefix(string(v), exitPrefix)
 }
 
-// Signal returns the name of the signal that ended the server; "" if none did.
+// Signal returns the name of the signal that ended the server, or "" if no signal did.
 func (v Verdict) Signal() string {
 	name, ok := strings.CutPrefix(string(v), signalPrefix)
 	if !ok {
@@ -104,7 +104,8 @@ const (
 		"limits on it"
 )
 
-// Advice says what a verdict usually means and what to look at first; "" for one that needs none.
+// Advice says what a verdict usually means and what to look at first. It returns "" for a verdict
+// that needs no advice.
 func (v Verdict) Advice() string {
 	text, ok := advice[v]
 	switch {
@@ -118,13 +119,15 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
-// adviceInPieces is for a request without an answer, if something else came.
+// adviceInPieces is the advice for a request that got no answer, but after which other messages
+// came.
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
-// Advice returns the advice of the verdict. For an unanswered request it adds how long the answer
-// was waited for, and what came instead. For a deaf server it says where the server stopped, and
-// how to inspect it: with command, which repeats the request and waits long enough.
+// Advice returns the advice of the verdict. For an unanswered request it adds how long we waited
+// for the answer, and what came instead. For a deaf server it says how far the server read. It also
+// says how to inspect that server: run command, which repeats the request and then waits long
+// enough.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
@@ -160,11 +163,11 @@ func readingText(e *results.FailureEvidence) string {
 	return "it read " + stat.FormatBytes(read) + " of the request, then stopped reading"
 }
 
-// A HandshakeError is returned for a command that starts and cannot be spoken to.
+// A HandshakeError is returned for a command that starts, but cannot be spoken to.
 type HandshakeError struct {
 	Command []string
-	Verdict Verdict  // how it ended or failed; Corrupt if it writes what is no answer
-	Why     string   // what was tried
+	Verdict Verdict  // how it ended or failed; Corrupt if it writes something that is no answer
+	Why     string   // what was tried, and why it failed
 	Stderr  []string // its last lines on standard error
 	Wrote   bool     // whether it wrote to its output or its standard error
 }
@@ -178,8 +181,8 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Advice says what to look at first. The advice of most verdicts is about messages of a certain
-// size, and would not fit a handshake.
+// Advice says what to look at first. It has texts of its own for most verdicts, because
+// [Verdict.Advice] is about messages of a certain size, which would not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	switch e.Verdict {
 	case Corrupt:
