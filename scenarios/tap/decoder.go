@@ -14,12 +14,12 @@ import (
 type message struct {
 	at   int64 // when its last byte had been passed on, in ns since the recording began
 	size int64
-	// stalled is how many ns the writes of the message stalled; see results.LeastStall. If a write
-	// passed on several messages, its stall counts for the first.
+	// stalled is for how many ns the writes of the message stalled; see results.LeastStall. If one
+	// write passed on several messages, its stall counts for the first of them.
 	stalled int64
 	body    []byte // nil if it was too large to keep; valid only during emit
 
-	id, method []byte // raw JSON; without quotes. Empty if there is none
+	id, method []byte // the JSON text of the id; the method without quotes. Empty if missing
 	failed     bool   // it is an error response
 	redacted   bool   // values in its body were overwritten
 }
@@ -32,16 +32,16 @@ const heldBytes = 2 << 20
 // as a coroutine: feed hands it bytes, and it runs until it needs more.
 type decoder struct {
 	framing framers.Framing  // nil until the first bytes show which
-	limit   int              // bytes of a message
+	limit   int              // most bytes of a message that is kept
 	emit    func(m *message) // is given each message
 
 	resume func() (struct{}, bool) // lets the reader read on
 	stop   func()
-	piece  []byte // what the reader has not read yet
+	piece  []byte // the bytes from feed that the reader has not read yet
 	ended  bool
 
 	message message // the last one that was found
-	at      int64   // when the piece had been passed on
+	at      int64   // when piece had been passed on
 	stalled int64   // ns of the writes that stalled since the last message ended
 }
 
@@ -66,7 +66,7 @@ func (d *decoder) framingName() string {
 	return d.framing.String()
 }
 
-// lines is the framing of bare lines, among which there may be frames of chunked messages.
+// lines returns the framing of bare lines, among which there may be frames of chunked messages.
 func lines() framers.Framing {
 	f, err := framers.Adaptive(framers.DefaultChunk)
 	if err != nil {
@@ -85,7 +85,8 @@ func (d *decoder) feed(p []byte, at, stall int64) {
 	d.piece = nil
 }
 
-// close tells the reader that the stream has ended: a last line needs no newline.
+// close tells the reader that the stream has ended. A last line counts as a message even if it has
+// no newline.
 func (d *decoder) close(at int64) {
 	d.at = at
 	d.ended = true
@@ -164,7 +165,7 @@ func (d *decoder) emitWhole(msg []byte) {
 	}
 	d.message = message{size: int64(len(msg)), body: msg}
 	e := jsonrpc.Scan(msg)
-	if !e.Whole { // not JSON to its end: an id in it may be wrong
+	if !e.Whole { // no complete JSON object: an id in it may be wrong
 		e = jsonrpc.Envelope{}
 	}
 	d.finish(e)

@@ -17,15 +17,16 @@ const (
 	fromServer = "reply"
 )
 
-// linePrefix returns the beginning that the lines of all messages of one direction share: all that
-// stands before the time.
+// linePrefix returns the beginning of the line of a message, up to the time. It is the same for all
+// messages of one direction.
 func linePrefix(run, dir string) []byte {
 	head := jsonrpc.AppendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
 
 // appendMessage appends the JSON line of a message, a [results.Message], with or without its body.
-// There may be a million messages per second: encoding/json would take several times as long.
+// head comes from linePrefix. There may be a million messages per second, and encoding/json would
+// take several times as long.
 func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	dst = append(dst, head...)
 	dst = strconv.AppendInt(dst, m.at, 10)
@@ -52,8 +53,8 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendText appends a JSON string. quoted is the text between its quotes, as it stood in the
-// message.
+// appendText appends a JSON string of the message to a line. quoted is what stood between the
+// quotes of that string, escapes included.
 func appendText(dst, quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		var decoded string
@@ -78,8 +79,9 @@ func appendID(dst, id []byte) []byte {
 	return jsonrpc.AppendString(dst, id)
 }
 
-// protocolOf returns the protocol that a method belongs to, "" if there is no method. It returns
-// jsonrpc if no protocol is known, or several have the method, such as initialize.
+// protocolOf returns the protocol that a method belongs to, or "" if there is no method. It returns
+// "jsonrpc" if no protocol that it knows has the method, or if several do: for example, MCP and LSP
+// both have initialize.
 func protocolOf(method []byte) string {
 	prefix, _, _ := bytes.Cut(method, []byte("/"))
 	switch string(prefix) {

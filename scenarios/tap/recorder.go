@@ -14,9 +14,9 @@ import (
 // A recorder writes the lines of both directions to the recording. Neither direction waits for the
 // disk.
 //
-// After each read that it has passed on, a direction calls begin, then record for each message that
-// ended in the read, then end. The other direction waits meanwhile, so the recording is in the
-// order of time.
+// When a direction has passed on what it read, it calls begin, then record for each message that
+// ended in this read, then end. From begin to end the other direction cannot record. So the
+// recording is in the order of time.
 type recorder struct {
 	Options
 	began time.Time
@@ -31,7 +31,7 @@ type recorder struct {
 
 	writing sync.Mutex // held while lines are written
 	spare   []byte     // a buffer whose lines were written, for reuse
-	err     error
+	err     error      // why a write failed; nil if none did
 }
 
 // A track records the messages of one direction. The recorder's mu guards the fields after prefix.
@@ -40,20 +40,20 @@ type track struct {
 	dir    string
 	prefix []byte // the beginning of every message's line
 
-	// The read that was passed on last:
+	// About the read that was passed on last:
 	at       int64 // when it had been passed on, in ns since the recording began
-	start    int   // where its lines begin in lines
-	messages int64 // that ended in it
+	start    int   // where its lines begin in recorder.lines
+	messages int64 // how many messages ended in it
 
-	protocol string // of the methods that came; "" if none came
+	protocol string // the protocol of the methods so far; "" if there were none
 	lost     int64  // messages left out since the last recorded one
 	from     int64  // when the first of the lost messages passed
 	account  results.DirectionTraffic
 }
 
 const (
-	heldLines   = 32 << 20  // most bytes of lines that may wait: those of 200,000 messages
-	heldBodies  = 128 << 20 // the same, if bodies are recorded
+	heldLines   = 32 << 20  // most bytes of lines that may wait: about 200,000 messages
+	heldBodies  = 128 << 20 // the same as heldLines, if bodies are recorded
 	largestBody = 16 << 20  // a larger body is not kept
 )
 
@@ -76,15 +76,15 @@ func newRecorder(o Options) *recorder {
 // now returns the time since the recording began, in ns.
 func (r *recorder) now() int64 { return int64(time.Since(r.began)) }
 
-// track adds a direction.
+// track adds a direction, and returns its track.
 func (r *recorder) track(dir string) *track {
 	t := &track{recorder: r, dir: dir, prefix: linePrefix(r.Run, dir)}
 	r.tracks = append(r.tracks, t)
 	return t
 }
 
-// begin locks the recorder for the lines of a read that has just been passed on, and returns the
-// time. The method end unlocks the recorder.
+// begin locks the recorder, so that the messages of a read that was just passed on can be recorded.
+// It returns the time. The method end unlocks the recorder.
 func (t *track) begin() (at int64) {
 	t.mu.Lock()
 	t.at = t.now()
@@ -111,8 +111,8 @@ func (t *track) record(m *message) {
 	t.lines = appendMessage(t.lines, t.prefix, m, whole)
 }
 
-// end keeps the lines since begin, or drops them all if they do not all fit. It unlocks the
-// recorder.
+// end keeps the lines that were added since begin, or drops them all if they do not all fit. It
+// unlocks the recorder.
 func (t *track) end() {
 	defer t.mu.Unlock()
 	if t.messages == 0 {
@@ -132,7 +132,7 @@ func (t *track) end() {
 	}
 }
 
-// lose drops the lines since begin, and counts their messages as missing.
+// lose drops the lines that were added since begin, and counts their messages as missing.
 func (t *track) lose() {
 	if t.lost == 0 {
 		t.account.Gaps++
@@ -163,16 +163,16 @@ func (r *recorder) flush() {
 	r.mu.Unlock()
 }
 
-// write writes lines. The caller holds writing.
+// write writes lines. The caller holds r.writing.
 func (r *recorder) write(lines []byte) {
 	if r.err == nil && len(lines) > 0 {
 		_, r.err = r.Record.Write(lines)
 	}
 }
 
-// close writes the lines that wait, then the record that closing returns. It returns the first
-// error of the recording. No message is recorded from the call of close on, so closing sees the
-// final counts.
+// close writes the lines that wait, and then the record that closing returns. It returns the first
+// error of the recording. Once close is called, messages are no longer recorded. So closing sees
+// the final counts.
 func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true
@@ -202,7 +202,8 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap returns a line that says how many messages are missing before it.
+// gap returns a line that says how many messages are missing before it. until is the time of the
+// gap's end.
 func (t *track) gap(until int64) []byte {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),

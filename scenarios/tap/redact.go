@@ -9,14 +9,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redact overwrites the values in a JSON text with others of the same kind and length: letters
-// become x, digits become 0, and escapes become other escapes. The structure, the names of members,
-// true, false and null stay.
+// redact overwrites the values in a JSON text with others of the same kind and length. In strings,
+// each byte becomes x, and each escape becomes another escape. In numbers, each digit becomes 0 or
+// 1. The structure, the names of members, true, false and null stay.
 //
-// Three more things stay: the members jsonrpc, method and id of the outermost object, so that
-// requests and answers can be told apart and matched; the MCP revisions that the two ends agree on;
-// and the name of the tool that is called, because without it a server only says that it has no
-// such tool.
+// Three more things stay:
+//
+//   - the members jsonrpc, method and id of the outermost object, so that requests and answers can
+//     be told apart and matched
+//   - the MCP revisions that the two ends agree on
+//   - the name of the tool that is called, because without it a server only says that it has no
+//     such tool
 //
 // If a text stops being JSON, redact overwrites everything from there on. It reports whether it
 // changed anything.
@@ -65,7 +68,7 @@ func overwrite(b []byte, method string) {
 // toolCall is the method by which MCP calls a tool.
 const toolCall = "tools/call"
 
-// keptMembers are the members of the outermost object that redact does not change.
+// keptMembers are those members of the outermost object that redact does not change.
 var keptMembers = []string{"jsonrpc", "method", "id"}
 
 // revisionMembers hold MCP revisions. redact does not change them, because a server refuses other

@@ -24,12 +24,12 @@ type relay struct {
 	bytes   atomic.Int64
 	reads   atomic.Int64
 	stalled atomic.Int64          // ns of writes that stalled; see results.LeastStall
-	writing atomic.Int64          // when the current write began, in ns; 0: there is none
+	writing atomic.Int64          // when the current write began, as from track.now; 0: none
 	inHand  atomic.Int64          // bytes of the current write
 	failed  atomic.Pointer[error] // why a write failed; nil if none did, or if the reader had left
-	done    chan struct{}
+	done    chan struct{}         // closed when run has ended
 
-	yielded int64 // when run last let other goroutines run
+	yielded int64 // when run last let other goroutines run, in ns
 }
 
 func newRelay(from, to stream, t *track, f framers.Framing) *relay {
@@ -43,8 +43,9 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	}
 }
 
-// run passes bytes on until one side closes, and then closes the other side: there the reader meets
-// an end of file, or the writer a broken pipe, as without a tap.
+// run passes bytes on until one side is closed, and then closes the other side. So a process that
+// reads there gets an end of file, and a process that writes there gets a broken pipe, as without a
+// tap.
 func (r *relay) run() {
 	defer close(r.done)
 	buf := make([]byte, readSize)
@@ -57,9 +58,9 @@ func (r *relay) run() {
 			}
 			err = errors.Join(unwritten, err)
 		}
-		// Yield now and then, because the runtime preempts a goroutine that seems to run for 10 ms,
-		// even if it is in system calls all the time: then the runtime wakes a thread in its place
-		// every 20 µs. On one CPU, that cost a third of the time of a round trip of 1 MiB.
+		// Yield now and then. The runtime preempts a goroutine that seems to run for 10 ms, even if
+		// the goroutine is in system calls all the time. After that, the runtime wakes another
+		// thread every 20 µs. On one CPU, that took a third of the time of a round trip of 1 MiB.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
@@ -69,13 +70,13 @@ func (r *relay) run() {
 			break
 		}
 	}
-	r.end() // before the streams close: as soon as they do, the session may be over
+	r.end() // call it before the streams close, because then the session may be over
 	r.to.close()
 	r.from.close()
 }
 
-// yieldInterval is how long a relay may go on without a yield, in ns: half of the 10 ms that the
-// runtime tolerates.
+// yieldInterval is how long a relay may go on without a yield, in ns. It is half of the 10 ms after
+// which the runtime preempts.
 const yieldInterval = 5_000_000
 
 // pass writes p to the other side, and then looks for messages in it.
@@ -113,7 +114,7 @@ func (r *relay) end() {
 	r.decoder.close(at)
 }
 
-// account returns the counts of one direction.
+// account returns the counts of this direction.
 func (r *relay) account() results.DirectionTraffic {
 	r.track.mu.Lock()
 	a := r.track.account
@@ -136,14 +137,15 @@ type stream interface {
 	// read waits until there is something. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
-	// readerStays waits a second, and reports whether the reader still holds its end. It returns
-	// false as soon as the reader has left. Only Unix can tell.
+	// readerStays waits for a second, and reports whether the reader still holds its end. It
+	// returns false as soon as the reader has left. Only on Unix can it tell; elsewhere it returns
+	// true.
 	readerStays() bool
 	close()
 }
 
-// A file is a stream that uses Go's own reads and writes. It works on every system; where open
-// returns another kind of stream, that one is faster.
+// A file is a stream that uses Go's own reads and writes. It works on every system. On Unix, open
+// returns a faster kind of stream.
 type file struct{ *os.File }
 
 func (f file) read(p []byte) (int, error) { return f.Read(p) }

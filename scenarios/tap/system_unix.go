@@ -16,8 +16,9 @@ import (
 )
 
 // A descriptor is a stream that reads and writes by system calls that wait in the kernel, because
-// Go's poller would cost each message two thread switches. If the stream is non-blocking, poll(2)
-// waits for it. Its mode must not be changed, because other processes may share it.
+// Go's poller would cost each message two thread switches. If the file is non-blocking, the
+// descriptor waits with poll(2). It does not make the file blocking, because other processes may
+// share it.
 type descriptor struct {
 	file *os.File // kept open, so that the system does not give fd to another file
 	fd   int
@@ -95,11 +96,11 @@ func (d *descriptor) close() { d.file.Close() }
 // this much room the relay wakes the processes at both ends less often.
 const relayCapacity = 1 << 20
 
-// pipeLike makes a socket pair if the model is a socket, because a server behaves differently on
-// one than on a pipe. For any other model it makes a pipe. The capacity is that of the model or
-// more, if the system allows it. Both ends block.
+// pipeLike makes a socket pair if the model is a socket, because some servers behave differently on
+// a socket than on a pipe. For any other model it makes a pipe. If the system allows it, the
+// capacity is at least that of the model. Both ends are blocking.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
-	like, _ := syspipe.Describe(model) // without a description: a pipe
+	like, _ := syspipe.Describe(model) // if that fails, make a pipe
 	kind := syspipe.Anonymous
 	if like.Kind == "socket" {
 		kind = syspipe.SocketPair
@@ -128,15 +129,15 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	return w, r, nil
 }
 
-// mirrorMode makes the server's end non-blocking if the client's stream is. A write of the server
-// that does not fit then fails or waits, as it would without a tap.
+// mirrorMode makes end, the server's, non-blocking if the client's stream, the model, is. So a
+// write of the server that does not fit fails or waits as it would without a tap.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })
 	}
 }
 
-// endingSignals are the forwardedSignals that ask a process to end.
+// endingSignals are those of the forwardedSignals that ask a process to end.
 var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
 
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.
@@ -145,13 +146,14 @@ var forwardedSignals = []os.Signal{
 	unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT,
 }
 
-// resetHandler removes Go's handler of a signal for which os/signal always keeps one, such as
-// SIGSEGV. Linux sets it (system_linux.go). Elsewhere it does nothing, because x/sys has no
-// sigaction there: then the exit status tells of such a signal.
+// resetHandler removes Go's handler of a signal. os/signal keeps a handler for some signals, such
+// as SIGSEGV, even after a reset. The file system_linux.go sets this variable. Elsewhere the
+// function does nothing, because x/sys has no sigaction there. Then the process does not end by the
+// signal, and only its exit status tells of it.
 var resetHandler = func(int) {}
 
-// dieBySignal ends this process by a signal. It leaves no core file: the server has left one, if
-// core files are wanted.
+// dieBySignal ends this process by a signal. This process leaves no core file, because the server
+// has left one if core files are wanted.
 func dieBySignal(number int) {
 	s := syscall.Signal(number)
 	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})

@@ -13,9 +13,9 @@
 // through, too. The server writes to standard error directly.
 //
 // The messages go through a bounded buffer to the recording. If the recording cannot keep up, the
-// traffic does not wait: the recording gets a gap, and a line at its place counts the missing
-// messages. By default a recording holds sizes, times, methods and ids. Arguments may be secrets,
-// so they are recorded only if asked for.
+// traffic does not wait: the recording gets a gap, and a line in place of the missing messages says
+// how many they are. By default a recording holds sizes, times, methods and ids. The bodies of
+// messages may hold secrets, so they are recorded only if asked for.
 //
 // After the server has ended, the tap goes on passing the server's output to the client, however
 // long the client takes. This includes the output of processes that the server left behind. The tap
@@ -24,20 +24,22 @@
 // Only one Run at a time is allowed in a process, because signals belong to the process. The tap
 // catches every signal that it forwards, from before the server starts until this process ends. So
 // no signal can end this process in another way than the server ended. A process that goes on after
-// Run calls Release. During Run, GOMAXPROCS is 6 at least.
+// Run calls [Ending.Release]. During Run, GOMAXPROCS is at least 6.
 //
 // Run takes over the streams it is given. If a read from the client is under way when the server
-// ends, this read lasts until the client closes its end or the process ends.
+// ends, this read goes on until the client closes its end or this process ends.
 //
-// Each message passes two more pipes and one more process; `pipebench help checking` has figures.
-// The tap uses less than 20 MB of memory, unless bodies are kept or the recording falls behind.
+// With the tap, each message passes through two pipes instead of one, and through one more process;
+// `pipebench help checking` has figures. The tap uses less than 20 MB of memory, unless bodies are
+// kept or the recording falls behind.
 //
 // # What it does not promise
 //
 // The server's pipes are of the same kind as the tap's own, but hold up to 1 MiB where the system
-// allows that: a program that hangs because a pipe is full may run with tap. A batch is recorded as
-// one message without id and method. So may be a message above 2 MiB (16 MiB if bodies are kept)
-// whose id is not in its first KiB.
+// allows that. So a program that hangs because a pipe is full may run without a hang under the tap.
+//
+// A batch is recorded as one message without id and method. The id and the method may also be
+// missing for a message above 2 MiB (16 MiB if bodies are kept), if they are not in its first KiB.
 package tap
 
 import (
@@ -60,19 +62,19 @@ import (
 // Options say what to start and what to record. Only Command is needed.
 type Options struct {
 	Command []string // of the server
-	Env     []string // of the server; nil: that of this process
+	Env     []string // of the server; nil: this process's own
 	Dir     string   // where the server runs; "": where this process runs
 
-	// The client's streams; nil: this process's own. Run closes Stdin and Stdout.
+	// The client's streams; nil: this process's own. The function Run closes Stdin and Stdout.
 	Stdin, Stdout, Stderr *os.File
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
-	Run    string    // the run that its lines belong to
+	Run    string    // the id of the run, which each line names
 	// Protocol is "mcp", "lines" or "jsonrpc" for messages in lines, or "lsp" for messages with
 	// headers. If it is "" or "auto", the tap finds out.
 	Protocol string
-	// Framing is how messages are told apart; nil: the protocol's framing. Either way, frames of
-	// chunked messages may stand among lines.
+	// Framing is how messages are told apart. If it is nil, it is the framing of the protocol; then
+	// frames of chunked messages may also stand among lines.
 	Framing framers.Framing
 	Bodies  bool // record the bodies of messages, up to 16 MiB each
 	Redact  bool // record bodies with their values overwritten; implies Bodies
@@ -81,7 +83,7 @@ type Options struct {
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// framingOf returns how a protocol frames its messages; nil if that is to be found out.
+// framingOf returns how a protocol frames its messages. It returns nil if the tap has to find out.
 func framingOf(protocol string) framers.Framing {
 	switch protocol {
 	case "mcp", "jsonrpc", "lines":
@@ -94,12 +96,15 @@ func framingOf(protocol string) framers.Framing {
 
 // sessionThreads is the largest number of threads that a session needs: one for each of the two
 // directions, one that waits for the server, one for the recording, one for signals, and one to
-// spare. The first three are in the kernel most of the time, where a thread keeps its share of the
-// Go scheduler. With fewer shares, a thread that comes out of the kernel waits until the runtime
-// takes away the share of another: with one share, a round trip of 1 KiB took 16 µs instead of 8.
+// spare.
+//
+// Each thread that runs Go code holds one of the GOMAXPROCS slots of the Go scheduler. The first
+// three threads are in the kernel most of the time, where a thread keeps its slot. If there are
+// fewer slots than threads, a thread that comes out of the kernel waits until the runtime takes the
+// slot of another thread. With one slot, a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6
 
-// Times after an ending signal, if the server has ended.
+// How long Run still waits after an ending signal, once the server has ended.
 const (
 	outputGrace = 200 * time.Millisecond // for the last of the output to reach the client
 	recordGrace = time.Second            // for the recording to be written
@@ -107,7 +112,8 @@ const (
 
 // Run starts the command, passes everything on in both directions, and returns when the server has
 // ended and its output has been passed on. If the command could not be started, the Ending is nil.
-// Otherwise an error is about the last of the output, or about the recording.
+// If the Ending is not nil, an error says that the last of the output was lost, or that the
+// recording is not whole.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
@@ -143,11 +149,11 @@ func (o *Options) complete() {
 type session struct {
 	*recorder
 	server  *proc.Process
-	in, out *relay
+	in, out *relay        // from the client to the server, and back
 	hurry   chan struct{} // closed at an ending signal after the server has ended
 
 	signals   chan os.Signal
-	forwarded chan struct{} // closed when signals is closed and no more are forwarded
+	forwarded chan struct{} // closed when no more signals are forwarded
 }
 
 func (s *session) start() error {
@@ -197,7 +203,8 @@ func (s *session) start() error {
 }
 
 // catchSignals begins to queue signals for forwardSignals. A signal that is ignored, such as SIGHUP
-// under nohup, stays ignored until the server has started, because the server inherits that.
+// under nohup, stays ignored until the server has started, so that the server starts with the
+// signal ignored, too.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {
@@ -252,7 +259,8 @@ func (s *session) finish() (*Ending, error) {
 	return e, errors.Join(cut, lost, err)
 }
 
-// summary is the last record: what was started, how it ended, and how much passed.
+// summary returns the last record of the recording: what was started, how it ended, and how much
+// passed.
 func (s *session) summary(e *Ending) results.Target {
 	protocol := s.Protocol
 	if protocol == "" || protocol == "auto" {
@@ -270,7 +278,7 @@ func (s *session) summary(e *Ending) results.Target {
 }
 
 // outputLost returns the error that kept the server's output from being written on. It returns nil
-// if the client has left: the server learns of that as it would without a tap.
+// if the client has left: then the server meets a broken pipe, as it would without a tap.
 func (s *session) outputLost() error {
 	why := s.out.failed.Load()
 	if why == nil {
@@ -280,9 +288,9 @@ func (s *session) outputLost() error {
 }
 
 // drainOutput waits until all of the server's output has been passed on, or until the client has
-// closed its end. The output has not ended as long as another process holds it open. If a signal
-// ends the wait early, drainOutput returns an error with the number of bytes that were read but not
-// written, if there are any. More may be in the server's pipe.
+// closed its end. While another process holds the output open, the output has not ended. If a
+// signal ends the wait early, some bytes may have been read but not written. Then drainOutput
+// returns an error with their number. More bytes may be in the server's pipe.
 func (s *session) drainOutput() error {
 	gone := make(chan struct{})
 	go func() {
@@ -321,13 +329,13 @@ type Ending struct {
 // Release stops catching signals. Only a process that goes on after Run needs it.
 func (e *Ending) Release() {
 	signal.Stop(e.session.signals)
-	close(e.session.signals) // none comes after Stop has returned
+	close(e.session.signals) // signal.Stop has returned, so no more signals come
 	<-e.session.forwarded
 }
 
 // ExitCode returns the server's exit status. If a signal ended the server, it returns 128 plus the
-// signal's number, as shells do. It is 1 instead of 0 if output was lost: without a tap the server
-// would have met that error itself.
+// signal's number, as shells do. If output was lost, it returns 1 instead of 0: without a tap the
+// server itself would have met the error and could have failed.
 func (e *Ending) ExitCode() int {
 	code := e.session.server.ExitCode()
 	if code == 0 && e.outputLost {
