@@ -20,8 +20,8 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says what the decision means. reader is what the user's reader spends; nil if no reader
-// was measured.
+// Answer says in words what the decision means. reader is what the user's own reader spends, or nil
+// if no reader was measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.shared.Size > 0
@@ -48,7 +48,7 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 const protocolNote = "Chunks are frames of a protocol that both ends must speak: MCP and LSP " +
 	"have none. A larger pipe and smaller writes change nothing on the wire."
 
-// doubt says why nothing is certain, and what looked best.
+// doubt says why the records prove nothing, and which choices looked best.
 func (d Decision) doubt(reader *ReaderCost) string {
 	text := "Not proven: "
 	if reader != nil && reader.NSPerByte >= parsesNS { // readerAdvice is certain for such a reader
@@ -68,8 +68,8 @@ func (d Decision) doubt(reader *ReaderCost) string {
 	return text + "Close other programs, or give it more time (--max-time)."
 }
 
-// Readers, by the ns of CPU that they spend per byte: one that parses spends parsesNS or more, one
-// that only moves bytes spends less than movesNS.
+// Limits of the CPU time that a reader spends per byte, in ns. A reader that parses spends parsesNS
+// or more. A reader that only moves bytes spends less than movesNS.
 const (
 	parsesNS = 1
 	movesNS  = 0.3
@@ -97,7 +97,7 @@ func (d Decision) workingAdvice() string {
 	if c == unchanged {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var ratios, few []string // changes as text; readers for which there are too few samples
+	var ratios, few []string // changes as text; ns per byte of readers with too few samples
 	var gains, noisy bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
@@ -139,8 +139,8 @@ func (d Decision) workingAdvice() string {
 		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
-// changeText writes a ratio that has an interval as a change in percent: "+6 %", or "0 to +96 %" if
-// it is blurred.
+// changeText writes a ratio as a change in percent, such as "+6 %". If the ratio is blurred,
+// changeText writes its interval, such as "+0 to +96 %". The ratio must have an interval.
 func changeText(ratio stat.Estimate) string {
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
 	if !isBlurred(ratio) {
@@ -189,7 +189,8 @@ func (d Decision) movingAdvice() string {
 		advice, size, strings.Join(append(times, noisy...), ", "))
 }
 
-// bestGamble names the change that gains most at one placement and loses at another.
+// bestGamble names the change that gains most at a single placement. It is for a decision in which
+// no change gains enough at all placements together.
 func (d Decision) bestGamble() string {
 	var best Choice
 	gain := worthIt
@@ -212,7 +213,7 @@ func (d Decision) bestGamble() string {
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 
-// chunkAdvice says what chunk frames cost, and what small messages gain by them.
+// chunkAdvice says what chunk frames cost, and how much shorter small messages wait with them.
 func (d Decision) chunkAdvice() string {
 	if d.Chunk == 0 {
 		return ""
@@ -232,7 +233,8 @@ func (d Decision) chunkAdvice() string {
 		changeText(speed.Inverse()))
 }
 
-// waitText says by how much chunks shorten the wait of small messages, or that they may.
+// waitText says by how much chunks shorten the wait of small messages. If noise hides that, it says
+// that they may shorten it.
 func (d Decision) waitText(c Choice) string {
 	var waits, hidden []string
 	for _, r := range slowReaders {
@@ -260,8 +262,8 @@ func (d Decision) waitText(c Choice) string {
 	return "shorten that wait " + strings.Join(waits, ", ") + "; " + noise
 }
 
-// pipeWarning says what a larger pipe does to small messages behind a slow reader: they wait for
-// all that the pipe holds.
+// pipeWarning says by how much longer small messages wait behind a slow reader if the pipe is
+// larger. They wait for all that the pipe holds.
 func (d Decision) pipeWarning() string {
 	if d.Lever.Capacity == 0 {
 		return ""
@@ -303,8 +305,9 @@ func placeWords(place string) string {
 	return "on two CPUs"
 }
 
-// makeTables lays out what each choice reaches: goodput with readers that do little or work, and
-// the times of a message there and back and of small messages that wait.
+// makeTables makes two tables with a row for each choice. The first has the goodput, for readers
+// that only move the bytes and for readers that work on them. The second has the time of a message
+// there and back, and the wait of small messages behind slow readers.
 func (d Decision) makeTables() []view.Table {
 	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}
@@ -349,7 +352,8 @@ func (d Decision) makeTables() []view.Table {
 	return []view.Table{goodput, times}
 }
 
-// appendMeasured adds a row to a table if it has a figure besides its name.
+// appendMeasured adds a row to a table if the row has a figure after its first column, which is the
+// name.
 func appendMeasured(t *view.Table, row []string) {
 	measured := func(figure string) bool { return figure != notMeasured }
 	if slices.ContainsFunc(row[1:], measured) {
@@ -360,7 +364,8 @@ func appendMeasured(t *view.Table, row []string) {
 // notMeasured stands in a table instead of a figure.
 const notMeasured = "-"
 
-// figure returns the median of a choice in a situation as text, or notMeasured.
+// figure returns, as text, the median of a metric for a choice in a situation: a placement, a
+// pattern and a reader. It returns notMeasured if there is no record of it.
 func (d Decision) figure(metric string, c Choice, place, pattern string, r reader) string {
 	record, found := d.find(c, place, pattern, r)
 	if !found {

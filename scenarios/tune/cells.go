@@ -1,15 +1,19 @@
-// Package tune answers how messages of one size should be sent here: through a larger pipe, in
-// smaller writes, in chunk frames, or as they are. It is for pipebench's commands and may change.
+// Package tune answers how messages of one size should be sent on this machine: through a larger
+// pipe, in smaller writes, in chunk frames, or as they are. It is for pipebench's commands and may
+// change.
 //
 //	cells := tune.Cells(topology, tune.Options{Size: 1_000_000, Framing: "ndjson"})
 //	err := bench.Run(ctx, bench.Plan{Cells: cells, …}, keep)
 //	decision := tune.Decide(set.Records, tune.Balanced)
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
-// [Cells] returns a fixed grid of what to measure: each change, and messages that are written whole
-// through the usual pipe, with both ends on one CPU, on two CPUs, and where the scheduler puts
-// them. It also has readers that work on the bytes, and slow ones. [Decide] compares the records.
-// It is a pure function of them, so that it judges an earlier run as well.
+// [Cells] returns a fixed grid of combinations to measure, each a [results.Cell]. The grid contains
+// every way to send. For comparison it contains the usual way: whole messages through the usual
+// pipe. Each way is measured with both ends on one CPU, on two CPUs, and where the scheduler puts
+// them. Some combinations have readers that work on the bytes, and some have slow readers.
+//
+// [Decide] compares the records of the cells. It depends on nothing but the records, so it can also
+// judge an earlier run.
 //
 // The figures hold only for this machine and these readers. That is why they are measured.
 package tune
@@ -27,25 +31,27 @@ import (
 // Options say what is sent.
 type Options struct {
 	Size    int    // bytes of a large message
-	Framing string // of messages that are not cut, such as ndjson
+	Framing string // framing of messages that are not cut into chunks, such as ndjson
 }
 
-// SliceTime is about how long a sample of the grid takes: several messages of a megabyte, and
-// enough small ones for a median.
+// SliceTime is about how long one sample of the grid takes. In that time, several messages of 1 MB
+// pass, and enough small ones for a median.
 const SliceTime = 12 * time.Millisecond
 
-// A Choice is a way to send messages. The zero Choice writes them whole through the usual pipe.
+// A Choice is a way to send messages. The zero Choice writes each message whole through the usual
+// pipe.
 type Choice struct {
 	Capacity  int `json:"capacity,omitempty"`   // bytes of the pipe; either end can set it
-	WriteSize int `json:"write_size,omitempty"` // most bytes per write; nothing changes on the wire
-	Chunk     int `json:"chunk,omitempty"`      // bytes of a frame; both ends must speak them
+	WriteSize int `json:"write_size,omitempty"` // most bytes per write; the bytes sent are the same
+	Chunk     int `json:"chunk,omitempty"`      // bytes of a chunk frame; both ends must know them
 }
 
-// unchanged is the choice that the others are compared with.
+// unchanged is the Choice with which all others are compared.
 var unchanged = Choice{}
 
-// choices are all that the grid compares, the simplest change first: a capacity is one call at
-// either end, smaller writes are a change of the program that writes, chunks are another protocol.
+// choices are all the ways to send that the grid compares, the simplest change first. A larger
+// capacity takes one call at either end. Smaller writes take a change of the program that writes.
+// Chunks are another protocol.
 var choices = []Choice{
 	unchanged,
 	{Capacity: 1 << 20},
@@ -94,23 +100,25 @@ func (c Choice) short() string {
 	return strings.ReplaceAll(text, " of ", " ")
 }
 
-// A reader is what the other end does with the bytes.
+// A reader says what the receiving end does with the bytes.
 type reader struct {
 	work  float64 // ns of CPU per byte
-	drain int64   // bytes per second that it takes at most; 0: no limit
+	drain int64   // most bytes per second that it takes; 0: no limit
 }
 
-// The readers of the grid. One that parses JSON spends more than 1 ns per byte.
+// The readers of the grid. For comparison: a reader that parses JSON spends more than 1 ns per
+// byte.
 var (
 	movingReader   = reader{} // only moves the bytes
 	workingReaders = []reader{{work: 1}, {work: 5}}
 	slowReaders    = []reader{{drain: 200_000_000}, {drain: 20_000_000}}
 )
 
-// smallRate is how many small messages are due per second, in cells that mix them with large ones.
+// smallRate is how many small messages per second are sent in cells of [bench.PatternMixed], which
+// sends small messages between large ones.
 const smallRate = 4000
 
-// Cells returns the grid for a machine.
+// Cells returns the cells of the grid for a machine with the CPUs of t.
 func Cells(t placement.Topology, o Options) []results.Cell {
 	var cells []results.Cell
 	for _, place := range t.BestAndFree() {
@@ -133,7 +141,7 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 				cells = append(cells, o.cell(c, "free", "stream", r))
 			}
 		}
-		if c.WriteSize == 0 { // writes do not change who waits for whom
+		if c.WriteSize == 0 { // the size of writes does not change who waits for whom
 			for _, r := range slowReaders {
 				cells = append(cells, o.cell(c, "free", bench.PatternMixed, r))
 			}
@@ -142,7 +150,7 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 	return cells
 }
 
-// cell returns one point of the grid.
+// cell returns one cell of the grid.
 func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	cell := results.UsualCell(o.Framing, pattern, place, o.Size)
 	cell.Capacity = c.Capacity
@@ -158,7 +166,7 @@ func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	return cell
 }
 
-// choiceOf returns the choice of a cell of the grid.
+// choiceOf returns the Choice that a cell of the grid measures.
 func choiceOf(c results.Cell) Choice {
 	return Choice{Capacity: c.Capacity, WriteSize: c.WriteSize, Chunk: results.ChunkSize(c.Framing)}
 }

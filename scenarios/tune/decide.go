@@ -11,11 +11,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Decision is what records of the grid say. Each [Choice] is compared with whole messages through
-// the usual pipe. The Decision answers two separate questions:
+// A Decision is what the records of the grid show. Each [Choice] is compared with whole messages
+// through the usual pipe. The Decision answers two separate questions:
 //
 //   - Is a larger pipe worth it, or are smaller writes? decideLever takes the mean gain over the
-//     placements, and prefers the simplest change among those that gain nearly as much.
+//     placements, and prefers the simplest of the changes that gain nearly as much as the best.
 //   - Which chunk size is best, if small messages must not wait behind large ones? decideChunk
 //     weighs the speed that chunks cost against the wait that they save.
 //
@@ -24,16 +24,16 @@ type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
 	Alike     []Choice  `json:"alike,omitempty"`    // Lever, and changes that gain about as much
-	Chunk     int       `json:"chunk,omitempty"`    // bytes; if small messages must not wait
+	Chunk     int       `json:"chunk,omitempty"`    // best chunk size, in bytes
 	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
 
 	grid
 }
 
-// A grid finds records by choice and situation.
+// A grid finds the record of a choice in a situation: at a placement, with a pattern and a reader.
 type grid struct {
 	records []results.Record
-	shared  results.Cell // its size is that of all cells, its framing that of all whole messages
+	shared  results.Cell // has the Size of all cells, and the Framing of all that send no chunks
 }
 
 // Decide weighs the records of one run of the grid.
@@ -57,8 +57,8 @@ func Decide(records []results.Record, o Objective) Decision {
 // both.
 type Objective string
 
-// The objectives. Halving the wait of small messages is worth this share of goodput: balanced 7 %,
-// throughput under 1 %, latency 50 %.
+// The objectives. To halve the wait of small messages, Balanced gives up 7 % of the goodput,
+// Throughput less than 1 %, and Latency 50 %.
 const (
 	Balanced   Objective = "balanced"
 	Throughput Objective = "throughput"
@@ -96,10 +96,11 @@ func ParseObjective(name string) (Objective, error) {
 	return "", fmt.Errorf("objective %q is unknown; known are %s", name, strings.Join(known, ", "))
 }
 
-// isFullSpeed reports whether a cell is a stream to a reader that only moves bytes.
+// isFullSpeed reports whether a cell sends a stream to a reader that only moves the bytes.
 func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work == 0 }
 
-// newGrid keeps the records that have samples. One of whole messages at full speed becomes shared.
+// newGrid returns a grid of the records that have samples. If some of them are of whole messages at
+// full speed (see isFullSpeed), shared is the cell of one of these.
 func newGrid(records []results.Record) grid {
 	var g grid
 	for _, r := range records {
@@ -108,7 +109,7 @@ func newGrid(records []results.Record) grid {
 		}
 		g.records = append(g.records, r)
 		isWhole := choiceOf(r.Cell) == unchanged && r.Cell.Framing != results.FramingRaw
-		if isWhole && isFullSpeed(r.Cell) { // so that places is not empty
+		if isWhole && isFullSpeed(r.Cell) { // with a cell at full speed, places is not empty
 			g.shared = r.Cell
 		}
 	}
@@ -132,14 +133,14 @@ func (g grid) disturbed() float64 {
 	return float64(n) / float64(len(g.records))
 }
 
-// interrupted reports whether the run of the records was interrupted.
+// interrupted reports whether the run that made the records was interrupted.
 func (g grid) interrupted() bool {
 	return slices.ContainsFunc(g.records, func(r results.Record) bool {
 		return r.Stopped == "interrupted"
 	})
 }
 
-// find returns the record of a choice in a situation.
+// find returns the record of a choice in a situation. It returns false if there is none.
 func (g grid) find(c Choice, place, pattern string, r reader) (results.Record, bool) {
 	o := Options{Size: g.shared.Size, Framing: g.shared.Framing}
 	want := o.cell(c, place, pattern, r)
@@ -163,7 +164,8 @@ func (g grid) places() []string {
 	return places
 }
 
-// ratio compares a choice with whole messages through the usual pipe: above 1 it is better.
+// ratio compares a choice with whole messages through the usual pipe. If the ratio is above 1, the
+// choice is better. ratio returns false if one of the two was not measured.
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
@@ -182,13 +184,13 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
-// Limits of decideLever. All are ratios to whole messages through the usual pipe, or logarithms of
-// such ratios.
+// Limits of decideLever. They apply to ratios to whole messages through the usual pipe, or to the
+// logarithms of such ratios.
 const (
 	worthIt       = 1.15 // the ratio that a change has to reach on average
-	worstAllowed  = 0.9  // the ratio that it has to reach at each placement
-	nearBest      = 0.7  // the share of the best gain, as a logarithm, that a simpler change needs
-	mostHalfWidth = 0.25 // of an interval, as a logarithm; noise hides the answer of a wider one
+	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
+	nearBest      = 0.7  // a simpler change needs this share of the best gain, as a logarithm
+	mostHalfWidth = 0.25 // half of an interval, as a logarithm; noise hides the answer beyond
 )
 
 // A score is the mean gain of a choice over the placements. All figures are logarithms of ratios.
@@ -235,7 +237,8 @@ func (d Decision) weigh(c Choice) (score, bool) {
 	return s, true
 }
 
-// halfWidth returns half of an estimate's interval, as a logarithm.
+// halfWidth returns half of the width of an estimate's interval, as a logarithm. It is infinite if
+// there is no interval.
 func halfWidth(e stat.Estimate) float64 {
 	if e.Interval == nil || e.Interval.Lo <= 0 {
 		return math.Inf(1)
@@ -249,7 +252,7 @@ func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 // decideLever finds the simplest change that gains nearly as much as the best one. A change that
 // loses too much at any placement does not count. If the records prove nothing, Unproven says why.
 func (d *Decision) decideLever() {
-	var scores []score // of the changes that count, the simplest first, as choices are
+	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
 	narrowest := math.Inf(1) // the smallest half-width of all changes
 	for _, c := range choices {
@@ -310,8 +313,8 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue weighs the speed of a chunk size against the wait of small messages. Both are compared
-// with whole messages; the value is the logarithm of speed ÷ waitʷ.
+// chunkValue weighs the speed of a chunk size against the wait of small messages. Both are ratios
+// to whole messages. The value is the logarithm of speed ÷ waitʷ (see waitWeight).
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	speed, ok := d.chunkSpeed(c)
 	if !ok {
@@ -329,8 +332,9 @@ func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	return value, true
 }
 
-// chunkSpeed compares chunks with whole messages: below 1 they are slower. If both ends ran on one
-// CPU it compares CPU times, which other programs do not change; else goodput.
+// chunkSpeed compares the speed of chunks with that of whole messages. Below 1, chunks are slower.
+// If the first placement has both ends on one CPU, chunkSpeed compares CPU times, which other
+// programs do not change. Otherwise it compares goodput.
 func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {
@@ -341,5 +345,6 @@ func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	return d.ratio("goodput", c, place, "stream", movingReader)
 }
 
-// waitMetric is how long small messages wait: the median time since each was due.
+// waitMetric is the metric of how long small messages wait: the median time since each message was
+// due.
 const waitMetric = "due.p50"

@@ -12,23 +12,25 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 )
 
-// A ReaderCost is what a program spends on what it reads.
+// A ReaderCost is the CPU time that a program spends on what it reads.
 type ReaderCost struct {
-	NSPerByte float64 `json:"ns_per_byte"` // of CPU time, user and system
-	Bytes     int64   `json:"bytes"`       // that it was given
+	NSPerByte float64 `json:"ns_per_byte"` // ns of CPU time per byte, user and system
+	Bytes     int64   `json:"bytes"`       // how many bytes it was given
 }
 
-// A reader gets as much input as it takes in readerTime, but at most readerBytes, or two messages
-// if these are more. It has to end within the sum of readerTime and readerEnds.
+// The program that is measured gets as much input as it takes in readerTime. It gets at most
+// readerBytes, or two messages if these are larger. It has to end within readerTime plus
+// readerEnds.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
 	readerEnds  = 10 * time.Second
 )
 
-// MeasureReader runs a command twice, with one message and with a stream of messages of a size on
-// its standard input, one JSON text per line. The difference of their CPU times is what the command
-// spends on the bytes; the cost of its start is in both and cancels out.
+// MeasureReader measures what a command spends on each byte that it reads. It runs the command
+// twice: once with a single message on standard input, and once with a stream of messages. Each
+// message is a JSON text of size bytes on a line of its own. The start of the command costs the
+// same in both runs. So the difference of their CPU times is the cost of the further bytes.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {

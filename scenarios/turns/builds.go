@@ -19,11 +19,11 @@ import (
 
 // A Build is a binary of pipebench.
 type Build struct {
-	Name string // as it was asked for
-	Path string // where it is, absolute
+	Name string // as the user named it
+	Path string // its absolute path
 }
 
-// Find looks a build up: a path to it, or the name of a command.
+// Find looks for a build. name is a path to it, or the name of a command.
 func Find(name string) (Build, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) || errors.Is(err, exec.ErrNotFound) {
@@ -44,16 +44,18 @@ func Find(name string) (Build, error) {
 	return Build{Name: name, Path: path}, nil
 }
 
-// IsBuild reports whether a word names a build of pipebench, by the package path that Go writes
-// into every binary.
+// IsBuild reports whether word is the name of a build of pipebench. It compares the package path
+// that Go writes into every binary.
 func IsBuild(word string) bool { return strings.HasPrefix(packagePath(word), commandPath) }
 
-// IsGoTest reports whether a word names a Go test binary, but not pipebench's own.
+// IsGoTest reports whether word is the name of a Go test binary other than that of pipebench's
+// command.
 func IsGoTest(word string) bool {
 	return strings.HasSuffix(packagePath(word), ".test") && !IsBuild(word)
 }
 
-// packagePath returns the package path of a Go binary; "" for another file.
+// packagePath returns the package path of a Go binary. It returns "" if word does not name a Go
+// binary.
 func packagePath(word string) string {
 	b, err := Find(word)
 	if err != nil {
@@ -66,11 +68,12 @@ func packagePath(word string) string {
 	return info.Path
 }
 
-// commandPath is the package path of the command, and begins that of its test binary.
+// commandPath is the package path of the command pipebench. The package path of its test binary
+// begins with it.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are flags of pipebench run that would put the results elsewhere or leave none, each with
-// the reason why it cannot be passed on.
+// reserved are the flags of pipebench run that would put the results elsewhere or leave none. Each
+// has the reason why it cannot be passed on to the run.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -80,7 +83,7 @@ var reserved = map[string]string{
 	"--help":    "it measures nothing",
 }
 
-// CheckFlags refuses the reserved flags.
+// CheckFlags returns an error if a flag is one of the reserved flags.
 func CheckFlags(flags []string) error {
 	for _, f := range flags {
 		name, _, _ := strings.Cut(f, "=")
@@ -94,10 +97,10 @@ func CheckFlags(flags []string) error {
 	return nil
 }
 
-// A FailedError is returned when a run exits with another code than 0.
+// A FailedError is returned when a run exits with a code other than 0.
 type FailedError struct {
 	Build string
-	Code  int    // -1: ended by a signal
+	Code  int    // -1 if a signal ended the run
 	Said  string // the last of what it wrote to standard error
 }
 
@@ -118,18 +121,19 @@ type Side struct {
 	Dir string
 }
 
-// stopGrace is how long a run may take to stop after it was told to.
+// stopGrace is how long a run may take to stop after it was interrupted.
 const stopGrace = 5 * time.Second
 
-// Together runs several builds with the same flags and has them take turns: each measures a round
-// while the others wait. A build that does not know turns runs from its start to its end without a
-// pause. When ctx ends, the runs are interrupted, and killed if they go on.
+// Together runs several builds with the same flags, and returns their records in the order of
+// sides. The builds take turns: each measures a round while the others wait. A build that does not
+// know turns runs from its start to its end without a pause. When ctx ends, the runs are
+// interrupted. A run that goes on is killed.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the others when one fails
+	defer cancel() // if one run fails, this ends the others
 	runs := make([]*run, len(sides))
 	sets := make([]*results.Set, len(sides))
 	for slices.Contains(sets, nil) {
@@ -158,7 +162,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 	return sets, nil
 }
 
-// A run is a process of a build that measures.
+// A run is a process of a build that measures in turns with others.
 type run struct {
 	Side
 	process *proc.Process
@@ -189,8 +193,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn lets the run measure, and waits until it gives up its turn, or ends. If it has ended,
-// takeTurn returns its records; otherwise nil.
+// takeTurn waits until the run, which has its turn, gives it up or ends. If the run has given up
+// its turn, takeTurn returns nil. If it has ended, takeTurn returns its records.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

@@ -20,37 +20,39 @@ type Contest interface {
 	Compare(o stat.CompareOptions) (*stat.Comparison, error)
 }
 
-// A Plan says how often two commands are run, and what their comparison is to find.
+// A Plan says how many pairs are run, and what their comparison is to find.
 type Plan struct {
-	// A comparison that stays undecided stops after Pairs pairs, but not before Spend is over. If
-	// Pairs is 0, it goes on until MaxTime.
+	// Pairs and Spend are for a comparison that stays undecided. It stops after Pairs pairs, but
+	// not before Spend is over. If Pairs is 0, it goes on until MaxTime.
 	Pairs int
 	Spend time.Duration
 
 	// No pair begins that would end after MaxTime. A pair that is under way at MaxTime is stopped.
 	MaxTime time.Duration // 0: DefaultMaxTime
 
-	Seed    int64 // of the order
-	Gated   bool  // commands that are in doubt are not timed: no gate can pass them
+	Seed    int64 // of the random order within the pairs
+	Gated   bool  // do not time commands that no gate can pass, because they fail or do nothing
 	Options stat.CompareOptions
 
 	// Observe, if set, is called after each pair by the goroutine that called Run.
 	Observe func(pair int, took time.Duration)
 }
 
-// DefaultMaxTime is a plan's time if it names none.
+// DefaultMaxTime is the MaxTime of a Plan that sets none.
 const DefaultMaxTime = time.Minute
 
-// Run runs pairs until their comparison is decided, until the plan is fulfilled, or until the first
-// pair shows that a figure is missing that the plan asks for. If ctx or an error stops it, it
-// returns the error and the comparison of the pairs before, nil if there are none.
+// Run runs pairs. It stops when their comparison is decided, when the plan is fulfilled, or when
+// the first pair shows that it lacks a figure for which the plan asks.
+//
+// If ctx or an error stops Run, it returns the error. It also returns the comparison of the pairs
+// that had been run; that is nil if there were none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	ctx, cancel := p.limited(ctx)
 	defer cancel()
 	return p.run(ctx, c)
 }
 
-// A timeUp is the cause for which the context of a plan ends when its time is up.
+// A timeUp is the cause of the end of a context: the time of the plan is up.
 type timeUp time.Duration
 
 func (t timeUp) Error() string {
@@ -63,16 +65,16 @@ func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 
-// run returns the comparison of the pairs, and the error that stopped it. A pair that is cut off
-// when the time is up counts for nothing, and is no error if there are others.
+// run does the work of Run. ctx comes from limited. If ctx ends a pair because the time is up, this
+// pair does not count. That is an error only if it is the first pair.
 func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	until, _ := ctx.Deadline()
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))
 	began := time.Now()
 	oldFirst := false
-	nextLook := stat.LeastPairs // pairs after which they are compared next
-	var longest time.Duration   // that a pair took
-	for n := 0; ; n++ {         // n pairs are over
+	nextLook := stat.LeastPairs // number of pairs after which the next comparison is due
+	var longest time.Duration   // the longest time that a pair took
+	for n := 0; ; n++ {         // n is the number of pairs that are over
 		start := time.Now()
 		isEnough := p.Pairs > 0 && n >= p.Pairs && start.Sub(began)+longest >= p.Spend
 		isTooLate := start.Add(longest).After(until)
@@ -86,7 +88,7 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 			return c.Compare(p.Options)
 		}
 		if err != nil {
-			found, _ := c.Compare(p.Options) // the first error says more
+			found, _ := c.Compare(p.Options) // the error of Pair says more than this one
 			return found, fmt.Errorf("pair %d: %w", n+1, err)
 		}
 		took := time.Since(start)
@@ -106,13 +108,15 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 			return found, nil
 		}
 		if isDue {
-			nextLook = n + 2 + n/20 // more seldom with more pairs, which take longer to compare
+			nextLook = n + 2 + n/20 // comparisons of many pairs take longer, so make fewer
 		}
 	}
 }
 
-// nextOrder decides whether the old side goes first, after so many pairs: by chance in the first of
-// two pairs, the other way round in the second. So both sides are first equally often.
+// nextOrder reports whether the old side goes first in the next pair. pairs is the number of pairs
+// that were run, and oldFirst is the order of the last one. Chance decides the order of the first,
+// third, fifth pair, and so on. Each pair after these has the reverse order. So both sides go first
+// equally often.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0
@@ -120,7 +124,8 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// inOrder runs both sides in the order that was drawn, until one fails.
+// inOrder runs both sides, the old one first if oldFirst is set. If the first fails, inOrder does
+// not run the second.
 func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
 	if oldFirst {
 		old, err = runOld()

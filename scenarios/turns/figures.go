@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A figure is one thing in which starts are compared.
+// A figure is one measure by which starts are compared.
 type figure struct {
 	name, unit string
 	value      func(Start) float64
@@ -38,7 +38,7 @@ func readBytes(s Start) float64    { return float64(s.Counts.ReadBytes) }
 func writtenBytes(s Start) float64 { return float64(s.Counts.WrittenBytes) }
 func executed(s Start) float64     { return float64(s.Instructions) }
 
-// A table is the figures of both sides.
+// A table holds the figures of both sides.
 type table struct {
 	old, new stat.Dataset
 }
@@ -71,14 +71,14 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. Unless figures were asked for, gates look only at the CPU time;
-// if the clock of CPU time is too coarse, at the elapsed time; if nothing was timed, at calls and
-// bytes.
+// Compare judges the starts so far. Unless the user named figures, gates judge only the CPU time.
+// If the clock of CPU time is too coarse, they judge the elapsed time instead. If nothing was
+// timed, they judge what was counted: calls, bytes and instructions.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
 	t.old.Name = p.OldName
 	t.new.Name = p.NewName
-	isTimed := len(p.timed.old) > 0 // then what was counted is only shown
+	isTimed := len(p.timed.old) > 0 // if so, what was counted is only shown
 	if p.counted.isCounted() {
 		for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
 			t.add(f, p.counted, isTimed)
@@ -129,8 +129,9 @@ func (s *starts) knows(f figure) bool {
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 
-// isCoarse reports whether the clock of CPU time ticks too slowly for the commands: a start has no
-// CPU time at all, or the first starts have at most half as many different CPU times as starts.
+// isCoarse reports whether the clock of CPU time ticks too slowly for the commands. That is so if a
+// start has no CPU time at all. It is also so if the first starts have many equal CPU times: at
+// most half as many different ones as there are starts.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true
@@ -145,8 +146,8 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes names the calls that changed: "16 reads of 4 KiB instead of 1 of 64 KiB". It is "" if none
-// changed.
+// causes says how the calls have changed: "16 reads of 4 KiB instead of 1 of 64 KiB". It returns ""
+// if no calls have changed.
 func (p *Programs) causes(c *stat.Comparison) string {
 	bytesOf := map[string]figure{reads.name: bytesRead, writes.name: bytesWritten}
 	var parts []string
@@ -164,8 +165,8 @@ func (p *Programs) causes(c *stat.Comparison) string {
 	return strings.Join(parts, ", and ")
 }
 
-// bytesPerCall returns the mean number of bytes per call, as text. A mean close to a power of two
-// counts as that.
+// bytesPerCall returns the mean number of bytes per call, as text. If the mean is close to a power
+// of two, it returns that power.
 func bytesPerCall(bytes figure, from []Start, calls float64) string {
 	if calls == 0 {
 		return "none"

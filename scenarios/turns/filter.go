@@ -12,14 +12,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// NewFilter returns a Starter of a command that reads the file input, or nothing if input is "".
-// The command prints into a file in folder: printing into /dev/null, it might skip its work.
+// NewFilter returns a Starter of a command that reads the file input, or reads nothing if input is
+// "". What the command prints goes to a file in folder. It does not go to /dev/null, because a
+// command might then skip its work.
 func NewFilter(argv []string, input, folder string) Starter {
 	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
 	return f.start
 }
 
-// A filter is a command that reads a file and prints.
+// A filter is a command that reads from a file and prints.
 type filter struct {
 	name          string // in errors
 	argv          []string
@@ -77,8 +78,9 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input: there is none, or the position in
-// the file, which both processes share, is at its start. A file that is not regular counts as read.
+// isUnread reports whether a child has read nothing of its input. That is so if there is no input,
+// or if the file is still at its start: the child shares the position in the file with us. A file
+// that is not regular counts as read.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
 	if !isFile { // input is nil: start sets a file or nothing

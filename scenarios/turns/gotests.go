@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// GoTests are two Go test binaries, with -test.bench among the arguments. In each pair both run
-// their benchmarks.
+// GoTests are two Go test binaries with their arguments, which include -test.bench. In each pair,
+// both run their benchmarks.
 type GoTests struct {
 	Old, New []string
 
@@ -37,8 +37,8 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 	return nil
 }
 
-// Compare judges the benchmarks: the i-th line of a benchmark on one side and the i-th on the other
-// are a pair.
+// Compare judges the benchmarks. The i-th result line of a benchmark on one side and its i-th
+// result line on the other side are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
 	if err != nil {
@@ -67,15 +67,15 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, reasonOf(text.String()))
 	}
-	isEmpty := !strings.Contains("\n"+text.String(), "\nBenchmark") // no line begins so
+	isEmpty := !strings.Contains("\n"+text.String(), "\nBenchmark") // no line begins with this
 	if isEmpty {
 		return "", noBenchmark(ctx, argv)
 	}
 	return text.String(), nil
 }
 
-// reasonOf says why a test binary failed, by what it printed: the first benchmark that failed and
-// the line after it, or else the last line.
+// reasonOf finds in the output of a test binary why it failed. It returns the first benchmark that
+// failed and the line after it. If there is none, it returns the last line.
 func reasonOf(text string) string {
 	_, failed, found := strings.Cut(text, "--- FAIL: ")
 	if !found {
@@ -95,7 +95,8 @@ func firstLine(text string) string {
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
 // noBenchmark returns an error that names the benchmarks that a test binary has. If the arguments
-// name one of these and a sub-benchmark ("Copy/64"), the error says that it has no such one.
+// name one of them with a sub-benchmark, such as "Copy/64", the error says instead that this
+// benchmark has no such sub-benchmark.
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
 	arguments := strings.Join(argv[1:], " ")

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// CountInstructions makes Run start both commands under valgrind, too, to count the instructions
-// that each and its children execute. The counts do not depend on how busy the machine is, and need
-// no counters in the processor, which most virtual machines lack. The error says why valgrind
-// cannot be started.
+// CountInstructions makes Run start both commands also under valgrind. Valgrind counts the
+// instructions that each command and its children execute. These counts do not depend on how busy
+// the machine is. They need no counters in the processor, which most virtual machines lack. The
+// error says why valgrind cannot be started.
 func (p *Programs) CountInstructions(old, new []string, input, folder string) error {
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
@@ -60,9 +60,9 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// unrecognised says in which function, by valgrind's log, there is an instruction that valgrind
-// does not know; "" if it knew all. After the message comes a line such as "at 0x4005F4: main
-// (main.c:3)".
+// unrecognised looks in valgrind's log for an instruction that valgrind does not know, and says in
+// which function it is. It returns "" if there is none. In the log, a line such as "at 0x4005F4:
+// main (main.c:3)" follows the message.
 func unrecognised(log string) string {
 	_, rest, found := strings.Cut(log, "Unrecognised instruction")
 	if !found {
@@ -79,8 +79,8 @@ func unrecognised(log string) string {
 	return text
 }
 
-// countedInstructions returns the sum of what valgrind counted in each process. Valgrind wrote a
-// file per process, with a line "summary: 123".
+// countedInstructions returns the sum of the instructions that valgrind counted in all processes.
+// For each process, valgrind wrote a file that contains a line such as "summary: 123".
 func countedInstructions(folder string) (int64, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "count-*"))
 	if err != nil {

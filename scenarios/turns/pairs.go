@@ -13,27 +13,28 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Names of the files that builds leave in their folder, one for each side.
+// Names of the two files with the records of the pairs. [OpenBuilds] creates them in its folder.
 const (
 	OldFile = "old.jsonl"
 	NewFile = "new.jsonl"
 )
 
-// Builds are two builds of pipebench. In each pair both measure the same cells at the same time,
-// and take turns after each round.
+// Builds are two builds of pipebench. In each pair, both run at the same time and measure the same
+// cells. They take turns: after a round of measurements, one waits while the other measures its
+// round.
 type Builds struct {
-	Flags []string // for the run command of both
-	Seed  int64    // of the first pair; it is the same for both sides
+	Flags []string // for the run command of both builds
+	Seed  int64    // of the first pair; the same for both builds
 
-	Before, After []*results.Set // the records of the pairs
+	Before, After []*results.Set // the records of the old and of the new build, pair by pair
 
 	old, new         Build
 	oldFile, newFile *os.File
 	scratch          string // for the folders of single runs
 }
 
-// OpenBuilds makes a contest of two builds. It creates the folder if it is not there, and in it a
-// file for the records of each build. The caller calls Close.
+// OpenBuilds makes a contest of two builds. It creates the folder dir if that does not exist, and
+// creates a file in it for the records of each build. The caller calls Close.
 func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for pairs: %w", err)
@@ -57,7 +58,7 @@ func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	return b, nil
 }
 
-// createSide creates the file of a side, which must not be there yet.
+// createSide creates the file for the records of one build. It is an error if the file exists.
 func createSide(dir, name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -66,10 +67,10 @@ func createSide(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Close closes the files.
+// Close closes both files of records, and removes what single runs left.
 func (b *Builds) Close() error {
 	if b.scratch != "" {
-		os.RemoveAll(b.scratch) // a file that Windows keeps open for a scanner may stay
+		os.RemoveAll(b.scratch) // on Windows, a file may stay that a virus scanner has open
 	}
 	return errors.Join(b.oldFile.Close(), b.newFile.Close())
 }
@@ -112,8 +113,9 @@ func (b *Builds) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	return c, nil
 }
 
-// keepRun appends the records of a run's folder to a side's file, and removes the folder. It copies
-// byte for byte: lines of another version may hold what this one does not know.
+// keepRun appends the records in the folder of a run to the file of its build, and removes the
+// folder. It copies byte for byte, because records of another version may hold members that this
+// version does not know.
 func keepRun(into *os.File, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, results.FileName))
 	if err != nil {

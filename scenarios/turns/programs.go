@@ -14,15 +14,15 @@ import (
 
 // A Start is what was counted and timed in one start of a command.
 type Start struct {
-	CPU  float64 // ns, or ns per message of a server; 0 if the system does not tell
-	Wall float64 // ns, or ns per message
+	CPU  float64 // ns; of a server, ns per message; 0 if the system does not tell
+	Wall float64 // ns; of a server, ns per message
 
 	Counted bool // the system has filled Counts
 	Counts  proc.Counts
 	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
-	Output  string // a digest of what it printed; "" of a server
-	Said    string // on standard error, if it failed
+	Output  string // a digest of what it printed; "" for a server
+	Said    string // its first line on standard error, if it failed
 	Idle    bool   // it printed and wrote nothing, and read nothing of its input
 
 	Instructions int64 // 0 if they were not counted
@@ -31,18 +31,18 @@ type Start struct {
 // A Starter starts a command once and returns what was counted and timed.
 type Starter func(context.Context) (Start, error)
 
-// Programs are two commands that are compared by their starts: first what is counted, in two starts
-// each, then the time in pairs of starts.
+// Programs are two commands that are compared by starting them. First each is started at least
+// twice, for what is counted. Then pairs of starts are timed.
 type Programs struct {
 	OldName, NewName string
 	Old, New         Starter
 	Input            string // the name of the file that both read; "" if there is none
 
-	CountOnly  bool // do not time
-	AreServers bool // nothing is counted, and nothing printed: only time is compared
-	MayDiffer  bool // outputs and exit codes may
+	CountOnly  bool // count, but do not time
+	AreServers bool // only compare times: servers print nothing, and nothing is counted
+	MayDiffer  bool // their outputs and exit codes may differ
 
-	oldInstructions, newInstructions Starter // nil: see CountInstructions
+	oldInstructions, newInstructions Starter // nil unless CountInstructions was called
 
 	counted, instructed, timed starts
 }
@@ -57,9 +57,9 @@ const (
 	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
 
-// Run counts first, and then runs pairs as the plan says. Commands that do not do the same are not
-// timed, unless that is allowed. With an error, Run still returns the comparison of what was
-// counted and timed, if there is any.
+// Run first counts, and then times pairs as the plan says. If the commands do not do the same, Run
+// does not time them, unless MayDiffer is set. With an error, Run still returns the comparison of
+// what was counted and timed, if there is any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	ctx, cancel := plan.limited(ctx)
 	defer cancel()
@@ -68,7 +68,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 			if len(p.counted.old) < countStarts {
 				return nil, err
 			}
-			found, _ := p.Compare(plan.Options) // the first error says more
+			found, _ := p.Compare(plan.Options) // the error of count says more than this one
 			return found, err
 		}
 		pointless := p.whyDifferent() != "" && !p.MayDiffer || plan.Gated && p.doubt() != ""
@@ -106,7 +106,8 @@ func (p *Programs) count(ctx context.Context) error {
 	return nil
 }
 
-// addForCounts starts both sides countStarts times, and moreStarts times more if the counts differ.
+// addForCounts starts both sides countStarts times. If the counts of these starts differ, it starts
+// both sides moreStarts times more.
 func (s *starts) addForCounts(ctx context.Context, old, new Starter) error {
 	const oldFirst = true
 	for n := range countStarts + moreStarts {
@@ -133,8 +134,9 @@ func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst b
 	return nil
 }
 
-// Pair starts both commands, for their time. It returns an error if one did something else than in
-// the starts for the counts, unless outputs may differ.
+// Pair starts both commands once, for their time. If a command printed something else or exited
+// with another code than in the starts for the counts, Pair returns an error, unless MayDiffer is
+// set.
 func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {
 		return err
@@ -144,14 +146,15 @@ func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	}
 	last := len(p.timed.old) - 1
 	err := p.sameAsCounted(p.timed.old[last], p.timed.new[last])
-	if err != nil { // its time tells nothing
+	if err != nil { // the time of such a pair tells nothing
 		p.timed.old = p.timed.old[:last]
 		p.timed.new = p.timed.new[:last]
 	}
 	return err
 }
 
-// sameAsCounted returns an error if a start of the two ended differently than for the counts.
+// sameAsCounted returns an error if one of the two commands printed something else or exited with
+// another code than in its first start for the counts.
 func (p *Programs) sameAsCounted(old, new Start) error {
 	if err := sameAs(p.counted.old[0], old); err != nil {
 		return fmt.Errorf("the old one %w", err)
@@ -162,7 +165,8 @@ func (p *Programs) sameAsCounted(old, new Start) error {
 	return nil
 }
 
-// sameAs returns an error if a start of a command ended differently than an earlier one.
+// sameAs returns an error if start printed something else or exited with another code than an
+// earlier start of the same command.
 func sameAs(earlier, start Start) error {
 	if start.Exit != earlier.Exit {
 		return fmt.Errorf("exited with %d, and with %d before", start.Exit, earlier.Exit)
@@ -188,7 +192,7 @@ func (s *starts) countsDiffer() bool {
 	return false
 }
 
-// doubt says why no gate can pass: the commands did not do their work. It is "" if they did.
+// doubt returns "" if the commands did their work. Otherwise it says why no gate can pass.
 func (p *Programs) doubt() string {
 	counted := slices.Concat(p.counted.old, p.counted.new)
 	if len(counted) == 0 {
@@ -216,7 +220,7 @@ func (p *Programs) doubt() string {
 	return "neither printed anything: is --stdin missing? (" + os.DevNull + " if there is none)"
 }
 
-// whyDifferent says how two commands differ that should do the same work; "" if they do not.
+// whyDifferent returns "" if the two commands did the same. Otherwise it says how they differ.
 func (p *Programs) whyDifferent() string {
 	old, new := p.counted.old, p.counted.new
 	for i := range old {

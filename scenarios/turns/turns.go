@@ -1,5 +1,5 @@
-// Package turns compares two commands the way that a verdict needs: in turns, so that whatever
-// disturbs the machine disturbs both. It is for pipebench's commands and may change.
+// Package turns compares two commands by running them in turns, so that whatever disturbs the
+// machine disturbs both. It is for pipebench's commands and may change.
 //
 // A [Contest] is two commands that are run in pairs, and [Run] runs pairs until their comparison is
 // decided:
@@ -8,11 +8,14 @@
 //	…
 //	comparison, err := turns.Run(ctx, builds, turns.Plan{Pairs: 20})
 //
-// [Builds] of pipebench measure at the same time, and take turns after each round. The records of
-// each side are kept in a file of their own, pair by pair. [Together] runs the builds of one pair.
-// [Programs] are any two commands, compared by what is measured in their starts: calls and bytes
-// that the kernel counted, CPU time, and elapsed time. [GoTests] are Go test binaries, compared by
-// their benchmarks.
+// There are three kinds of Contest.
+//
+//   - [Builds] are two builds of pipebench. Both run at the same time, and take turns after each
+//     round of measurements. The records of each build are kept in a file, pair by pair. [Together]
+//     runs the builds of one pair.
+//   - [Programs] are any two commands. They are compared by what is measured when they are started:
+//     calls and bytes that the kernel counted, CPU time, and elapsed time.
+//   - [GoTests] are two Go test binaries, compared by their benchmarks.
 //
 // Functions may be called from several goroutines, but runs that share a machine disturb each
 // other's figures.
@@ -24,15 +27,15 @@ import (
 	"os"
 )
 
-// Variables that tell a run what it is part of. A build that does not know them draws its charts
-// and keeps its turn to its end.
+// Environment variables that tell a run of pipebench how it was started. A build that does not know
+// them draws its charts, and does not give up its turn before its end.
 const (
 	inTurnsVariable     = "PIPEBENCH_TURNS"        // it takes turns with other runs
 	recordsOnlyVariable = "PIPEBENCH_RECORDS_ONLY" // nobody looks at its charts and its page
 )
 
-// enquiry is what a run writes to standard output when its turn is over. It goes on when it reads
-// any byte from standard input.
+// enquiry is the byte that a run writes to standard output when its turn is over. The run goes on
+// when it reads a byte, any byte, from standard input.
 const enquiry = '\x05'
 
 // RecordsOnly reports whether this process need only make records, and no charts.
@@ -42,8 +45,8 @@ func RecordsOnly() bool { return os.Getenv(recordsOnlyVariable) != "" }
 // need not start its workers several times to find out how much a figure depends on the start.
 func InTurns() bool { return os.Getenv(inTurnsVariable) != "" }
 
-// Turn gives up this process's turn and waits for the next. It returns at once if the process does
-// not take turns.
+// Turn gives up this process's turn and waits for the next one. If the process does not take turns,
+// Turn returns at once.
 func Turn(ctx context.Context) error {
 	if !InTurns() {
 		return nil
@@ -53,7 +56,7 @@ func Turn(ctx context.Context) error {
 	}
 	given := make(chan struct{})
 	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 1)) // at the end of input nobody else has a turn
+		_, _ = os.Stdin.Read(make([]byte, 1)) // at the end of input, nobody else takes turns
 		close(given)
 	}()
 	select {

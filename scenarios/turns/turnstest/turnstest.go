@@ -19,7 +19,7 @@ var FakeCell = results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: 
 //
 //	func TestMain(m *testing.M) {
 //		if _, fake := os.LookupEnv("FAKE_RUN"); fake {
-//			err := turnstest.Fake(os.Args[len(os.Args)-1]) // the folder behind --out
+//			err := turnstest.Fake(os.Args[len(os.Args)-1]) // the folder after --out
 //			…
 //		}
 //		os.Exit(m.Run())
