@@ -53,8 +53,8 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendText appends a JSON string of the message to a line. quoted is what stood between the
-// quotes of that string, escapes included.
+// appendText appends a text as a JSON string. quoted is that text as it stood in the message:
+// without its quotes, but with its escapes.
 func appendText(dst, quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		var decoded string

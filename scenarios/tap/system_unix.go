@@ -129,8 +129,9 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	return w, r, nil
 }
 
-// mirrorMode makes end, the server's, non-blocking if the client's stream, the model, is. So a
-// write of the server that does not fit fails or waits as it would without a tap.
+// mirrorMode makes end non-blocking if model is. model is the client's stream, and end is what the
+// server gets in its place. So a write of the server that does not fit fails or waits as it would
+// without a tap.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })

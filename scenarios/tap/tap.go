@@ -69,7 +69,7 @@ type Options struct {
 	Stdin, Stdout, Stderr *os.File
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
-	Run    string    // the id of the run, which each line names
+	Run    string    // the id of the run, written into each line
 	// Protocol is "mcp", "lines" or "jsonrpc" for messages in lines, or "lsp" for messages with
 	// headers. If it is "" or "auto", the tap finds out.
 	Protocol string

@@ -190,7 +190,7 @@ const (
 	worthIt       = 1.15 // the ratio that a change has to reach on average
 	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
 	nearBest      = 0.7  // a simpler change needs this share of the best gain, as a logarithm
-	mostHalfWidth = 0.25 // half of an interval, as a logarithm; noise hides the answer beyond
+	mostHalfWidth = 0.25 // half of an interval, as a logarithm; if larger, noise hides the answer
 )
 
 // A score is the mean gain of a choice over the placements. All figures are logarithms of ratios.

@@ -20,8 +20,7 @@ const (
 )
 
 // Builds are two builds of pipebench. In each pair, both run at the same time and measure the same
-// cells. They take turns: after a round of measurements, one waits while the other measures its
-// round.
+// cells, but in turns: while one measures a round, the other waits.
 type Builds struct {
 	Flags []string // for the run command of both builds
 	Seed  int64    // of the first pair; the same for both builds
@@ -33,8 +32,8 @@ type Builds struct {
 	scratch          string // for the folders of single runs
 }
 
-// OpenBuilds makes a contest of two builds. It creates the folder dir if that does not exist, and
-// creates a file in it for the records of each build. The caller calls Close.
+// OpenBuilds makes a contest of two builds. It creates the folder dir if that does not exist. In
+// dir it creates one file for the records of each build. The caller calls Close.
 func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for pairs: %w", err)

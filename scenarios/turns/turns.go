@@ -10,9 +10,9 @@
 //
 // There are three kinds of Contest.
 //
-//   - [Builds] are two builds of pipebench. Both run at the same time, and take turns after each
-//     round of measurements. The records of each build are kept in a file, pair by pair. [Together]
-//     runs the builds of one pair.
+//   - [Builds] are two builds of pipebench. Both run at the same time, but measure in turns: while
+//     one measures a round, the other waits. The records of each build are kept in a file, pair by
+//     pair. [Together] runs the builds of one pair.
 //   - [Programs] are any two commands. They are compared by what is measured when they are started:
 //     calls and bytes that the kernel counted, CPU time, and elapsed time.
 //   - [GoTests] are two Go test binaries, compared by their benchmarks.

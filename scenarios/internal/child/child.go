@@ -17,8 +17,8 @@
 // Deadlines are contexts. [Conn.Patient] makes a context that ends when the program has shown no
 // sign of work for a while: it has taken no input, sent no output and used hardly any CPU time.
 //
-// Any goroutine may call Send and Close and read the counters. Only one goroutine at a time may
-// call Next or Expect.
+// Any goroutine may call Send, Close, and the methods that count, such as [Stream.Bytes]. Only one
+// goroutine at a time may call Next or Expect.
 package child
 
 import (
@@ -113,7 +113,7 @@ type Conn struct {
 	respond func(Message) []byte
 	watcher Watcher        // nil for none
 	replies inbox          // our answers to the program's requests, until they are sent
-	replied sync.WaitGroup // ends when sendReplies has returned
+	replied sync.WaitGroup // done when sendReplies has returned
 
 	inbox   inbox         // the messages for Next
 	closed  chan struct{} // closed when nothing more is read
@@ -126,7 +126,7 @@ type Conn struct {
 
 const (
 	defaultMaxMessage = 256 << 20
-	tailBytes         = 8 << 10 // that are kept of standard error
+	tailBytes         = 8 << 10 // how much of standard error is kept
 )
 
 // Start starts a program and begins to read its output. The program is killed when ctx ends. If

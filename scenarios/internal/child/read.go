@@ -67,8 +67,8 @@ func (c *Conn) readAll(r framers.Reader) {
 // to the current message or to its framing.
 type limited struct{ c *Conn }
 
-// framingShare returns how many bytes a framing may add to a message of n bytes: one byte in 64,
-// and 8 KiB for a header.
+// framingShare returns how many bytes a framing may add to a message of n bytes: 1/64 of n, and 8
+// KiB for a header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
@@ -119,7 +119,7 @@ func (c *Conn) pass(m Message) {
 }
 
 // Next returns the next message that neither Divert nor Respond took. After the last message it
-// returns the error of [Conn.Err]. If ctx ends first, it returns the cause of that.
+// returns the error of [Conn.Err]. If ctx ends first, it returns the cause that ended ctx.
 func (c *Conn) Next(ctx context.Context) (Message, error) {
 	for {
 		if m, ok := c.inbox.take(); ok {

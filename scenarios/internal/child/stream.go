@@ -115,9 +115,9 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Unread returns how many bytes wait in the pipe for its reader. The reader is the program if this
-// is its standard input, and we if this is its output. Unread returns false if the system does not
-// tell.
+// Unread returns how many bytes wait in the pipe for its reader. The reader of standard input is
+// the program, and the reader of standard output is this process. Unread returns false if the
+// system does not tell.
 func (s *Stream) Unread() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -218,8 +218,8 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	return inputClosed{err}
 }
 
-// An inputClosed is the error of a write that nobody reads. It is an ErrLeft, with a text of its
-// own.
+// An inputClosed is the error of a write to a pipe that nobody reads. It matches ErrLeft, and has a
+// text of its own.
 type inputClosed struct{ error }
 
 func (e inputClosed) Error() string {

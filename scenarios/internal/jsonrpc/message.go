@@ -68,7 +68,7 @@ const (
 	Failure                  // answers a request with an error
 )
 
-// Answers reports whether a message of that kind answers a request.
+// Answers reports whether a message of kind k answers a request.
 func (k Kind) Answers() bool { return k == Result || k == Failure }
 
 // kindOf returns the kind of a message from the members that it has.
@@ -129,12 +129,13 @@ func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendResult appends the answer to the request id. result is JSON text without newlines.
+// AppendResult appends the answer to the request with this id. result is JSON text without
+// newlines.
 func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return appendAnswer(dst, id, `,"result":`, result)
 }
 
-// AppendError appends an answer that says that the request id failed with the error e.
+// AppendError appends the answer that the request with this id failed with the error e.
 func AppendError(dst []byte, id ID, e Error) []byte {
 	failure := strconv.AppendInt([]byte(`{"code":`), e.Code, 10)
 	failure = append(failure, `,"message":`...)
@@ -301,7 +302,8 @@ func (found *members) message() (m Message, why string) {
 		m.ID = ID(found.id)
 	}
 	if found.method.Kind() == '"' {
-		text, _ := jsontext.AppendUnquote(nil, found.method) // an error only tells of half a pair
+		// The only possible error says that half a surrogate pair was replaced.
+		text, _ := jsontext.AppendUnquote(nil, found.method)
 		m.Method = string(text)
 		m.named = true
 	}

@@ -40,7 +40,7 @@ func Scan(msg []byte) Envelope {
 	if len(text) == 0 || text[0] != '{' {
 		return e
 	}
-	depth := 1        // of nested objects and arrays; the members that count are at depth 1
+	depth := 1        // of nested objects and arrays; Scan looks at the members at depth 1
 	naming := true    // whether, at depth 1, the name of a member comes next
 	var member []byte // the name of the member whose value comes next
 	value := 0        // where that value begins

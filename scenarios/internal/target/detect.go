@@ -56,7 +56,8 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 }
 
 // headstart is how long the attempt in lines runs alone. Most servers answer sooner. A server that
-// waits for headers never answers in lines, so the attempt with headers does not wait longer.
+// waits for headers never answers in lines, so after headstart the attempt with headers begins,
+// too.
 const headstart = 1500 * time.Millisecond
 
 // An attempt is the result of speaking to a server whose protocol is not known.

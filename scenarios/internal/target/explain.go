@@ -108,8 +108,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	}
 }
 
-// cameLate reports whether an answer came after its time limit. If so, it takes the verdict of that
-// answer.
+// cameLate reports whether an answer came after its time limit. If one did, cameLate copies its
+// verdict into o.
 func (o *Outcome) cameLate() bool {
 	select {
 	case late := <-o.answer:
@@ -179,7 +179,7 @@ const (
 )
 
 // Patterns of two kinds of lines on standard error: those that say what went wrong, and those that
-// only say where it did.
+// only say where it happened.
 var (
 	errorLine = regexp.MustCompile(
 		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)

@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// Errors that say why a request of the handshake got no usable answer. There are also those of
-// [child.Conn].
+// Errors that say why a request of the handshake got no usable answer. Besides these there are the
+// errors of [child.Conn].
 var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
@@ -28,7 +28,8 @@ const (
 	listID     = "3"
 )
 
-// slowStarts is how many times the usual time a server gets for an answer while it is at work.
+// slowStarts is a factor: a server that is at work gets up to slowStarts times the usual time for
+// an answer.
 const slowStarts = 3
 
 // A greeting is the handshake with a server that has just been started.
@@ -95,7 +96,7 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	return m, nil
 }
 
-// settle is how long we go on waiting for an answer after a line that is not one. Some servers
+// settle is how long we go on waiting for an answer after a line that is no answer. Some servers
 // print a greeting before they answer.
 const settle = time.Second
 
@@ -127,8 +128,8 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	}
 }
 
-// isTo reports whether m reacts to the message sent: it is an answer, or it is the same message,
-// which a filter gives back.
+// isTo reports whether m is a reaction to the request in sent: it is an answer, or it has the same
+// bytes, which a filter gives back.
 func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }

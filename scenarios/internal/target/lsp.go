@@ -122,8 +122,8 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text in one language, with one symbol. The payload goes between before and after,
-// where it is inside a comment or a value.
+// A document is a text in one language, with one symbol. The payload goes between before and after.
+// There it is inside a comment or a value.
 type document struct {
 	language      string // its languageId in LSP
 	suffix        string // of its file
@@ -164,9 +164,9 @@ func Languages() []string {
 	return slices.Clip(names)
 }
 
-// template makes a message of size bytes that opens the document. To it belong a query for the
-// symbols of the document, and a message that closes the document after the symbols have come. The
-// folder holds no such file: the first message contains the text.
+// template makes a request of size bytes that opens the document. Its Query asks for the symbols of
+// the document. Its Release closes the document after the symbols have come. The document is no
+// file in the folder, because the request itself contains the text.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
 	params := `{"textDocument":{"uri":` + quoted(uri)

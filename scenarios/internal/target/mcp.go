@@ -84,7 +84,7 @@ func (m *mcp) enter(g greeting, o opening) error {
 }
 
 // initialize completes the handshake of a revision that has initialize. reply is the server's
-// answer to initialize. If reply is empty, nobody has sent initialize yet, and this function does.
+// answer to initialize. If reply is empty, initialize was not sent yet, and this function sends it.
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
@@ -108,7 +108,7 @@ func (m *mcp) initialize(g greeting, reply child.Message) error {
 	return g.say([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}`))
 }
 
-// A tool is one that the server has, as tools/list describes it.
+// A tool is what tools/list says about one tool of the server.
 type tool struct {
 	Name        string
 	InputSchema struct {

@@ -84,8 +84,9 @@ func (s *Server) Greet(ctx context.Context) error {
 }
 
 // learn makes the first requests, and learns from them how the server refuses and whether its
-// answers contain what was sent. Each may take as long as the start of the server. learn returns
-// the server, or a new one if the server failed. If no server runs, it returns nil and an error.
+// answers contain what was sent. For each, the server has as much time as for its start. learn
+// returns the server, or a new one if the server failed. If no server runs, it returns nil and an
+// error.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)

@@ -40,9 +40,9 @@ func (g greeting) open() (opening, error) {
 }
 
 // hearBoth waits for the answer to initialize, and keeps it in o.hello. If another message comes
-// before that answer, hearBoth keeps the first such message in o.reply. It may be the answer to
-// server/discover, or a line that is not JSON-RPC. A filter sends only such lines and never an
-// answer, so hearBoth gives up soon after such a line.
+// before that answer, hearBoth keeps the first such message in o.reply. That message may be the
+// answer to server/discover, or a line that is not JSON-RPC. A filter sends only such lines and
+// never an answer, so hearBoth gives up soon after such a line.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -14,7 +14,7 @@ type Pace struct {
 }
 
 // perByte is the guess for a server about which nothing is known. It is twice the time per byte of
-// the slowest server that was measured: an example of an SDK, which logs what it gets.
+// the slowest server that was measured: an example program of an SDK, which logs all that it gets.
 const perByte = 800 * time.Nanosecond
 
 // Predict returns the time for a message of size bytes. It assumes that the time grows linearly

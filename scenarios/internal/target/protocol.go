@@ -21,7 +21,7 @@ type Protocol struct {
 	// Demand makes a request for an answer of about n bytes; nil if there is no such request.
 	Demand    func(n int) *Request
 	ToolFails bool // the tool did not answer a first, small request
-	// Paces holds, by Kind, how long the first requests took. Every later server begins with it.
+	// Paces holds, by Kind, how long the first requests took. Every later server begins with these.
 	Paces [2]Pace
 
 	sends    string   // what requests exercise, in words; "" for unknownMethod
@@ -144,7 +144,7 @@ func (p *Protocol) respond(msg []byte, e jsonrpc.Envelope) []byte {
 		}
 		return jsonrpc.AppendError(nil, jsonrpc.ID(e.ID), why)
 	}
-	if string(result) == "[]" { // one for each item that is asked for
+	if string(result) == "[]" { // one null for each item that is asked for
 		var request struct{ Params struct{ Items []any } }
 		if json.Unmarshal(msg, &request) == nil {
 			result, _ = json.Marshal(make([]any, len(request.Params.Items)))
@@ -168,8 +168,8 @@ func named(o Options) *Protocol {
 	return nil
 }
 
-// newBare returns the protocol of a server that speaks JSON-RPC without a protocol above it. No
-// method is known to exist.
+// newBare returns the protocol of a server that speaks JSON-RPC without a protocol above it. We
+// know no method of such a server.
 func newBare(wire framers.Framing) *Protocol {
 	return &Protocol{
 		Name: "jsonrpc", Framing: wire, requests: []string{RequestAuto, RequestUnknown},

@@ -21,12 +21,12 @@ type Request struct {
 	Echoes  bool     // the answer is to contain the payload
 	Silent  bool     // nobody answers it
 	Demands int      // bytes of payload that it asks for in the answer; 0 if it asks for none
-	Query   *Request // sent right after a request that gets no answer, to get one; nil: none
+	Query   *Request // sent right after this one, which gets no answer, to get one; nil: none
 	Release *Request // sent after the answer has come; nil: none
 
 	// Lead are messages that nobody answers, sent right before this one and in one write with it.
 	Lead [][]byte
-	// Least is the shortest time to wait for the answer.
+	// Least is the shortest time limit for the answer.
 	Least time.Duration
 
 	// Heard, if set, gets an answer that is no echo. The reading goroutine calls it, and the answer

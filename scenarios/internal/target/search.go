@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Search looks for the largest message that works, in bytes.
+// A Search looks for the size of the largest message that works, in bytes.
 type Search struct {
 	First  int // the size that is tried first
 	Factor int // by which sizes grow until one fails
@@ -27,7 +27,7 @@ var roundSizes = []int{
 }
 
 // Run tries sizes. It stops when Low and High are a byte apart, when Most works, when Least fails,
-// or at the time until. If until is zero, there is no such time. Between Low and High, Run tries
+// or at the time until. If until is zero, there is no time limit. Between Low and High, Run tries
 // round sizes first. A wrong guess costs no more than a step of bisection that is a little off the
 // middle.
 func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
@@ -61,7 +61,7 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 	return nil
 }
 
-// IsLate reports whether Run stopped at its time, before any size failed and before Most worked.
+// IsLate reports whether the time was up before any size failed and before Most worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
 // between returns a size between Low and High. It tries the round sizes, beginning with the one

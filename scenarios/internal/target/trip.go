@@ -29,7 +29,7 @@ type Outcome struct {
 	Evidence *results.FailureEvidence
 
 	arrivals arrivals       // what came in place of the answer
-	answer   <-chan Outcome // holds an answer that came too late
+	answer   <-chan Outcome // gets an answer that comes too late
 	code     string         // of the error in the answer
 	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
 	accepted int64          // bytes of the request that the pipe took, framing included
@@ -48,11 +48,11 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// maxPatience is how many times its limit a server gets while it is at work.
+// maxPatience is a factor: a server that is at work gets up to maxPatience times its limit.
 const maxPatience = 10
 
-// LimitOf returns the time limit for requests of a kind that have so many bytes together. The
-// server may take that long to accept them, and as long again to answer them.
+// LimitOf returns the time limit for one or more requests of a kind that have so many bytes in all.
+// The server may take that long to accept them, and as long again to answer them.
 func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
@@ -104,7 +104,7 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// sendTogether does the same as SendWithin, but joins the messages to one write. So a single read
+// sendTogether does the same as SendWithin, but joins the messages into one write. So a single read
 // of the server may get several messages.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
 	var all bytes.Buffer
@@ -122,7 +122,7 @@ func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][
 
 // exchange sends the i-th copy of the request and waits for its answer. If no answer comes, the
 // verdict is provisional: Explain finds out why. A late answer goes into the channel answer of the
-// outcome, until the caller calls s.Receive(nil).
+// Outcome, until the caller calls s.Receive(nil).
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
@@ -178,7 +178,7 @@ func WhyNotTaken(err error, accepted int64) string {
 	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
-// expect returns a channel that gets the next answer to r, after a check. began is when the sending
+// expect returns a channel that gets the outcome of the next answer to r. began is when the sending
 // of r began. An answer to another request goes to the Receiver that was set before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)

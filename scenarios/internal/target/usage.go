@@ -7,7 +7,7 @@ import (
 
 // A Usage is what both sides, we and the server, had done by a certain time.
 type Usage struct {
-	Sent, Received int64 // bytes that the pipe took from us, and bytes that came
+	Sent, Received int64 // bytes that the pipe took from us, and bytes that we got
 	Calls          int64 // our calls to write and to read
 	Stderr         int64 // bytes that the server wrote to standard error
 
@@ -35,8 +35,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample returns what both sides have done since before was taken. In the sample this process is
-// the writer, and the server is the reader. How many calls the server made is not known.
+// Sample returns what both sides have done since the Usage before was taken. In the sample this
+// process is the writer, and the server is the reader. How many calls the server made is not known.
 func (s *Server) Sample(before Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - before.Sent
