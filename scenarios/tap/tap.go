@@ -73,8 +73,8 @@ type Options struct {
 	// Protocol is "mcp", "lines" or "jsonrpc" for messages in lines, or "lsp" for messages with
 	// headers. If it is "" or "auto", the tap finds out.
 	Protocol string
-	// Framing is how messages are told apart. If it is nil, it is the framing of the protocol; then
-	// frames of chunked messages may also stand among lines.
+	// Framing is how messages are told apart. If it is nil, the tap uses the framing of the
+	// protocol, and also finds frames of chunked messages among lines.
 	Framing framers.Framing
 	Bodies  bool // record the bodies of messages, up to 16 MiB each
 	Redact  bool // record bodies with their values overwritten; implies Bodies
