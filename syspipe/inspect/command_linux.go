@@ -9,14 +9,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// interpreters are programs whose script is what matters. A version may follow their names.
+// interpreters are programs that users know by the script that they run. A version may follow the
+// name, as in python3.12.
 var interpreters = []string{
 	"bash", "bun", "dash", "deno", "java", "node", "nodejs", "perl", "php", "python", "ruby", "sh",
 	"zsh",
 }
 
-// commandOf names a process as its user would: an interpreter with its script ("node server.js"),
-// pipebench with its command, and any other program by the name that the kernel has for it.
+// commandOf names a process as a user would: an interpreter with its script ("node server.js"),
+// pipebench with its subcommand, and any other program by the name that the kernel has for it.
 func commandOf(pid int, name string) string {
 	text, err := procfs.Text(pid, "cmdline")
 	if err != nil {

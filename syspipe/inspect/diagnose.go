@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// A Diagnosis says what is wrong with a process, or with channels: pipes, FIFOs and sockets.
+// A Diagnosis says what is wrong with a process, or with some channels: pipes, FIFOs or sockets.
 type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
-	Channels []string `json:"channels"` // their IDs
-	// PID is the process that the diagnosis is about (the server of MutualRead), 0 for several.
+	Channels []string `json:"channels"` // the IDs of the channels that it is about
+	// PID is the process that the diagnosis is about; 0 if it is not about a single process. For
+	// [MutualRead], PID is the server.
 	PID int `json:"pid,omitempty"`
 
 	queued int // unread bytes, if Kind is Unread
@@ -39,8 +40,9 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems describes all kinds, in the order in which a report lists its diagnoses: what explains
-// best why a program hangs comes first. Those after Unread do not explain it (see explains).
+// problems describes all kinds of diagnosis. A report lists its diagnoses in this order: the kinds
+// that best explain why a program hangs come first. The kinds after [Unread] do not explain a hang
+// (see explains).
 var problems = []struct {
 	kind Problem
 	text string
@@ -71,10 +73,11 @@ func (kind Problem) rank() int {
 	return len(problems)
 }
 
-// needsTwoLooks reports whether the problem shows only in what changed between the looks of [Over].
+// needsTwoLooks reports whether the problem can only be found by comparing the two looks of [Over].
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
-// Problems describes the problems that the report could find: fewer after one look than after two.
+// Problems describes the problems for which the report was checked. After one look ([Process]) they
+// are fewer than after two looks ([Over]).
 func (r *Report) Problems() []string {
 	var list []string
 	for _, p := range problems {
@@ -85,9 +88,9 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to r what its processes did since an earlier report, makes the diagnoses anew, and
-// drops those that the earlier report does not confirm. It reports true if a process may spin, but
-// has not run for long enough to be sure.
+// compare adds to r what its processes did since the earlier report before. Then it makes the
+// diagnoses of r again, and drops those that before does not confirm. It returns true if a process
+// may be spinning, but has had too little CPU time to be sure.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -111,14 +114,15 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether a process of the tree moved bytes between the two looks.
+// moves reports whether a process of the tree moved a notable number of bytes (fewBytes) between
+// the two looks.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
 		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
 	})
 }
 
-// same reports whether earlier, a diagnosis of the first look, is about the same problem.
+// same reports whether d is about the same problem as earlier, a diagnosis of the first look.
 func (d Diagnosis) same(earlier Diagnosis) bool {
 	if d.Kind != earlier.Kind || d.PID != earlier.PID {
 		return false
@@ -129,9 +133,9 @@ func (d Diagnosis) same(earlier Diagnosis) bool {
 	return d.PID != 0 || slices.Equal(d.Channels, earlier.Channels)
 }
 
-// diagnose finds what is wrong. If several diagnoses concern a channel, the first one found counts
-// (see finder.add), so what is more specific is looked for first. The less likely causes are looked
-// for only if nothing found so far explains a hang.
+// diagnose finds what is wrong. A channel gets only the first diagnosis that is found for it (see
+// finder.add). So diagnose looks for the more specific problems first. It looks for the less likely
+// problems only if nothing that it has found so far explains a hang.
 func (r *Report) diagnose() []Diagnosis {
 	f := finder{report: r}
 	for i := range r.Channels {
@@ -169,12 +173,13 @@ func (r *Report) diagnose() []Diagnosis {
 type finder struct {
 	report    *Report
 	found     []Diagnosis
-	explained []string // IDs of the channels in found
+	explained []string // IDs of the channels that have a diagnosis
 	pairs     []pair   // processes that wait for each other's bytes
 }
 
-// add records a diagnosis of channels, unless one of these channels has a diagnosis already. It
-// returns the diagnosis, which the caller may complete before the next add, or nil.
+// add records a diagnosis of the given channels and returns it. The caller may complete the
+// diagnosis before it calls add again. If one of the channels has a diagnosis already, add records
+// nothing and returns nil.
 func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
@@ -195,7 +200,8 @@ func (f *finder) explains() bool {
 	})
 }
 
-// addProcess records a diagnosis of a process. Its sentence is the process's name and what it does.
+// addProcess records a diagnosis of a process. Its sentence is the number and the name of the
+// process, and then the text does.
 func (f *finder) addProcess(kind Problem, p Proc, does string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
@@ -205,8 +211,9 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-// checkPair looks for two processes a and b of which a writes to b through the first channel and b
-// to a through the second, and finds what is wrong between them.
+// checkPair looks for two processes a and b that can write to each other: a to b through the
+// channel there, and b to a through the channel back. It finds out whether both are blocked in
+// writing, or both wait for bytes from each other.
 func (f *finder) checkPair(there, back *Channel) {
 	bothFull := there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers)
 	for _, a := range there.Writers {
@@ -259,7 +266,7 @@ func (f *finder) checkChannel(c *Channel) {
 	case c.Queued == 0 && anyWaits(c.Readers) &&
 		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
 		r := firstWaiting(c.Readers)
-		if !r.inCall { // it polls: programs have such pipes to wake up their own threads
+		if !r.inCall { // it polls: programs use such pipes to wake up their own threads
 			return
 		}
 		const says = "%s waits at its %s for an end of file that cannot come:" +
@@ -278,8 +285,8 @@ func (f *finder) checkChannel(c *Channel) {
 	}
 }
 
-// checkUnread finds bytes in a standard input whose process is not waiting to read. For other
-// descriptors this is no problem: a program may read them when it likes.
+// checkUnread finds unread bytes in the standard input of a process that is not waiting to read
+// them. For other descriptors this is no problem: a program may read them when it likes.
 func (f *finder) checkUnread(c *Channel) {
 	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) {
 		return
@@ -296,7 +303,7 @@ func (f *finder) checkUnread(c *Channel) {
 	}
 }
 
-// heldOnlyBy reports whether the process pid is the only holder.
+// heldOnlyBy reports whether the process pid is the only process in the list.
 func heldOnlyBy(list []Holder, pid int) bool {
 	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
 	return len(list) > 0 && !other
@@ -308,7 +315,8 @@ func firstWaiting(list []Holder) Holder {
 	return list[max(i, 0)]
 }
 
-// describeIdle says who holds the reading end and does not read, and what it waits for instead.
+// describeIdle says which processes hold the reading end and do not read. If it is a single
+// process, describeIdle adds for which other channel that process waits.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -330,8 +338,9 @@ func (f *finder) describeIdle(readers []Holder) string {
 	return text
 }
 
-// waitsElsewhere names the channel at which a process waits for another's bytes: ": it waits for
-// the stdout of 4711 (server)". It returns "" if there is no such channel, or more than one.
+// waitsElsewhere names the channel from which a process waits for bytes of another process: ": it
+// waits for the stdout of 4711 (server)". It returns "" if there is no such channel, or more than
+// one.
 func (r *Report) waitsElsewhere(pid int) string {
 	text := ""
 	for i := range r.Channels {
@@ -349,13 +358,15 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount channels that lead nowhere are a leak. Programs have some to wake themselves up.
+// leakCount is the number of channels that lead nowhere from which on a process is said to leak
+// them. A few are normal: programs use them to wake up their own threads.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels that lead nowhere.
+// checkLeaks finds processes with many channels that lead nowhere. The process is the only holder
+// of such a channel: it has both ends, or nobody has the other end any more.
 func (f *finder) checkLeaks(channels []Channel) {
-	owned := map[int][]*Channel{} // by process
-	closedOf := map[int]int{}     // how many of these have lost the other end
+	owned := map[int][]*Channel{} // by PID
+	closedOf := map[int]int{}     // by PID: how many of them have lost the other end
 	for i := range channels {
 		c := &channels[i]
 		pid, oneHolder := c.Owner()
@@ -408,8 +419,9 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// whyNeedless says why w seems to hold the writing end needlessly: it inherited the end from an
-// ancestor that still has it, that has closed it, or that is gone. It returns "" if w may need it.
+// whyNeedless says why w seems to hold the writing end needlessly. In all these cases w has
+// inherited the end from an ancestor: the ancestor still has it, has closed it, or is gone.
+// whyNeedless returns "" if w may need the end.
 func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
@@ -427,10 +439,11 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			continue
 		}
 		if descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent) {
-			// The reader started the parent, which has closed the end.
+			// The parent of w descends from the reader, and has closed the end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		// When its own parent ended, w got a far ancestor, also of the reader, as its parent.
+		// If the process that started w has ended, w has a farther ancestor as its parent now. The
+		// reader descends from that one, too.
 		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
 		if isOrphan && !descends(r.PID, w.PID, all) {
 			return "and whoever started it is gone"
@@ -440,14 +453,15 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 }
 
 // startedReader reports whether the process parent reads the channel itself or is the parent of a
-// reader, as a shell is the parent of both ends of its pipelines.
+// reader. A shell is the parent of both sides of a pipe between two commands.
 func startedReader(c *Channel, parent int, all map[int]Proc) bool {
 	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
 		return r.PID == parent || all[r.PID].Parent == parent
 	})
 }
 
-// descends reports whether a process was started by another, or by a descendant of that process.
+// descends reports whether the process ancestor is the parent of the process pid, or the parent of
+// that parent, and so on.
 func descends(pid, ancestor int, all map[int]Proc) bool {
 	for range all { // a bound, because parents that changed meanwhile may form a circle
 		pid = all[pid].Parent
@@ -461,17 +475,17 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 	return false
 }
 
-// Thresholds for what a process did between two looks.
+// Thresholds for what a process did between two looks. "More" and "less" mean: than the value.
 const (
-	busyShare = 0.9                   // a thread that is runnable for more of the time never rests
-	idleShare = 0.5                   // a thread that uses less of its possible time mostly rests
-	enoughCPU = 50 * time.Millisecond // more than a program takes to start up and come to rest
-	manyCalls = 100                   // more reads and writes that move nothing are no accident
-	fewBytes  = 1024                  // more than programs move to wake up their own threads
-	manyFull  = 4                     // so many writes, each of a whole block, are no accident
+	busyShare = 0.9                   // if runnable for more of the time, a thread never rests
+	idleShare = 0.5                   // if it runs for less of the time, a thread mostly rests
+	enoughCPU = 50 * time.Millisecond // more than a program needs to start up and come to rest
+	manyCalls = 100                   // more reads and writes that move no byte are no accident
+	fewBytes  = 1024                  // less is what programs move to wake up their own threads
+	manyFull  = 4                     // this many writes, each of a whole block, are no accident
 )
 
-// checkProcess finds what is wrong with a process, except with its channels.
+// checkProcess finds what is wrong with the process itself, not with its channels.
 func (f *finder) checkProcess(p Proc, r *Report) {
 	if p.Stopped {
 		const says = "is stopped, as by SIGSTOP or Ctrl-Z, " +
@@ -498,8 +512,9 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 	f.checkBuffers(p, r)
 }
 
-// checkBuffers finds a process that holds back output until a block is full: it has written whole
-// blocks from the beginning, and mostly rests, but not because its standard output is full.
+// checkBuffers finds a process that holds back its output until a block is full. Such a process has
+// written only whole blocks since its start, and it mostly rests. A process that waits because its
+// standard output is full is not meant.
 func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
@@ -516,7 +531,7 @@ func (f *finder) checkBuffers(p Proc, r *Report) {
 	f.addProcess(Buffers, p, fmt.Sprintf(says, p.Total.WriteCalls, block))
 }
 
-// ofPath returns " of PATH", and nothing for a path that is not known.
+// ofPath returns " of PATH"; "" if the path is not known.
 func ofPath(path string) string {
 	if path == "" {
 		return ""
@@ -524,9 +539,9 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says how the busiest thread of a process spun in the time between two looks; "" if it did
-// not. It is sure only if that thread got enough CPU time: on a busy machine, a program that starts
-// up waits for a CPU all the time, so it does not rest either.
+// spins says how a process spun between two looks; "" if it did not. sure is false if its busiest
+// thread got too little CPU time to tell. On a busy machine, a program that starts up waits for a
+// CPU all the time, so it is never at rest either.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -546,15 +561,20 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns the part of the time between two looks in which a thread ran. The time that it
-// waited for a CPU is left out, because it depends on other programs.
+// share returns the share of the time between two looks during which a thread ran. The time for
+// which the thread waited for a CPU is first taken out of the whole, because it depends on other
+// programs.
 func (t cpuTime) share(look time.Duration) float64 {
-	possible := max(look-t.waited, t.ran, 1) // above zero
+	possible := max(look-t.waited, t.ran, 1) // never 0, because it is a divisor
 	return float64(t.ran) / float64(possible)
 }
 
-// blockSize returns the size of the blocks in which a process writes; 0 if its writes differ in
-// size or have no usual block size, or if it reads pieces as large and just passes them on.
+// blockSize returns the size of the blocks in which a process writes, in bytes. It returns 0 in
+// these cases:
+//
+//   - There were too few writes to tell.
+//   - The writes differ in size, or their size is not a usual block size.
+//   - The reads are about as large as the writes: the process just passes on what it reads.
 func (u *Usage) blockSize() int64 {
 	if u.WriteCalls < manyFull {
 		return 0
@@ -569,7 +589,8 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns a process as the holder of its standard output; nil if that is no channel.
+// outputOf returns the Holder that is the standard output of a process; nil if the standard output
+// is not a channel.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

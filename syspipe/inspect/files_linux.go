@@ -36,9 +36,10 @@ func openFiles(pid int) ([]openFile, error) {
 	return list, nil
 }
 
-// readOpenFile reports false for a descriptor that is closed by now, or is something else. The name
-// of the file is "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO. How it was opened is in
-// /proc/PID/fdinfo/N: "flags:\t0100001", in octal.
+// readOpenFile describes a descriptor of a process. It returns false if the descriptor has been
+// closed meanwhile, or is not of a pipe, FIFO or socket. The link /proc/PID/fd/N holds
+// "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO. /proc/PID/fdinfo/N says how the file was
+// opened, in octal: "flags:\t0100001".
 func readOpenFile(pid, fd int) (openFile, bool) {
 	link := procfs.Path(pid, "fd", strconv.Itoa(fd))
 	name, err := os.Readlink(link)
@@ -73,9 +74,10 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	return f, true
 }
 
-// measurePipe finds out how full a pipe is, and whether its other side has gone. For this it opens
-// a holder's end a second time, without waiting, and closes it again. If it cannot open or measure
-// the end of one holder, it tries the next. The mode is that of all holders: O_WRONLY or O_RDONLY.
+// measurePipe finds out how full a pipe is, and whether all processes at its other end are gone.
+// For this it opens the end of a holder a second time, in non-blocking mode, and closes it again.
+// If it cannot open or measure the end of one holder, it tries the next holder. All holders have
+// the end open in the given mode: O_WRONLY or O_RDONLY.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))

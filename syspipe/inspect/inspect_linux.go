@@ -49,7 +49,7 @@ func Process(pid int) (r *Report, err error) {
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
 		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
-			continue // this program has no part in it: it inherited descriptors from its shell
+			continue // this program takes no part: it only inherited descriptors from its shell
 		}
 		s.read(other)
 	}
@@ -59,16 +59,19 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxDoubt is the time after which [Over] no longer looks again because a process may spin or not.
-// On a busy machine, the process may not have got enough CPU time to come to rest.
+// maxDoubt bounds the time for which [Over] looks again and again while it cannot tell whether a
+// process spins. On a busy machine, a process may get too little CPU time to come to rest.
 const maxDoubt = 5 * time.Second
 
-// Over looks at the processes twice, with a pause in between. It returns the second look, and what
-// the processes did in the pause. If a process may be spinning or just coming to rest, Over looks
-// again after another pause, for up to five seconds in all. A diagnosis that can be made from one
-// look counts only if the first look has it too: a pipe may be full for a moment, and a child holds
-// all descriptors of its parent until it becomes another program. If the process ends in the
-// meantime, the error wraps [fs.ErrNotExist], as with [Process].
+// Over looks at the processes twice, with a pause in between. It returns the report of the second
+// look, which includes what the processes did in the pause. If it cannot tell whether a process
+// spins or is about to come to rest, Over looks again after another pause, for up to five seconds
+// in all.
+//
+// A diagnosis that can be made from one look counts only if the first look has it, too. The reason
+// is that a pipe may be full for just a moment, and that a child has all descriptors of its parent
+// open until it executes another program. If the process ends in the meantime, the error wraps
+// [fs.ErrNotExist], as with [Process].
 func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	if err != nil {
@@ -97,7 +100,7 @@ type errGone struct{}
 func (errGone) Error() string { return "no such process: it has ended, or never was" }
 func (errGone) Unwrap() error { return fs.ErrNotExist }
 
-// processes returns every process that can be seen and has not ended.
+// processes returns all processes that can be seen and have not ended, by their PIDs.
 func processes() (map[int]Proc, error) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -126,8 +129,9 @@ type snapshot struct {
 	sockets map[uint64]socket // by inode
 }
 
-// read adds what a process has open and waits for. It leaves out the threads of the kernel: they
-// make no calls, though the kernel says that they are in call 0, which is read.
+// read adds to the snapshot what a process has open and for what its threads wait. It skips the
+// waits of kernel threads: these make no system calls, but /proc says that they are in call 0,
+// which is read.
 func (s *snapshot) read(pid int) {
 	p := s.procs[pid]
 	files, err := openFiles(pid)
@@ -142,7 +146,7 @@ func (s *snapshot) read(pid int) {
 	s.procs[pid] = p
 }
 
-// tree returns the process and its descendants, each after its parent.
+// tree returns the process root and its descendants, each after its parent.
 func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
@@ -160,8 +164,8 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels of which the tree holds an end, with all their holders. Those that
-// the tree only inherited are apart (see Report.Inherited).
+// channels returns the channels of which the tree holds an end, with all their holders. inherited
+// are those that the tree seems to have only inherited (see Report.Inherited); list has the others.
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -195,7 +199,7 @@ func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	return list, inherited
 }
 
-// isInherited reports whether the channel belongs into Report.Inherited.
+// isInherited reports whether the channel belongs in Report.Inherited.
 func (c *Channel) isInherited(inTree map[int]bool) bool {
 	if c.Queued > 0 {
 		return false
@@ -211,8 +215,9 @@ func (c *Channel) isInherited(inTree map[int]bool) bool {
 	return heldOutside
 }
 
-// channelsOf returns the channels of which an open file is an end: two for a connected Unix socket,
-// one per direction, else one. Their only holder is the process of the file.
+// channelsOf returns the channels of which an open file is an end. A connected Unix socket is an
+// end of two channels, one for each direction. Any other socket is an end of none. A pipe or FIFO
+// is one channel. The process that has the file open is the only holder in the returned channels.
 func (s *snapshot) channelsOf(f openFile) []Channel {
 	p := s.procs[f.pid]
 	h := Holder{
@@ -234,7 +239,7 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	}
 	own, ok := s.sockets[f.inode]
 	if !ok || own.peer == 0 && !own.peerClosed {
-		// It is not a Unix socket, not connected, or in another network namespace.
+		// The socket is not a Unix socket, not connected, or in another network namespace.
 		p.network = p.network || s.withWaits(h, "read").Waits
 		s.procs[f.pid] = p
 		return nil
@@ -254,9 +259,10 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// withWaits returns the holder with what it waits for: whether a thread of its process sleeps in
-// the call ("read" or "write") on the descriptor, or in poll or epoll until it may make the call. A
-// stopped process waits for nothing, whatever call it was in.
+// withWaits returns h with the fields filled in that say what its process waits for. It finds out
+// whether a thread of the process sleeps in the call ("read" or "write") on the descriptor, or in
+// poll or epoll until that call is possible. A stopped process waits for nothing, whatever call it
+// was in.
 func (s *snapshot) withWaits(h Holder, call string) Holder {
 	if h.stopped {
 		return h
@@ -276,10 +282,12 @@ func (s *snapshot) withWaits(h Holder, call string) Holder {
 	return h
 }
 
-// measure finds out how full a channel is and whether it has lost a side, and corrects who waits.
+// measure finds out how full a channel is, and whether it has lost all readers or all writers. Then
+// it corrects which of its holders wait (see dropEdges).
 func (c *Channel) measure() {
 	if c.Kind == "socket" {
-		// No call tells how much room a socket has. But if a writer sleeps in it, it is full.
+		// No system call tells how much room a socket has. But if a writer waits for room, the
+		// socket is full.
 		dropEdges(c.Writers)
 		c.Full = anyWaits(c.Writers) && c.Queued != 0
 	} else {
@@ -294,7 +302,8 @@ func (c *Channel) measure() {
 	}
 }
 
-// dropEdges marks holders with an edge as not waiting: they know of the bytes or the room already.
+// dropEdges marks holders whose edge is set as not waiting. The kernel has told them already of the
+// bytes or the room that is there now.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

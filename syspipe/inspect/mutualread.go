@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// A pair is a client and a server that wait for each other's bytes, with empty channels between.
+// A pair is a client and a server that wait for each other's bytes, while the channels between them
+// are empty.
 type pair struct {
 	client, server Holder
-	there, back    *Channel // to the server, and from it
+	there, back    *Channel // there leads to the server, back to the client
 }
 
-// waitingPair returns a and b as a pair, if both wait. The channel there leads from a to b, back
-// from b to a. The server is the process whose standard input is one of the two channels; if this
-// tells nothing, it is the process that the other has started.
+// waitingPair returns a and b as a pair; false if they do not wait for each other. The channel
+// there leads from a to b, the channel back from b to a. The server is the process that has one of
+// the channels as its standard input. If both have, or neither has, the server is the process that
+// descends from the other.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
@@ -26,7 +28,7 @@ func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	toStdinOfB := hasFD(there.Readers, b.PID, stdin)
 	if toStdinOfA && !hasFD(there.Writers, a.PID, stdout) ||
 		toStdinOfB && !hasFD(back.Writers, b.PID, stdout) {
-		return pair{}, false // a server answers its standard input by its standard output
+		return pair{}, false // a server that reads its standard input answers on its standard output
 	}
 	aServes := toStdinOfA
 	if toStdinOfA == toStdinOfB {
@@ -43,18 +45,19 @@ func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
 
-// A chain is what lies behind a client: the servers that it waits for, and the relays in between. A
-// relay waits for its client and for servers of its own.
+// A chain is what lies behind a client: the servers for which the client waits, and the relays
+// between them. A relay waits for its client and for servers of its own.
 type chain struct {
 	servers  []Holder
 	relays   []Holder
 	channels []*Channel
-	network  bool // a server waits for a socket, too
+	network  bool // a server also waits for a socket that is no channel
 }
 
-// checkMutualRead finds clients that wait for servers that wait for them. It is certain that an
-// answer is missing if the client can do nothing but read it. Other clients may be idle, like their
-// servers. Each call looks for one of the two sorts.
+// checkMutualRead finds clients that wait for servers while these wait for the clients. If a client
+// can do nothing but read an answer, it is certain that an answer is missing. Any other client may
+// be idle, like its servers. If certain is true, checkMutualRead looks only for clients of the
+// first sort, else only for the others.
 func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
@@ -80,15 +83,17 @@ func (f *finder) checkMutualRead(certain bool) {
 	}
 }
 
-// canOnlyRead reports whether the client of a pair has one thread, which reads from the server.
+// canOnlyRead reports whether the client of a pair has a single thread, and that thread is reading
+// from the server.
 func (f *finder) canOnlyRead(p pair) bool {
 	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
 	return f.report.all[p.client.PID].threadCount == 1 &&
 		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
-// isRelay reports whether the client of a pair also waits for a client of its own, at its standard
-// input. Then it need not be waiting for an answer of this server.
+// isRelay reports whether the client of a pair also waits at its standard input, for a client of
+// its own. Such a process may have nothing to ask, so it need not be waiting for an answer of this
+// server.
 func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
 		_, oneHolder := c.Owner()
@@ -97,9 +102,10 @@ func (f *finder) isRelay(p pair) bool {
 	})
 }
 
-// follow adds a pair to the chain and, if its server is a relay, the pairs of the relay and its
-// servers. It reports false if the server also waits for a process that is in no pair with it: that
-// process may be the one to answer.
+// follow adds the pair p to the chain. If the server of p is a relay, follow also adds the pairs of
+// that relay and the servers behind it. It returns false if the server of p also waits for a
+// process with which it forms no pair, or for a child: that process may be the one that has to
+// answer.
 func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)
@@ -118,7 +124,7 @@ func (f *finder) follow(p pair, c *chain) bool {
 		}
 		q := f.pairs[next]
 		known := func(b pair) bool { return b.server.PID == q.server.PID }
-		if !slices.ContainsFunc(behind, known) { // else in is another stream of the same server
+		if !slices.ContainsFunc(behind, known) { // else in is a second stream of the same server
 			behind = append(behind, q)
 		}
 	}

@@ -2,7 +2,8 @@ package inspect
 
 import "golang.org/x/sys/unix"
 
-// Newer architectures have only later forms of these calls.
+// Architectures newer than amd64 lack these system calls. They have only later ones that do the
+// same, such as ppoll.
 func init() {
 	calls[unix.SYS_POLL] = "poll"
 	calls[unix.SYS_SELECT] = "select"

@@ -9,14 +9,14 @@
 //		fmt.Println(d.Sentence)
 //	}
 //
-// The package reads /proc, needs no privilege for one's own processes, and does not disturb them:
-// it does not trace or stop them, and reads and writes none of their data. To ask how full a pipe
-// is, it opens the pipe a second time for some microseconds, in a mode in which somebody has it
-// open already. If a reader or writer leaves in just that moment, the other side notices it some
-// microseconds later.
+// The package reads /proc and needs no privilege for one's own processes. It does not disturb the
+// processes: it does not trace or stop them, and reads and writes none of their data. To ask how
+// full a pipe is, it opens the pipe a second time for some microseconds, for reading or for
+// writing, as somebody has it open already. If the last reader or the last writer closes the pipe
+// at just that moment, the other side notices it some microseconds later.
 //
-// The processes go on while [Process] looks at them, so its picture may not be consistent. [Over]
-// looks twice, and so sees whether anything moves, and which process is busy without moving a byte.
+// The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
+// looks twice. So it sees whether anything moves, and which process is busy without moving a byte.
 // Only Linux is supported; elsewhere the error wraps [errors.ErrUnsupported].
 package inspect
 
@@ -25,17 +25,18 @@ import (
 	"time"
 )
 
-// A Report is what was seen of a process, its descendants, and the pipes and sockets they hold.
+// A Report is what was seen of a process, of its descendants, and of the pipes and sockets that
+// they have open.
 type Report struct {
 	PID       int       `json:"pid"`
-	Processes []Proc    `json:"processes"` // the process first, then its descendants
-	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets, by ID
-	// Inherited are channels that the tree (the process and its descendants) seems to have only
-	// inherited: they are empty, no thread of the tree waits there, none is a standard stream of
-	// the tree, and a process outside has an end, too.
+	Processes []Proc    `json:"processes"` // the process PID first, then its descendants
+	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets; sorted by ID
+	// Inherited are the channels that the tree (the process and its descendants) seems to have only
+	// because it inherited them. Such a channel is empty, and is no standard stream of the tree. No
+	// thread of the tree waits for it. A process outside the tree has it open, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks that [Over] takes; 0 for [Process], which takes one.
+	// Look is the time between the two looks that [Over] takes; 0 for [Process], which looks once.
 	Look time.Duration `json:"look_ns"`
 
 	taken time.Time    // when the report was made
@@ -46,27 +47,28 @@ type Report struct {
 type Proc struct {
 	PID     int      `json:"pid"`
 	Parent  int      `json:"parent"`
-	Command string   `json:"command"` // with the script of an interpreter: "node server.js"
+	Command string   `json:"command"` // an interpreter is named with its script: "node server.js"
 	Threads []Thread `json:"threads"`
 	// Stopped says that the process does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM says what the signal does to the process: it "ends" it, is "handled" or is "ignored";
-	// "" if not known.
+	// SIGTERM says what the signal SIGTERM does to the process. It "ends" the process, is "handled"
+	// by it, or is "ignored"; "" if not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total is what the process did since its start, Recent between the two looks; nil: not known.
+	// Total is what the process did since its start. Recent is what it did between the two looks.
+	// Each is nil if not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
-	// Unreadable says why its descriptors could not be read; "" if they could.
+	// Unreadable says why the descriptors of the process could not be read; "" if they could.
 	Unreadable string `json:"unreadable,omitempty"`
 
-	ofKernel    bool // a thread of the kernel
+	ofKernel    bool // it is a thread of the kernel
 	threadCount int
-	running     bool // a thread of it has a CPU, or waits for one or for a disk
+	running     bool // one of its threads has a CPU, or waits for a CPU or a disk
 	network     bool // it waits for a socket that is no channel, such as a network connection
 }
 
-// A Usage counts what a process did: its reads and writes of files and pipes of every kind, and how
-// long its busiest thread had a CPU or waited for one.
+// A Usage counts what a process did: its reads and writes of files and pipes of every kind, and the
+// time for which its busiest thread had a CPU or waited for one.
 type Usage struct {
 	ReadCalls  int64         `json:"read_calls"`
 	WriteCalls int64         `json:"write_calls"`
@@ -75,7 +77,7 @@ type Usage struct {
 	Runnable   time.Duration `json:"runnable_ns"`
 
 	threads map[int]cpuTime // by TID
-	busy    cpuTime         // of the thread that was runnable longest
+	busy    cpuTime         // of the thread that was runnable longest; only since sets it
 }
 
 // cpuTime says how long a thread ran on a CPU and how long it waited for one.
@@ -85,28 +87,28 @@ type cpuTime struct {
 }
 
 // A Thread is a thread that sleeps in the kernel because it waits for a descriptor, for a child, or
-// for the other end of a FIFO that it opens.
+// until somebody opens the other end of a FIFO.
 type Thread struct {
 	TID int    `json:"tid"`
 	In  string `json:"in"` // "read", "write", "poll", "open", or "wait" for a child
 	FD  int    `json:"fd"` // of a read or write; -1 if not known
-	At  string `json:"at"` // the kernel function it sleeps in, "" if that may not be read
-	// Child is the process that it waits for, 0 if that is not known or may be any of several.
+	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
+	// Child is the PID of the child for which the thread waits. It is 0 if that is not known, or if
+	// it may be any of several children.
 	Child int `json:"child,omitempty"`
-	// Path is the path of the FIFO that it opens; "" if not known.
+	// Path is the path of the FIFO that the thread opens; "" if not known.
 	Path string `json:"path,omitempty"`
 
-	watches []watch // what it waits for, if In is "poll"
+	watches []watch // the descriptors for which it waits, if In is "poll"
 }
 
-// A watch is a descriptor that a thread waits for, perhaps among others, in an epoll call, poll or
-// select.
+// A watch is one of the descriptors for which a thread waits in poll, select or an epoll call.
 type watch struct {
 	fd  int
 	in  bool // it waits for bytes to read
 	out bool // it waits for room to write
-	// edge says that the thread is told only of new bytes or room there (EPOLLET). So it may go on
-	// waiting although there are old ones.
+	// edge says that only new bytes or new room wake the thread up (EPOLLET). So the thread may
+	// wait although there are bytes or room already.
 	edge bool
 }
 
@@ -118,24 +120,26 @@ type Channel struct {
 	Capacity int      `json:"capacity"` // bytes; 0 if not known, as for sockets
 	Queued   int      `json:"queued"`   // bytes written and not yet read; -1 if not known
 	Full     bool     `json:"full"`     // a write would wait
-	Writers  []Holder `json:"writers"`  // processes that may be looked at, in the tree or not
+	Writers  []Holder `json:"writers"`  // in the tree or not, as far as we may look at them
 	Readers  []Holder `json:"readers"`
-	NoReader bool     `json:"no_reader"` // the kernel says so: a write fails with EPIPE
-	NoWriter bool     `json:"no_writer"` // the kernel says so: end of file once it is empty
+	NoReader bool     `json:"no_reader"` // no process has the reading end: a write fails with EPIPE
+	NoWriter bool     `json:"no_writer"` // no process has the writing end: end of file once it is empty
 }
 
-// A Holder is a process that has an end of a channel open.
+// A Holder is a process that has an end of a channel open. If several descriptors of a process are
+// the same end, there is a Holder for each.
 type Holder struct {
 	PID         int    `json:"pid"`
 	Command     string `json:"command"`
 	FD          int    `json:"fd"`
 	NonBlocking bool   `json:"non_blocking"`
-	// Waits says that a thread of the process sleeps until it can read or write this descriptor: in
-	// a read or write, in poll or select, or in a call on an epoll descriptor that watches it.
+	// Waits says that a thread of the process sleeps until it can read or write this descriptor.
+	// The thread sleeps in a read or write, in poll or select, or in a call on an epoll descriptor
+	// that watches this descriptor.
 	Waits bool `json:"waits"`
 
-	inCall        bool // it sleeps in the read or write itself
-	edge          bool // it waits for new bytes or room only (see watch)
+	inCall        bool // a thread sleeps in a read or write, not in poll or the like
+	edge          bool // only new bytes or new room end the wait (see watch)
 	waitsForChild bool // a thread of it waits for a child to end
 	stopped       bool
 }
@@ -145,7 +149,7 @@ func (h Holder) String() string { return fmt.Sprintf("%d (%s)", h.PID, h.Command
 // The standard streams.
 const stdin, stdout, stderr = 0, 1, 2
 
-// stream names a descriptor as its user would.
+// stream names the descriptor as a user would: "stdin", "stdout", "stderr" or "descriptor 7".
 func (h Holder) stream() string {
 	switch h.FD {
 	case stdin:
@@ -158,8 +162,8 @@ func (h Holder) stream() string {
 	return fmt.Sprintf("descriptor %d", h.FD)
 }
 
-// Owner returns the process that is the only holder of the channel's ends. (Programs have such
-// channels to wake themselves up.) It returns false if the holders are several processes.
+// Owner returns the process that holds all open ends of the channel. (Programs have such channels
+// to wake up their own threads.) It returns false if several processes hold the ends, or none.
 func (c *Channel) Owner() (pid int, ok bool) {
 	for _, list := range [][]Holder{c.Writers, c.Readers} {
 		for _, h := range list {
@@ -183,7 +187,7 @@ func (c *Channel) fill() string {
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
 }
 
-// since returns what was done after old was read; nil if either is nil.
+// since returns what was done after old was read; nil if u or old is nil.
 func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil

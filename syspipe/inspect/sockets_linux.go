@@ -9,25 +9,26 @@ import (
 
 // A socket is what sock_diag(7) tells about a Unix socket.
 type socket struct {
-	peer       uint64 // inode of the other socket, 0 for none
-	peerClosed bool   // it was connected, and the peer is closed
+	peer       uint64 // inode of the socket at the other end; 0 for none
+	peerClosed bool   // it was connected, and the peer has been closed
 	unread     int    // bytes received and not yet read
 }
 
-// Constants of linux/unix_diag.h and others, which x/sys lacks.
+// Constants of linux/unix_diag.h and other headers. Package x/sys lacks them.
 const (
 	diagShowPeer    = 4  // UDIAG_SHOW_PEER
 	diagShowQueue   = 16 // UDIAG_SHOW_RQLEN
 	diagPeer        = 2  // UNIX_DIAG_PEER
 	diagQueue       = 4  // UNIX_DIAG_RQLEN
 	diagShutdown    = 6  // UNIX_DIAG_SHUTDOWN
-	diagRequestSize = 24 // of struct unix_diag_req
-	diagAnswerSize  = 16 // of struct unix_diag_msg
+	diagRequestSize = 24 // bytes of a struct unix_diag_req
+	diagAnswerSize  = 16 // bytes of a struct unix_diag_msg
 	stateConnected  = 1  // TCP_ESTABLISHED
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace by inode, if the kernel tells.
+// unixSockets returns the Unix sockets of this network namespace, by inode. Sockets that the kernel
+// does not tell are missing.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
 	const kind = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC
@@ -68,7 +69,8 @@ func unixSockets() map[uint64]socket {
 	}
 }
 
-// readSocket reads a struct unix_diag_msg and its attributes. It adds a socket that has had a peer.
+// readSocket reads a struct unix_diag_msg and the attributes that follow it. It adds the socket to
+// the map if the socket is connected, or was connected to a peer that has been closed.
 func readSocket(b []byte, into map[uint64]socket) {
 	if len(b) < diagAnswerSize {
 		return

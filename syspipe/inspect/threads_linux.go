@@ -12,9 +12,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// calls names the system calls in which a thread waits for a descriptor, for a child, or for
-// somebody to open the other end of a FIFO. The first argument of a "read" or "write" is the
-// descriptor. An init adds the calls that only some architectures have.
+// calls maps the numbers of the system calls in which a thread can wait to short names. The thread
+// waits for a descriptor, for a child, or until somebody opens the other end of a FIFO. The first
+// argument of every call named "read" or "write" is the descriptor. An init function adds the calls
+// that only some architectures have.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -26,8 +27,8 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// readThreads returns the threads of a process that wait in one of the calls, as far as this can be
-// read. It sets p.threadCount and p.running.
+// readThreads returns the threads of a process that wait in one of the system calls in calls. It
+// leaves out threads about which /proc does not tell. It also sets p.threadCount and p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -46,14 +47,15 @@ func readThreads(p *Proc) []Thread {
 	return list
 }
 
-// readThread describes a thread, and reports whether it waits in one of the calls. The number and
-// the arguments of the call are in /proc/PID/task/TID/syscall: "0 0x3 0x7ffd..." (or "running"). If
-// this may not be read, the kernel function in which the thread sleeps tells the call.
+// readThread describes a thread, and reports whether the thread waits in one of the system calls in
+// calls. The file /proc/PID/task/TID/syscall has the number and the arguments of the call, as in "0
+// 0x3 0x7ffd..."; for a thread that runs, it says "running". If we may not read that file,
+// readThread finds out the call from the kernel function in which the thread sleeps (wchan).
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
 	at, err := procfs.Text(pid, "task", task, "wchan")
-	if err == nil && at != "0" { // "0": the kernel does not tell
+	if err == nil && at != "0" { // "0": it does not sleep, or the kernel does not tell
 		t.At = at
 	}
 	text, err := procfs.Text(pid, "task", task, "syscall")
@@ -74,7 +76,7 @@ func readThread(pid, tid int) (Thread, bool) {
 		t.FD = int(args[0])
 	case "epoll", "poll", "select":
 		t.watches = watched(pid, t.In, args)
-		t.In = "poll" // a report does not tell the three apart
+		t.In = "poll" // a report calls all three "poll"
 	case "wait":
 		t.Child = awaitedChild(pid, number, args)
 	case "open":
@@ -90,8 +92,9 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf names the call that sleeps in a function of the kernel; "" if it is none of the calls. The
-// functions have changed their names over time: pipe_read became anon_pipe_read.
+// callOf returns the short name of the system call to which a kernel function belongs, if a thread
+// sleeps in that function. It returns "" if the call is not in calls. Kernel functions have been
+// renamed over time: pipe_read became anon_pipe_read.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -112,7 +115,8 @@ func callOf(function string) string {
 	return ""
 }
 
-// parseCall returns the number of a call, -1 if the text has none, and its first arguments.
+// parseCall parses the text of /proc/PID/task/TID/syscall. It returns the number of the system call
+// and its first three arguments. The number is -1 if the text names no call.
 func parseCall(text string) (number int, args [3]uint64) {
 	fields := strings.Fields(text)
 	if len(fields) <= len(args) {
@@ -131,7 +135,8 @@ func parseCall(text string) (number int, args [3]uint64) {
 	return number, args
 }
 
-// awaitedChild returns the child that a call waits for; 0 if it may be any of several.
+// awaitedChild returns the PID of the child for which a call of wait4 or waitid waits. It returns 0
+// if the call waits for any of several children.
 func awaitedChild(pid, number int, args [3]uint64) int {
 	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
 		return int(args[0])
@@ -142,7 +147,8 @@ func awaitedChild(pid, number int, args [3]uint64) int {
 	return onlyChild(pid)
 }
 
-// onlyChild returns the child of a process that has exactly one, else 0.
+// onlyChild returns the PID of the only child of a process; 0 if the process has no child or
+// several.
 func onlyChild(pid int) int {
 	if children := procfs.Children(pid); len(children) == 1 {
 		return children[0]
@@ -153,7 +159,8 @@ func onlyChild(pid int) int {
 // maxPath is PATH_MAX of linux/limits.h.
 const maxPath = 4096
 
-// readString reads a text from the memory of a process; "" if that is not allowed.
+// readString reads a string that ends with a NUL byte from the memory of a process. It returns ""
+// if the memory cannot be read, or if the string is not shorter than maxPath.
 func readString(pid int, address uint64) string {
 	text, _, found := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
 	if !found {
@@ -162,7 +169,8 @@ func readString(pid int, address uint64) string {
 	return text
 }
 
-// readMemory reads up to size bytes from the memory of a process; none if that is not allowed.
+// readMemory reads up to size bytes from the memory of a process. It returns no bytes if that is
+// not allowed.
 func readMemory(pid int, address uint64, size int) []byte {
 	f, err := os.Open(procfs.Path(pid, "mem"))
 	if err != nil {
@@ -170,12 +178,12 @@ func readMemory(pid int, address uint64, size int) []byte {
 	}
 	defer f.Close()
 	buf := make([]byte, size)
-	n, _ := f.ReadAt(buf, int64(address)) // an error is normal: the memory may end before size
+	n, _ := f.ReadAt(buf, int64(address)) // an error is normal: the memory may end sooner
 	return buf[:n]
 }
 
-// onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has masks of
-// the signals that are ignored and that are caught: "SigIgn:\t0000000000004000".
+// onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has one mask
+// of the signals that are ignored, and one of those that are caught: "SigIgn:\t0000000000004000".
 func onSIGTERM(pid int) string {
 	status, err := procfs.Text(pid, "status")
 	if err != nil {
@@ -195,8 +203,8 @@ func hasSIGTERM(mask string) bool {
 	return err == nil && bits&(1<<(unix.SIGTERM-1)) != 0
 }
 
-// readUsage reads the counters of /proc/PID/io, one "rchar: 4711" per line, and those of each
-// thread's schedstat; nil if /proc/PID/io may not be read.
+// readUsage reads the counters in /proc/PID/io, with lines such as "rchar: 4711", and the CPU time
+// of each thread. It returns nil if /proc/PID/io may not be read.
 func readUsage(pid int) *Usage {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {
@@ -217,8 +225,8 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readCPUTime reads a thread's schedstat, "<ns on a CPU> <ns waiting for one> <slices>", and its
-// state. The times are 0 if the kernel does not count them.
+// readCPUTime reads the state of a thread and its schedstat, which has the form "<ns on a CPU> <ns
+// waiting for a CPU> <number of time slices>". The times are 0 if the kernel does not count them.
 func readCPUTime(pid, tid int) cpuTime {
 	var t cpuTime
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

@@ -12,10 +12,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// maxWatches bounds what is read of the arguments of a call. A select takes no more.
+// maxWatches is the largest number of descriptors that are read from the arguments of a call. A
+// select takes no more (FD_SETSIZE).
 const maxWatches = 1024
 
-// watched returns the descriptors for which a thread waits in a call, as far as they can be read.
+// watched returns the descriptors for which a thread waits in a call ("epoll", "poll" or "select"),
+// as far as they can be read.
 func watched(pid int, call string, args [3]uint64) []watch {
 	if call == "epoll" {
 		return epollWatches(pid, int(args[0]))
@@ -33,7 +35,8 @@ func watched(pid int, call string, args [3]uint64) []watch {
 	return list
 }
 
-// newWatch reads the events of epoll. Those of poll have the same values.
+// newWatch makes a watch from the events of an epoll descriptor. Those of poll have the same
+// values.
 func newWatch(fd int, events uint32) watch {
 	return watch{
 		fd:   fd,
@@ -57,7 +60,7 @@ func pollWatches(pid int, args [3]uint64) []watch {
 }
 
 // selectWatches reads the arguments of select: the number of bits in each set of descriptors, the
-// set to read, and the set to write. A set is an array of 64-bit words.
+// set to read from, and the set to write to. A set is an array of 64-bit words.
 func selectWatches(pid int, args [3]uint64) []watch {
 	const wordBits, wordBytes = 64, 8
 	var list []watch
@@ -75,14 +78,16 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches reads what an epoll descriptor watches. If one of these is an epoll descriptor too,
-// it adds what that watches, and so on. /proc/PID/fdinfo/N has a line for each, with its events in
-// hexadecimal: "tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f".
-// For a descriptor of another type there is no such line.
+// epollWatches returns the descriptors that an epoll descriptor watches. If one of them is an epoll
+// descriptor itself, epollWatches adds the descriptors that this one watches, and so on. It reads
+// /proc/PID/fdinfo/FD, which has a line for each watched descriptor, with its events in
+// hexadecimal: "tfd: 0 events: 19 data: 0 pos:0 ino:4c8107 sdev:f". A descriptor of another type
+// has no such line.
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
 
-// maxNested is Linux's bound for epoll descriptors that watch each other in a chain. It is needed
-// here too: meanwhile a number in /proc may stand for another file, so there may be a circle.
+// maxNested is the length to which Linux lets epoll descriptors form a chain in which each watches
+// the next. The bound is needed here, too: while we read, a number in /proc may come to stand for
+// another file, so the chain that we see may be a circle.
 const maxNested = 5
 
 func nestedWatches(pid, fd, depth int) []watch {
@@ -105,8 +110,9 @@ func nestedWatches(pid, fd, depth int) []watch {
 	return list
 }
 
-// anyEpoll returns what all epoll descriptors of a process watch, if it is not known for which of
-// them a thread waits. Their edge is set, because none of these watches is certain.
+// anyEpoll returns what all epoll descriptors of a process watch. It is used if a thread is known
+// to wait for one of them, but not for which. All these watches have edge set, because none of them
+// is certain.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)
