@@ -358,8 +358,8 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount is the number of channels that lead nowhere from which on a process is said to leak
-// them. A few are normal: programs use them to wake up their own threads.
+// leakCount is how many channels that lead nowhere make a leak. A few are normal: programs use them
+// to wake up their own threads.
 const leakCount = 16
 
 // checkLeaks finds processes with many channels that lead nowhere. The process is the only holder

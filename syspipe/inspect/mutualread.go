@@ -28,7 +28,7 @@ func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	toStdinOfB := hasFD(there.Readers, b.PID, stdin)
 	if toStdinOfA && !hasFD(there.Writers, a.PID, stdout) ||
 		toStdinOfB && !hasFD(back.Writers, b.PID, stdout) {
-		return pair{}, false // a server that reads its standard input answers on its standard output
+		return pair{}, false // a server that reads its stdin answers on its stdout
 	}
 	aServes := toStdinOfA
 	if toStdinOfA == toStdinOfB {

@@ -123,7 +123,7 @@ type Channel struct {
 	Writers  []Holder `json:"writers"`  // in the tree or not, as far as we may look at them
 	Readers  []Holder `json:"readers"`
 	NoReader bool     `json:"no_reader"` // no process has the reading end: a write fails with EPIPE
-	NoWriter bool     `json:"no_writer"` // no process has the writing end: end of file once it is empty
+	NoWriter bool     `json:"no_writer"` // no process has the writing end: the end of file will come
 }
 
 // A Holder is a process that has an end of a channel open. If several descriptors of a process are
@@ -138,7 +138,7 @@ type Holder struct {
 	// that watches this descriptor.
 	Waits bool `json:"waits"`
 
-	inCall        bool // a thread sleeps in a read or write, not in poll or the like
+	inCall        bool // a thread sleeps in a read or write, not in poll
 	edge          bool // only new bytes or new room end the wait (see watch)
 	waitsForChild bool // a thread of it waits for a child to end
 	stopped       bool

@@ -13,13 +13,13 @@ import (
 
 var (
 	adopting    atomic.Bool  // Adopt was called
-	starting    sync.RWMutex // held for writing while nobody may start a child
-	ownChildren sync.Map     // numbers of the children that we started and have not waited for
+	starting    sync.RWMutex // held for reading to start a child, for writing to list children
+	ownChildren sync.Map     // PIDs of the children that we started and have not waited for
 )
 
 // Adopt makes this process the parent of every descendant whose own parent has ended, whatever
 // session, group or environment the descendant has moved to. So no daemon escapes [EndAdopted].
-// This holds until this process ends. Adopt reports whether the system can do that: Linux can.
+// Adopt cannot be undone. It returns true if the system can do this, as Linux can.
 func Adopt() bool {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1 /* on */, 0, 0, 0) != nil {
 		return false
@@ -28,8 +28,9 @@ func Adopt() bool {
 	return true
 }
 
-// adopted lists the living processes that this one has adopted, and their descendants. It waits for
-// adopted processes that have ended, so that no zombies stay. Known is false without [Adopt].
+// adopted lists the living processes that this one has adopted, and their descendants. Adopted
+// processes that have ended are reaped, so that no zombies stay. known is false if [Adopt] was not
+// called.
 func adopted() (list []int, known bool) {
 	if !adopting.Load() {
 		return nil, false
@@ -54,9 +55,12 @@ func adopted() (list []int, known bool) {
 }
 
 // EndAdopted waits until all processes that this one has adopted, and their descendants, have
-// ended. Processes that are still there after patience are killed, and returned as "1234 (name)".
-// Known is false without [Adopt]. Nothing tells which of our children an adopted process came from,
-// so call EndAdopted when no other child of ours may leave something behind.
+// ended. If some are still there after patience, EndAdopted kills them and returns them as "1234
+// (name)". As in [EndMarked], a process that is running gets more time. known is false if [Adopt]
+// was not called.
+//
+// Nothing tells which of our children left an adopted process behind. So call EndAdopted only when
+// no other child of ours may leave a process behind.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() (pids []int, unclear, known bool) {
 		pids, known = adopted()

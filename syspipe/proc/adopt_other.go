@@ -4,13 +4,13 @@ package proc
 
 import "time"
 
-// Adopt reports false: only for Linux does this package adopt what descendants leave behind.
+// Adopt returns false: this package adopts processes only on Linux.
 func Adopt() bool { return false }
 
 // EndAdopted does nothing and returns false.
 func EndAdopted(time.Duration) (left []string, known bool) { return nil, false }
 
-// startChild starts the process; there are no adopted ones to tell it from.
+// startChild starts the process. No process is adopted here, so nothing has to be noted.
 func (p *Process) startChild() error { return p.start() }
 
 func forgetChild(int) {}

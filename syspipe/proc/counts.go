@@ -1,8 +1,9 @@
 package proc
 
-// Counts are what a process and the children that it waited for did until they ended.
+// Counts tell what a process did from its start to its end. They include the children for which it
+// waited.
 type Counts struct {
-	Reads, Writes           int64 // system calls that read and write
+	Reads, Writes           int64 // how many system calls read and wrote
 	ReadBytes, WrittenBytes int64 // bytes that these calls moved
 	Faults                  int64 // page faults
 	Forced                  int64 // involuntary context switches: the kernel took the CPU away

@@ -9,9 +9,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Marked lists the living processes that were started with a variable, "NAME=value", in their
-// environment. Unclear is true if some process is just becoming another program, so that its
-// environment cannot be read yet. Known is false if the system shows no environments of others.
+// Marked lists the living processes that were started with variable, "NAME=value", in their
+// environment. unclear is true if a process is just executing another program, so that its
+// environment cannot be read yet. known is false if the system does not show the environments of
+// processes.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -31,7 +32,7 @@ func Marked(variable string) (list []int, unclear, known bool) {
 	return list, unclear, known
 }
 
-// isBecoming reports whether a process without an environment is just becoming another program: it
+// isBecoming reports whether a process without an environment is just executing another program: it
 // has memory, but no arguments yet. A zombie or a thread of the kernel has neither.
 func isBecoming(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
@@ -42,29 +43,31 @@ func isBecoming(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until all processes that were started with a variable, "NAME=value", in their
+// EndMarked waits until all processes that were started with variable, "NAME=value", in their
 // environment have ended. Children inherit the variable, whatever group or session they move to.
-// Processes that are still there after patience are killed, and returned as "1234 (name)". As long
-// as one of them runs, EndMarked waits for up to four times patience. Known is false if the system
-// does not show the environments of other processes.
+//
+// If some processes are still there after patience, EndMarked kills them and returns them as "1234
+// (name)". While one of them is running, rather than waiting for something, EndMarked puts this
+// off, up to four times patience. known is false if the system does not show the environments of
+// other processes.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
 
 const (
 	listInterval = 20 * time.Millisecond
-	maxKilling   = 5 * time.Second // then endAll gives up: some fork faster than they are killed
-	enoughEmpty  = 2               // lists in a row: a single one may miss a process that forks
-	maxUnclear   = 50              // the same, if each list is unclear
+	maxKilling   = 5 * time.Second // then endAll gives up: some fork faster than it kills
+	enoughEmpty  = 2               // empty lists in a row: one may miss a process that forks
+	maxUnclear   = 50              // empty lists in a row that are all unclear
 )
 
-// moreTime is how many times as long as planned endAll waits while one of the processes runs: on a
-// busy machine it may be about to end.
+// moreTime times patience is how long endAll waits at most while one of the processes is running:
+// on a busy machine, that process may be about to end.
 const moreTime = 4
 
-// endAll calls list until it finds no process any more. After patience, or moreTime times patience
-// if one of them runs at each look, endAll kills the processes that list finds, again and again,
-// because they may fork between list and kill.
+// endAll calls list until list finds no process any more. After patience it kills the processes
+// that list finds. As long as one of them is running, endAll does not kill, until moreTime times
+// patience is over. It lists and kills again and again, because a process may fork between the two.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

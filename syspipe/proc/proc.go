@@ -1,5 +1,5 @@
-// Package proc starts processes, watches over them, and ends them with all that they started:
-// programs of others, and this program again to do a piece of named work.
+// Package proc starts processes, watches over them, and ends them together with all that they
+// started. A process runs another program, or runs this program again to do a piece of named work.
 //
 //	func double(w *proc.Work) error {
 //		var n int
@@ -26,18 +26,22 @@
 // # How a process ends
 //
 // A process ends by itself, by the end of the context of [Process.Start], by [Process.Stop] (which
-// asks before it kills), or by [Process.Kill]. In each case, what the process leaves in its group
-// is killed too, unless it is Attached.
+// asks the process to end before it kills), or by [Process.Kill]. In each case, the processes that
+// are left in its group are killed too, unless the process is Attached.
 //
-// If we die, even by SIGKILL, our children end too. Children that do named work hold a leash: a
-// pipe from us, at whose end of file they exit. Linux sends SIGKILL to the other children (not to
-// what they have started); Windows ends them with the last handle to their job. On other systems
-// they see the end of their standard input, nothing else.
+// If we die, even by SIGKILL, our children end too. How they end depends on the child and the
+// system:
+//
+//   - A child that does named work holds a leash, a pipe from us. It exits at the end of file of
+//     the leash.
+//   - Linux sends SIGKILL to every other child, but not to the processes that it has started.
+//   - Windows ends the other children when the last handle to their job is closed.
+//   - On other systems, the other children see the end of their standard input, nothing else.
 //
 // # Who may call concurrently
 //
-// Set the fields of a [Process] before Start. Report belongs to one goroutine at a time; all other
-// methods may be called concurrently.
+// Set the fields of a [Process], and call Pipe and Connect, before Start. Begun and Report belong
+// to one goroutine at a time. All other methods may be called concurrently.
 package proc
 
 import (
@@ -55,15 +59,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Process is a child: a command of any program, or this program with work to do.
+// A Process is a child of this process: it runs any program, or this program with work to do.
 type Process struct {
-	// Cmd is what is started: its streams, Env and Dir may be set until Start. To read all that the
-	// child wrote to a stream, use [Process.Pipe]: Cmd's own pipes are closed when the child ends.
-	// Standard error goes to the Tail of [Process.Stderr] if nothing else is set. Call none of
-	// Cmd's methods.
+	// Cmd is the command that is started. Its streams, Env and Dir may be set before Start. To read
+	// all that the child wrote to a stream, use [Process.Pipe]: the pipes of Cmd are closed when
+	// the child ends. If Cmd.Stderr is not set, standard error goes to the Tail that
+	// [Process.Stderr] returns. Call none of Cmd's methods.
 	Cmd *exec.Cmd
-	// Grace is the time between an interrupt and the kill when the context of Start ends. With a
-	// Grace of 0, the process is killed at once.
+	// Grace is the time between an interrupt and the kill when the context of Start ends. If Grace
+	// is 0, the process is killed at once.
 	Grace time.Duration
 	// Attached says that we are just a wrapper of the child: when the child ends, what it leaves
 	// behind goes on, and on Windows a console's Ctrl-C reaches the child as it reaches us.
@@ -72,25 +76,25 @@ type Process struct {
 	Session bool
 
 	name      string
-	work      *assignment // nil if another program is started
+	work      *assignment // nil if the process runs another program
 	stderr    Tail
 	childOnly []io.Closer // what only the child needs; Start closes it
 	ours      []io.Closer // our ends of the pipes to the child; Close closes them
 
 	// For named work only:
-	leash    *syspipe.End  // closing it ends the work
-	decode   *json.Decoder // reads its reports
-	hasBegun bool          // its first report was read
+	leash    *syspipe.End  // our end; the work ends when it is closed
+	decode   *json.Decoder // reads the reports of the work
+	hasBegun bool          // the first report was read
 
 	group group
 
-	mu      sync.Mutex // guards started, closed, reaped and done, and starting and signalling
+	mu      sync.Mutex // guards the next four; held to start or signal the process
 	started bool
 	closed  bool
-	reaped  bool          // the group was killed; another one may get its number
+	reaped  bool          // the process is gone; another group may get the group's number
 	done    chan struct{} // closed after the process was waited for; nil before Start
 
-	// What follows may be read after done is closed.
+	// The next three fields may be read after done is closed.
 	exit    error
 	counts  Counts
 	counted bool // counts are known
@@ -99,12 +103,14 @@ type Process struct {
 	closing sync.Once
 }
 
-// Command prepares a program. Its name is looked up in PATH if it contains no separator.
+// Command prepares a process that runs a program. If path has no separator, it is looked up in
+// PATH.
 func Command(path string, args ...string) *Process {
 	return &Process{Cmd: exec.Command(path, args...), name: path}
 }
 
-// ShellLine writes a command as a POSIX shell takes it.
+// ShellLine returns a command as one line for a POSIX shell, with quotation marks where they are
+// needed.
 func ShellLine(argv []string) string {
 	words := slices.Clone(argv)
 	for i, w := range words {
@@ -115,8 +121,9 @@ func ShellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Pipe connects a standard stream of the child (0, 1 or 2) with a pipe and returns our end, which
-// Process.Close closes too. Call Pipe before Start. If Pipe fails, it closes the process.
+// Pipe connects a standard stream of the child (0, 1 or 2) with a new pipe and returns our end of
+// the pipe. Process.Close closes that end, too. Call Pipe before Start. If Pipe fails, it closes
+// the process.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -134,8 +141,8 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Connect is Pipe with a pipe of the given kind and capacity (see [syspipe.Open]). The child's end
-// may be in non-blocking mode. Our end waits by Go's poller.
+// Connect does what Pipe does, with a pipe of the given kind and capacity (see [syspipe.Open]). If
+// nonBlocking is true, the child's end is in non-blocking mode. Our end uses Go's poller.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {
@@ -153,7 +160,7 @@ func (p *Process) Connect(
 func connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, file *os.File, err error) {
-	// Not Poller, the default: it would make the child's end non-blocking.
+	// Poller, the default, is no choice here: it would make the child's end non-blocking.
 	options := syspipe.Options{Capacity: capacity, IO: syspipe.Blocking}
 	theirs, ours, err := syspipe.Open(kind, options)
 	if err != nil {

@@ -15,28 +15,30 @@ const TellsOfOthers = false
 // endWithUs does nothing: these systems do not tell a process that its parent is gone.
 func (p *Process) endWithUs() {}
 
-// awaitExit returns false without waiting: x/sys has no call that waits and leaves a zombie. The
-// group is killed right after its leader was waited for, before its number is used again.
+// awaitExit returns false without waiting: x/sys has no call that waits for a process and leaves it
+// a zombie. So the group is killed right after its leader was waited for: so soon that no other
+// group will have got its number.
 func (p *Process) awaitExit() bool { return false }
 
-// runningCPU returns false: x/sys has no call that tells about another process.
+// runningCPU returns false: x/sys has no call that tells the CPU time of another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
-// PeakMemory returns the largest resident memory of this process so far, in bytes; false for any
-// other process, since the system does not tell.
+// PeakMemory returns the largest resident memory that this process has had so far, in bytes. It
+// returns false for the pid of any other process, because the system does not tell.
 func PeakMemory(pid int) (int64, bool) {
 	var r syscall.Rusage
 	known := pid == os.Getpid() && syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil
 	return residentPeak(&r), known
 }
 
-// peakOf returns the peak of a process that has ended.
+// peakOf returns the largest resident memory of a process that has ended, in bytes.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	return residentPeak(r), ok
 }
 
-// residentPeak returns bytes; 0 for nil. macOS counts in bytes, the others in KiB.
+// residentPeak returns the largest resident memory that r names, in bytes; 0 if r is nil. macOS
+// counts this memory in bytes, the other systems in KiB.
 func residentPeak(r *syscall.Rusage) int64 {
 	switch {
 	case r == nil:

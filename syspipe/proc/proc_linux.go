@@ -18,8 +18,8 @@ const TellsOfOthers = true
 // stays in run until the process has ended.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
-// awaitExit waits until the process has ended and leaves it a zombie, so that nobody else gets its
-// number or that of its group yet. It reports whether that worked.
+// awaitExit waits until the process has ended and leaves it a zombie, so that no other process gets
+// its PID yet, and no other group the number of its group. It reports whether that worked.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -29,7 +29,8 @@ func (p *Process) awaitExit() bool {
 	}
 }
 
-// runningCPU reads the clock of another process, to the nanosecond; /proc counts in ticks of 10 ms.
+// runningCPU returns the CPU time that another process has used so far. It reads the CPU clock of
+// that process, which counts nanoseconds; /proc counts in ticks of 10 ms.
 func runningCPU(pid int) (time.Duration, bool) {
 	// The number of the clock is made as in clock_getcpuclockid(3).
 	const allThreads = 2 // CPUCLOCK_SCHED
@@ -45,8 +46,9 @@ func runningCPU(pid int) (time.Duration, bool) {
 // the system does not tell.
 func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
-// peakOf returns the peak of a process that has ended. The kernel gives a process the peak of the
-// process that forked it, which is us. So a peak that is not above our own says nothing.
+// peakOf returns the largest resident memory of a process that has ended, in bytes. A process
+// begins with the peak of the process that forked it, which is us. So a peak that is not above our
+// own says nothing about the process, and peakOf returns false.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -57,7 +59,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts reads the calls and bytes of a zombie and of the children that it waited for.
+// readCounts reads how many read and write calls a zombie has made, and how many bytes they moved.
+// The calls of children for which the zombie has waited are included.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {
@@ -79,7 +82,7 @@ func readCounts(pid int) (c Counts, ok bool) {
 	return c, true
 }
 
-// addUsage adds the counts that the kernel tells to whoever waits for the process.
+// addUsage adds the counts that the kernel told us when we waited for the process.
 func (p *Process) addUsage() {
 	if p.Cmd.ProcessState == nil {
 		return

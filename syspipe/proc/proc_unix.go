@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group of processes has the number of its leader.
+// A group is a process group. Its number is the PID of its leader.
 type group struct{ leader int }
 
-// start starts the process as leader of a group of its own, so that a terminal's Ctrl-C reaches us
-// but not the group, and so that we can end a wrapper such as npx together with what it wraps.
+// start starts the process as the leader of a group of its own. So a terminal's Ctrl-C reaches us
+// but not the group. And we can end a wrapper such as npx together with the program that it runs.
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid = p.Session // a session's leader leads a group as well
 	p.Cmd.SysProcAttr.Setpgid = !p.Session
@@ -26,7 +26,7 @@ func (p *Process) start() error {
 	return nil
 }
 
-// signalGroup reports whether the group got the signal.
+// signalGroup sends a signal to the group, and reports whether that was possible.
 func (p *Process) signalGroup(s syscall.Signal) bool {
 	group := -p.group.leader // kill(2) takes a negative number for a group
 	return syscall.Kill(group, s) == nil
@@ -35,7 +35,7 @@ func (p *Process) signalGroup(s syscall.Signal) bool {
 // releaseGroup does nothing: a group on Unix is only a number.
 func (p *Process) releaseGroup() {}
 
-// Signaled returns the signal that ended a process, if one did.
+// Signaled returns the number and the name of the signal that ended a process; false if none did.
 func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	if state == nil {
 		return 0, "", false
@@ -52,7 +52,7 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
 
 // ChildrenCPU returns the processor time of the children that this process has waited for, and of
-// their children; false if the system does not tell.
+// the children for which those have waited; false if the system does not tell.
 func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
 
 func cpuOf(who int) (time.Duration, bool) {

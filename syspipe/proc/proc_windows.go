@@ -14,12 +14,14 @@ import (
 // TellsOfOthers says whether /proc tells about other processes. (Wine's does not.)
 const TellsOfOthers = false
 
-// A group is a job. Windows ends the processes in it with its last handle, so that none of them
-// outlives us even if we crash. A process that does named work (see [Main]) has no job, because it
-// may have to start processes that outlive it. It exits when we close its leash, a pipe.
+// A group is a Windows job. Windows ends the processes in a job when its last handle is closed, so
+// none of them outlives us even if we crash. A process that does named work (see [Main]) has no
+// job, because it may have to start processes that outlive it. Such a process exits when we close
+// its leash, a pipe.
 type group struct{ job windows.Handle } // 0: none
 
-// start starts the process suspended, so that it is in its job before it can start others.
+// start starts the process. If the process gets a job, it is started suspended, so that it is in
+// the job before it can start other processes.
 func (p *Process) start() error {
 	if p.Attached {
 		return p.Cmd.Start()
@@ -54,11 +56,13 @@ func (p *Process) start() error {
 	return nil
 }
 
-// awaitExit returns false without waiting: a job is ours even after its process was waited for.
+// awaitExit returns false without waiting: a job remains ours even after its process was waited
+// for.
 func (p *Process) awaitExit() bool { return false }
 
-// resumeProcess lets a suspended process run. Go keeps no handle to the first thread, which
-// ResumeThread needs, and finding that thread would mean listing all threads of the system.
+// resumeProcess lets a suspended process run. ResumeThread would need a handle to the first thread
+// of the process. Go keeps no such handle, and to find the thread would mean to list all threads of
+// the system.
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 func (g *group) open() (err error) {
@@ -78,7 +82,8 @@ func (g *group) open() (err error) {
 }
 
 // signalGroup kills the group if s is SIGKILL. For any other signal it sends CTRL_BREAK, the only
-// request to end that can go to a single group; this works if we share a console with the group.
+// request to end that can go to a single group. That works only if we share a console with the
+// group, and not for an Attached process.
 func (p *Process) signalGroup(s syscall.Signal) bool {
 	if s != syscall.SIGKILL {
 		if p.Attached {
@@ -100,7 +105,7 @@ func (p *Process) releaseGroup() {
 	}
 }
 
-// Signaled never finds a signal: Windows has exit codes alone.
+// Signaled returns false: on Windows there are no signals, only exit codes.
 func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
 
 // OwnCPU returns the processor time that this process has used so far; false if the system does not
@@ -128,12 +133,13 @@ func cpuTimes(h windows.Handle) (time.Duration, bool) {
 	return ticks(kernel) + ticks(user), true
 }
 
-// ticks turns a count of 100 ns into a duration. Filetime's own conversion takes it for a date.
+// ticks turns a count of units of 100 ns into a duration. The methods of Filetime take the count
+// for a date.
 func ticks(t windows.Filetime) time.Duration {
 	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
 }
 
-// PeakMemory returns false: x/sys has no call that tells.
+// PeakMemory returns false: x/sys has no call that tells the peak.
 func PeakMemory(int) (int64, bool) { return 0, false }
 
 func peakOf(*os.ProcessState) (int64, bool) { return 0, false }

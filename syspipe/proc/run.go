@@ -17,7 +17,8 @@ var (
 )
 
 // Start starts the process, in a process group or job of its own. When ctx ends, the process is
-// ended. A process can be started once, and not after Close. If its start fails, it is closed.
+// ended (see Grace). A process can be started only once, and not after Close. If the process cannot
+// be started, Start closes it.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -37,8 +38,9 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// run starts the process, sends the result to started, and waits for the process. It does all this
-// on one thread, because Linux ends a child with the thread that started it (see endWithUs).
+// run starts the process, sends the error of the start (or nil) to started, and waits for the end
+// of the process. It does all this on one thread, because Linux ends a child together with the
+// thread that started it (see endWithUs).
 func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -54,7 +56,7 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	})
 	defer stop()
 	started <- nil
-	if p.awaitExit() { // a zombie keeps its number, and that of its group
+	if p.awaitExit() { // the process is a zombie, which keeps its PID and that of its group
 		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
 		p.reap()
 		p.exit = p.Cmd.Wait()
@@ -100,7 +102,8 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	return p.done, nil
 }
 
-// reap ends what the process left behind in its group. After that, nobody may signal the group.
+// reap ends the processes that this one left behind in its group. After that, nobody may signal the
+// group.
 func (p *Process) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +121,7 @@ func (p *Process) Done() <-chan struct{} {
 	return p.done
 }
 
-// pid returns the number of a process that was started.
+// pid returns the PID of the process; false if the process was not started.
 func (p *Process) pid() (int, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +131,8 @@ func (p *Process) pid() (int, bool) {
 	return p.Cmd.Process.Pid, true
 }
 
-// Ended reports whether the process was started and has ended. It waits at most d for that.
+// Ended reports whether the process was started and has ended. If it still runs, Ended waits for
+// its end, at most for d.
 func (p *Process) Ended(d time.Duration) bool {
 	done := p.Done()
 	if done == nil {
@@ -148,9 +152,9 @@ func (p *Process) Ended(d time.Duration) bool {
 	}
 }
 
-// Wait waits until the process has ended and says how: it returns nil for exit code 0, else an
-// error that wraps [exec.ExitError] and contains what [Process.Stderr] kept. It may be called more
-// than once. For a process that was not started it returns an error.
+// Wait waits until the process has ended, and says how. It returns nil for exit code 0, and
+// otherwise an error that wraps [exec.ExitError] and contains what [Process.Stderr] kept. Wait may
+// be called more than once. For a process that was not started it returns an error.
 func (p *Process) Wait() error {
 	done := p.Done()
 	if done == nil {
@@ -166,7 +170,8 @@ func (p *Process) Wait() error {
 	return fmt.Errorf("%s: %w", p.name, p.exit)
 }
 
-// Stderr returns the end of what the process wrote to standard error, if Cmd.Stderr was not set.
+// Stderr returns the last bytes that the process wrote to standard error, if Cmd.Stderr was not
+// set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
 // Interrupt sends the group SIGINT (Windows: CTRL_BREAK) and reports whether that was possible.
@@ -227,7 +232,8 @@ func (p *Process) closeChildOnly() {
 	p.childOnly = nil
 }
 
-// ExitCode returns the exit code, or 128 + the signal that ended the process; -1 before its end.
+// ExitCode returns the exit code, or 128 plus the number of the signal that ended the process. It
+// returns -1 if the process has not ended.
 func (p *Process) ExitCode() int {
 	if !p.Ended(0) {
 		return -1

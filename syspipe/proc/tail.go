@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// A Tail is a writer that keeps the last of what is written to it. The zero Tail keeps 4096 bytes.
+// A Tail is a writer that keeps the last Limit bytes that are written to it.
 type Tail struct {
-	Limit int // bytes; 0 is 4096
+	Limit int // bytes; 0 means 4096
 
 	mu    sync.Mutex
 	last  []byte
@@ -34,7 +34,7 @@ func (t *Tail) Total() int64 {
 	return t.total
 }
 
-// String returns what was kept, without space around it.
+// String returns what was kept, without white space at its beginning and end.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

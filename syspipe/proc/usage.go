@@ -9,14 +9,14 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// running returns the number of a process that was started and has not ended.
+// running returns the PID of the process; false if the process was not started or has ended.
 func (p *Process) running() (pid int, ok bool) {
 	pid, ok = p.pid()
 	return pid, ok && !p.Ended(0)
 }
 
-// CPU returns the processor time that the process has used so far, or had used when it ended; false
-// if the system does not tell.
+// CPU returns the processor time that the process has used so far. After the end of the process, it
+// returns all that the process used. It returns false if the system does not tell.
 func (p *Process) CPU() (time.Duration, bool) {
 	if pid, ok := p.running(); ok {
 		return runningCPU(pid)
@@ -29,8 +29,8 @@ func (p *Process) CPU() (time.Duration, bool) {
 }
 
 // TreeCPU returns the processor time that the process and its descendants have used so far; false
-// if the system does not tell. Processes that are no longer its descendants do not count. TreeCPU
-// takes longer than [Process.CPU].
+// if the system does not tell. Processes that have got another parent meanwhile do not count.
+// TreeCPU takes longer than [Process.CPU].
 func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -76,7 +76,8 @@ func (p *Process) PeakAddresses() (int64, bool) {
 }
 
 // PeakMemory returns the largest resident memory of the process so far, in bytes; false if not
-// known. If the system tells nothing after the end, PeakMemory returns what it knew before.
+// known. If the system tells nothing after the end of the process, PeakMemory returns the largest
+// value that earlier calls found.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool
@@ -92,8 +93,8 @@ func (p *Process) PeakMemory() (int64, bool) {
 	return n, n > 0
 }
 
-// Runnable reports whether a thread of the process or of its descendants has a CPU, waits for one,
-// or waits for a disk; false if the system does not tell.
+// Runnable reports whether a thread of the process or of a descendant has a CPU, waits for a CPU,
+// or waits for a disk. It returns false if the system does not tell.
 func (p *Process) Runnable() bool {
 	root, ok := p.running()
 	if !ok {
@@ -114,7 +115,8 @@ func isRunnable(pid int) bool {
 	return false
 }
 
-// Name returns the name of a process; "" if it was waited for, or if the system does not tell.
+// Name returns the name of a process. It returns "" if the process has been waited for, or if the
+// system does not tell.
 func Name(pid int) string {
 	stat, err := procfs.ReadStat(pid)
 	if err != nil {
@@ -130,7 +132,7 @@ func OpenFiles(pid int) map[int]string {
 	files := map[int]string{}
 	for _, fd := range fds {
 		file, err := os.Readlink(procfs.Path(pid, "fd", strconv.Itoa(fd)))
-		if err == nil { // else it was closed meanwhile
+		if err == nil { // if not, the descriptor was closed meanwhile
 			files[fd] = file
 		}
 	}

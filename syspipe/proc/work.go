@@ -15,12 +15,12 @@ import (
 // workEnv is the environment variable that gives a process work to do: an assignment, as JSON.
 const workEnv = "PIPEBENCH_WORK"
 
-// workerProcs is set in the environment of a worker. Two of its threads may be in raw system calls
-// at a time (see [syspipe.Blocking]), and each of them occupies one of the GOMAXPROCS slots. The
-// runtime needs others to go on.
+// workerProcs is set in the environment of a worker. Two of a worker's threads may be in raw system
+// calls at the same time (see [syspipe.Blocking]), and each of them occupies one of the GOMAXPROCS
+// slots. The Go runtime needs further slots to go on.
 const workerProcs = "GOMAXPROCS=4"
 
-// An assignment is a piece of work as it travels in the environment.
+// An assignment is a piece of work as the environment hands it over.
 type assignment struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
@@ -30,14 +30,15 @@ type assignment struct {
 // begun is the first report of every worker. A process that does not send it does not call [Main].
 const begun = "begun"
 
-// ErrNotBegun is returned if a process that was started to work ended before it began. Usually main
-// does not call [Main], or not first.
+// ErrNotBegun is returned if a process that was started to work ended before it began. The usual
+// reason is that its function main does not call [Main], or calls it too late.
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
-// Self prepares another process of this program, to do the work of that name. It gets args (as
-// JSON, at most some 30 KiB) and inherits the ends. The ends stay open in this process too, so the
-// caller closes them after Start. The work may use the standard streams.
+// Self prepares another process of this program, to do the work that is called name. The process
+// gets args (as JSON, at most some 30 KiB) and inherits the ends. The ends stay open in this
+// process too, so the caller should close them after [Process.Start]. The work may use the standard
+// streams.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself again and again
 		return nil, errors.New("this process was started to work and does not: " +
@@ -64,8 +65,8 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openPipes opens the worker's leash, a pipe at whose end of file the worker exits, and the pipe of
-// its reports. It returns the worker's ends of both.
+// openPipes opens two pipes to the worker: its leash and the pipe for its reports. The worker exits
+// at the end of file of the leash. openPipes returns the worker's ends of both.
 func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
 	ourLeash, theirLeash, err := syspipe.Open(syspipe.Anonymous, options)
@@ -96,7 +97,8 @@ func (p *Process) pass(ends []*syspipe.End) error {
 	return nil
 }
 
-// Begun waits until the work has begun.
+// Begun waits until the process has begun its work. If the process ends before that, the error
+// wraps [ErrNotBegun].
 func (p *Process) Begun() error {
 	if p.hasBegun {
 		return nil
@@ -112,7 +114,8 @@ func (p *Process) Begun() error {
 	return nil
 }
 
-// Report waits for the next report of the work. The error wraps io.EOF if there is none any more.
+// Report waits for the next report of the work and decodes it into v. If no report comes any more,
+// the error wraps [io.EOF].
 func (p *Process) Report(v any) error {
 	if err := p.Begun(); err != nil {
 		return err
@@ -143,9 +146,9 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work of this process and exits, if the process was started by [Self]. An error of
-// the work goes to standard error and makes the exit code 1. In any other process Main returns at
-// once. Call it first in main and in TestMain of every program that calls [Self].
+// Main does the work of this process and exits, if the process was started by [Self]. If the work
+// fails, its error goes to standard error and the exit code is 1. In any other process, Main
+// returns at once. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
@@ -198,7 +201,7 @@ func (a assignment) do(job Job) (err error) {
 	if err := leash.UsePoller(); err != nil {
 		return err
 	}
-	go func() { // ends this process when the other one closes its end of the leash, or is gone
+	go func() { // ends this process when its parent closes the leash or is gone
 		leash.Read(make([]byte, 1)) // nothing is ever written, so it returns at the end of file
 		os.Exit(0)
 	}()
@@ -208,7 +211,7 @@ func (a assignment) do(job Job) (err error) {
 	return job(w)
 }
 
-// Args fills in the arguments that were given to [Self].
+// Args decodes the arguments that were given to [Self] into v.
 func (w *Work) Args(v any) error {
 	if err := json.Unmarshal(w.args, v); err != nil {
 		return fmt.Errorf("read the arguments: %w", err)
@@ -216,7 +219,7 @@ func (w *Work) Args(v any) error {
 	return nil
 }
 
-// Report sends v, as JSON, to whoever started the work.
+// Report sends v, as JSON, to the process that called [Self].
 func (w *Work) Report(v any) error {
 	w.reporting.Lock()
 	defer w.reporting.Unlock()
