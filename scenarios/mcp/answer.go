@@ -40,13 +40,14 @@ func (s *Server) answer(r *request, msg []byte) error {
 	return err
 }
 
-// send sends a message to the client. After a failed output or an abort nothing more is sent.
+// send sends a message to the client. It sends nothing after the output has failed, or after an
+// abort.
 func (s *Server) send(msg []byte) error {
 	if s.failed.Err() != nil {
 		return context.Cause(s.failed)
 	}
 	priority := 0
-	isOneFrame := countFrames(s.opts.Framing, msg, 2) == 1 // counting up to 2 tells
+	isOneFrame := countFrames(s.opts.Framing, msg, 2) == 1 // counting to 2 is enough to tell
 	if isOneFrame {
 		priority = 1 // goes before the remaining frames of a large answer
 	}
@@ -57,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames counts the frames of a message, up to most, since counting a frame takes as long as
-// making it. It returns 0 for a framing without frames.
+// countFrames counts the frames of a message, but stops when it has counted the number most:
+// counting a frame takes as long as making it. It returns 0 for a framing without frames.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -74,14 +75,15 @@ func countFrames(f framers.Framing, msg []byte, most int) int {
 	return n
 }
 
-// A ChunkLog logs messages that go in several chunks, at debug level: their size, their frames and
-// how long they took. Their content is not logged.
+// A ChunkLog logs messages that go in several chunks, at debug level: their size, the number of
+// their frames, and how long they took. Their content is not logged.
 type ChunkLog struct {
 	Logger  *slog.Logger
-	Framing framers.Framing // of what is sent
+	Framing framers.Framing // of the messages that are sent
 }
 
-// Received takes each chunk that comes: it is a function for [framers.WithProgress].
+// Received is called with each chunk that comes, by [framers.WithProgress]. With the last chunk of
+// a message, it logs the message.
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
 		took := time.Since(c.Began)
@@ -89,7 +91,7 @@ func (l ChunkLog) Received(c framers.Chunk) {
 	}
 }
 
-// Sent takes a message that has been written, and the time when the writing began.
+// Sent logs a message that has been written in several frames. The writing began at the time began.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -104,7 +106,8 @@ func (l ChunkLog) Sent(msg []byte, began time.Time) {
 // maxRecorded is the largest message that is recorded with its body, in bytes.
 const maxRecorded = 8 << 10
 
-// record records a message that was read or written, if the session is recorded.
+// record records a message, if the session is recorded. dir is "request" for a message that was
+// read, and "reply" for one that was written.
 func (s *Server) record(dir string, msg []byte) {
 	if s.opts.Record == nil {
 		return
@@ -122,7 +125,7 @@ func (s *Server) record(dir string, msg []byte) {
 	if len(msg) <= maxRecorded {
 		m.Body = string(msg)
 	}
-	_ = s.keep(m) // if this fails, the last record fails, too, and that error is logged
+	_ = s.keep(m) // no need to log an error: the last record will fail too, and is logged
 }
 
 // keep writes a line of the recording.
@@ -132,16 +135,16 @@ func (s *Server) keep(l results.Line) error {
 	return s.opts.Record.Write(l)
 }
 
-// closedByPeer reports whether err is what a write gets when the client has left.
+// closedByPeer reports whether err is the error of a write to a client that has left.
 func closedByPeer(err error) bool {
 	return syspipe.ReaderLeft(err) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
-// maxErrorText is the most bytes of the client's text that an error repeats.
+// maxErrorText is the largest number of bytes that an error repeats of a text from the client.
 const maxErrorText = 256
 
-// clip shortens a text of the client, which may be of any length. It cuts between characters.
+// clip shortens a text from the client, which may be of any length. It cuts between characters.
 func clip(s string) string {
 	if len(s) <= maxErrorText {
 		return s

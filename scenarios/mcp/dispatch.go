@@ -15,8 +15,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// serve carries a request out and answers it. It is called in the order of the requests. Methods
-// that may take long run in goroutines of their own, so serve only waits to write a short answer.
+// serve carries a request out and answers it. The requests are passed to serve in the order in
+// which they came. Methods that may take long run in goroutines of their own, so serve waits at
+// most for a short answer to be written.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"
@@ -40,8 +41,8 @@ func (s *Server) serve(r *request) {
 	}
 }
 
-// dispatch returns the result of a method that takes no time. A revision without a handshake has no
-// ping and no levels of logs.
+// dispatch carries out a method that takes no time, and returns its result. In a revision without a
+// handshake, there are no methods ping and logging/setLevel.
 func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	switch {
 	case r.method == "initialize" && !r.stateless:
@@ -65,7 +66,7 @@ func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
 }
 
-// decode reads the params of a request into what its method takes.
+// decode decodes the params of a request. into points to a value of the type that the method takes.
 func decode(r *request, into any) *jsonrpc.Error {
 	if len(r.params) == 0 {
 		return invalidParams(r.method + " needs params")
@@ -79,8 +80,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// findRevision sets r.stateless if the params name a revision, as they do in a revision without a
-// handshake. It returns an error if this server does not speak that revision.
+// findRevision sets r.stateless if the params name a revision of the protocol, as they do in a
+// revision without a handshake. It returns an error if this server does not speak that revision.
 func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
@@ -109,15 +110,15 @@ func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	return nil
 }
 
-// newestFirst lists the revisions as server/discover does.
+// newestFirst returns the revisions in the order in which server/discover lists them.
 func newestFirst() []string {
 	revisions := Revisions()
 	slices.Reverse(revisions)
 	return revisions
 }
 
-// initialize opens a session: in the revision that the client asks for, or else in the newest that
-// has sessions.
+// initialize opens a session. The session is in the revision that the client asks for. If this
+// server cannot open a session in that revision, it takes the newest revision that has sessions.
 func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -157,15 +158,15 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// notCached adds to a result that a client may not keep it. Without a session, a result has to say
-// how long it may be kept.
+// notCached adds to a result that a client may not keep it. In a revision without sessions, a
+// result has to say for how long a client may keep it.
 func notCached(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
 	return result
 }
 
-// listTools lists all tools at once.
+// listTools returns all tools in one answer, without pages.
 func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Cursor string `json:"cursor"`
@@ -186,7 +187,7 @@ func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	return result, nil
 }
 
-// setLevel accepts every level of logs, since no logs are sent.
+// setLevel accepts every level that MCP has. Nothing changes, since the server sends no logs.
 func setLevel(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Level string `json:"level"`
@@ -204,8 +205,8 @@ func setLevel(r *request) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// answerResult answers a request with its result, or with an error. In a revision without sessions
-// a result says that it is complete, and which server it is from.
+// answerResult answers a request with the error failed, or with a result if failed is nil. In a
+// revision without sessions, a result also says that it is complete, and from which server it is.
 func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	if failed != nil {
 		s.answerError(r, failed)
@@ -223,8 +224,9 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer logs its error
 }
 
-// withResultType adds the members that begin a stateless result to the JSON text of an object. The
-// result of a subscription names the subscription by the id of its request.
+// withResultType returns the JSON text of an object, with the members added that each stateless
+// result has. The result of a subscription also names the subscription, which has the id of its
+// request.
 func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 	about, _ := json.Marshal(s.about()) // texts always marshal
 	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
@@ -276,14 +278,15 @@ func (s *Server) listen(r *request) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
 
-// ofSubscription makes a notification for the subscriber whose request had this id.
+// ofSubscription makes a notification for a subscriber; id is that of the subscriber's request.
+// rest is JSON text that follows the first member of the params.
 func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`
 	return jsonrpc.AppendRequest(nil, "", method, []byte(params))
 }
 
-// tellOfChange tells a client that the list of tools has changed: in its session, and under each
-// subscription.
+// tellOfChange is the tool change_tools. It tells the client that the list of tools has changed:
+// once in its session, and once for each subscription.
 func (s *Server) tellOfChange(context.Context, struct{}) (string, error) {
 	if s.initialized.Load() {
 		_ = s.send(jsonrpc.AppendRequest(nil, "", toolsChanged, nil))

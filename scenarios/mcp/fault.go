@@ -18,8 +18,16 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves, as scenarios/catalogue lists them. Its spec is a
-// kind, and a size in bytes if the kind takes one:
+// A Fault is a way in which a server misbehaves. Package catalogue lists the kinds of fault. A spec
+// names a kind, followed by a size in bytes if the kind takes one:
+//
+//	deaf@1MiB    a threshold: the first message larger than 1 MiB triggers the fault
+//	trickle=16B  a quantity: the server writes 16 bytes at a time
+//	reorder      takes no size
+//
+// A threshold is compared with the length of a message without its terminator. A threshold of 0
+// means that the first message after the handshake triggers the fault, or the answer to that
+// message does, whatever their lengths. The zero Fault is no fault.
 //
 //	deaf@1MiB    messages up to 1 MiB are served; the first larger one triggers the fault
 //	trickle=16B  a quantity of the fault itself
@@ -29,13 +37,13 @@ import (
 // message after the handshake, or by the answer to it, whatever their sizes. The zero Fault is no
 // fault.
 type Fault struct {
-	Kind  string // a name of the catalogue
+	Kind  string // a name in the catalogue
 	Bytes int64  // threshold or quantity
 }
 
-// ParseFault reads a spec.
+// ParseFault reads the spec of a fault.
 func ParseFault(spec string) (Fault, error) {
-	name, sign, size := catalogue.Cut(spec) // sign is '@', '=', or 0 if there is no size
+	name, sign, size := catalogue.Cut(spec) // sign is '@' or '='; 0 if there is no size
 	kind, err := catalogue.Find(catalogue.Faults(), name)
 	if err != nil {
 		return Fault{}, fmt.Errorf("unknown fault %q: %w", name, err)
@@ -60,7 +68,7 @@ func ParseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// String returns the spec of f, which ParseFault takes back; "" for none.
+// String returns the spec of f, which ParseFault reads again; "" for the zero Fault.
 func (f Fault) String() string {
 	kind, err := catalogue.Find(catalogue.Faults(), f.Kind)
 	if err != nil {
@@ -69,13 +77,13 @@ func (f Fault) String() string {
 	return kind.Spec(f.Bytes)
 }
 
-// A faultInjector makes a server behave as its Fault says. It is asked wherever the server reads,
-// answers and writes; without a fault it changes nothing.
+// A faultInjector makes a server behave as its Fault says. The server calls it wherever it reads,
+// answers or writes. Without a fault, it changes nothing.
 type faultInjector struct {
 	Fault
 	s      *Server
 	deaf   bool        // the fault "deaf" has begun: no message is served any more
-	past   atomic.Bool // the answer that is being sent comes after the handshake
+	past   atomic.Bool // the answer that is being sent is not part of the handshake
 	order  reverser
 	parent int // the process that started this one
 }
@@ -95,7 +103,7 @@ func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	return f.s.opts.Framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
 
-// output returns the stream that the server writes to.
+// output returns the stream to which the server writes; w is the real one.
 func (f *faultInjector) output(w io.Writer) io.Writer {
 	switch f.Kind {
 	case "dirty":
@@ -108,9 +116,9 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// truncate returns a stream that writes to w until the first frame that is larger than Bytes. It
-// writes only the beginning of that frame, and ends the server. If Bytes is 0, it cuts the first
-// frame after the handshake in half.
+// truncate returns a stream that passes frames on to w until a frame is larger than Bytes. Of that
+// frame it writes only the first Bytes bytes. Then it ends the server. If Bytes is 0, it writes the
+// first half of the first frame after the handshake.
 func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	gone := false
 	at := int(f.Bytes)
@@ -118,7 +126,7 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 		if gone {
 			return len(p), nil
 		}
-		fits := len(p) <= at+1 // the terminator is no part of the message
+		fits := len(p) <= at+1 // one byte is the terminator, which does not count
 		isHandshake := !f.past.Load()
 		if fits || at == 0 && isHandshake {
 			return w.Write(p)
@@ -136,8 +144,8 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	})
 }
 
-// handle gets each message that was read, and has the server handle it unless the fault says
-// otherwise. The parameters are those of [Server.handle].
+// handle is called for each message that was read. It has the server handle the message unless the
+// fault says otherwise. The parameters are those of [Server.handle].
 func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	s := f.s
 	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
@@ -165,8 +173,9 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 }
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does
-// not see its client go, so it looks whether it has been given to another parent, and ends after
-// three looks: long enough for a check to see that it was left behind.
+// not notice when its client leaves. So once a second, stopReading looks whether this process has
+// been given to another parent. After three looks that found so, it ends the server. Until then, a
+// check has had the time to see that the server was left behind.
 func (f *faultInjector) stopReading() {
 	for orphaned := 0; orphaned < 3; {
 		select {
@@ -182,11 +191,13 @@ func (f *faultInjector) stopReading() {
 	<-f.s.drained.Done()
 }
 
-// oddVersions are the versions of the protocol with which faults answer initialize. Servers with
-// these faults refuse server/discover, which clients may send instead.
+// oddVersions has the version of the protocol with which a server answers initialize, for each
+// fault that is about versions. A server with such a fault refuses server/discover, which clients
+// may send instead of initialize.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// reply returns what to send in place of msg, the answer to r. The caller calls done after sending.
+// reply returns what to send in place of msg, which is the answer to r. The caller must call done
+// after that was sent.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
 	case "stderr-flood":
@@ -207,21 +218,21 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	return msg, func() {}
 }
 
-// A chunkDecoder decodes its input in pieces that end at every multiple of a size, however the
-// bytes arrive. A character that lies across such an end is lost, as in a program that turns each
-// chunk it reads into text by itself.
+// A chunkDecoder decodes its input as UTF-8, in pieces of a fixed size, however the bytes arrive. A
+// character that lies across the end of a piece is lost. It stands for a program that turns each
+// chunk which it reads into text, without the chunks before and after.
 type chunkDecoder struct {
 	r     io.Reader
-	piece int    // bytes of a piece
-	at    int    // bytes of the current piece that were read
-	tail  []byte // the beginning of a character that the piece may still complete
+	piece int    // the size of a piece, in bytes
+	at    int    // how many bytes of the current piece were read
+	tail  []byte // the beginning of a character that the rest of the piece may complete
 	ready []byte // decoded, and not read yet
 	err   error
 }
 
 func (d *chunkDecoder) Read(p []byte) (int, error) {
 	for len(d.ready) == 0 && d.err == nil {
-		raw := make([]byte, min(d.piece-d.at, 64<<10)) // to the end of the piece at most
+		raw := make([]byte, min(d.piece-d.at, 64<<10)) // not beyond the end of the piece
 		size, err := d.r.Read(raw)
 		d.err = err
 		d.at += size
@@ -243,8 +254,8 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBoundary returns where the last character of text begins if that character is incomplete,
-// else the length of text.
+// lastBoundary returns the length of text without its last character if that character is
+// incomplete, else the length of text.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		at := len(text) - i
@@ -255,8 +266,9 @@ func lastBoundary(text []byte) int {
 	return len(text)
 }
 
-// A quadraticReader reads lines as some programs do: it joins each chunk with all that came before,
-// and searches the whole for a newline. The time per byte grows with the message.
+// A quadraticReader reads lines as some programs do: it appends each chunk to a copy of all that
+// came before, and searches the whole for a newline. So the time for each byte grows with the
+// length of the message.
 type quadraticReader struct {
 	r     io.Reader
 	chunk []byte // the buffer of a read
@@ -284,7 +296,7 @@ func (q *quadraticReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// A writerFunc is the Write of a stream that gets one frame per call.
+// A writerFunc is the Write method of a stream. Each call gets one frame.
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
@@ -297,7 +309,7 @@ var dirtyLines = []string{
 	"   \t\n",
 }
 
-// dirty writes a line that is no message before each answer.
+// dirty returns a stream that writes each frame to w, after a line that is no message.
 func dirty(w io.Writer) io.Writer {
 	count := 0
 	return writerFunc(func(p []byte) (int, error) {
@@ -309,7 +321,7 @@ func dirty(w io.Writer) io.Writer {
 	})
 }
 
-// trickle writes at most piece bytes per call.
+// trickle returns a stream that writes at most piece bytes to w in each call.
 func trickle(w io.Writer, piece int) io.Writer {
 	return writerFunc(func(p []byte) (n int, err error) {
 		for n < len(p) && err == nil {
@@ -321,8 +333,8 @@ func trickle(w io.Writer, piece int) io.Writer {
 	})
 }
 
-// flood writes n bytes of lines to w, and waits until they are taken, as a server does that logs
-// too much.
+// flood writes n bytes of lines to w, and waits until they are taken, like a server that logs too
+// much.
 func flood(w io.Writer, n int64) {
 	line := []byte("DEBUG handling a request and saying so at some length, again\n")
 	block := bytes.Repeat(line, 1+int(min(n, 32<<10))/len(line))
@@ -335,8 +347,8 @@ func flood(w io.Writer, n int64) {
 	}
 }
 
-// corrupt alters one letter or digit: near the middle of msg, or at the beginning of its text if
-// that comes later. msg stays JSON.
+// corrupt alters one letter or digit of msg, so that msg stays valid JSON. It looks for one from
+// the middle of msg on, or from the beginning of the tool's text on if the text begins later.
 func corrupt(msg []byte) {
 	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
 	for i := max(len(msg)/2, text); i < len(msg); i++ {
@@ -352,23 +364,26 @@ func corrupt(msg []byte) {
 	}
 }
 
-// reorderWindow is the time that an answer waits for others to overtake it: long compared with the
-// microseconds between requests that are sent together, short compared with a client's timeout.
+// reorderWindow is how long an answer waits so that others can overtake it. This is long compared
+// with the microseconds between requests that are sent together, and short compared with the
+// timeout of a client.
 const reorderWindow = 20 * time.Millisecond
 
-// A reverser collects the answers that come within a reorderWindow, and then lets them be sent in
+// A reverser collects the answers that come within a reorderWindow. Then it lets them be sent in
 // the reverse order, one at a time.
 type reverser struct {
 	mu sync.Mutex
-	// last is closed to let the answer that came last be sent. It is nil if no answer waits.
+	// last belongs to the newest answer, which may be sent when last is closed. It is nil if no
+	// answer waits.
 	last chan struct{}
 }
 
-// wait returns when the caller may send its answer; done lets the answer that came before be sent.
+// wait returns when the caller may send its answer. After that the caller must call done, which
+// lets the answer be sent that came just before.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()
-	before := v.last // goes after the caller
+	before := v.last // its answer is sent after the caller's
 	v.last = turn
 	v.mu.Unlock()
 	if before == nil {
@@ -382,7 +397,7 @@ func (v *reverser) wait() (done func()) {
 	}
 }
 
-// start ends a window and gives the turn to its last answer.
+// start ends a window: it lets the newest answer be sent.
 func (v *reverser) start() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

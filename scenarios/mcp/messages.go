@@ -6,57 +6,60 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// The opening of a session changed between these two revisions of the protocol: the last with
-// initialize, and the first in which every request carries what initialize said.
+// A session is opened in another way from FirstWithout on. LastWithHandshake is the last revision
+// of the protocol with initialize. In FirstWithout, every request carries what initialize said.
 const (
 	LastWithHandshake = "2025-11-25"
 	FirstWithout      = "2026-07-28"
 )
 
-// Revisions lists the revisions of MCP that are spoken here, oldest first.
+// Revisions returns the revisions of MCP that this package speaks, oldest first.
 func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
 }
 
-// Methods by which a client of [FirstWithout] asks to be told of changes. The notification
-// Acknowledged comes first; the answer to Listen comes when no more changes will be told.
+// With the method Listen, a client of revision [FirstWithout] asks to be told of changes. The
+// server first sends the notification Acknowledged. It answers Listen at the end, when it will tell
+// of no more changes.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"
 	toolsChanged = "notifications/tools/list_changed"
 )
 
-// OpeningMethods are the methods with which a client begins, and asks what a server has.
+// OpeningMethods are the methods with which a client begins, and with which it asks what a server
+// offers.
 var OpeningMethods = []string{
 	"initialize", "notifications/initialized", "server/discover", "ping",
 	"tools/list", "prompts/list", "resources/list", Listen,
 }
 
-// scope begins the names of those members of _meta that the protocol gives a meaning.
+// scope is the beginning of the names that the protocol itself gives to members of _meta.
 const scope = "io.modelcontextprotocol/"
 
 // client names the client in the texts that InitializeParams and Meta return.
 const client = `{"name":"pipebench","version":"1"}`
 
-// InitializeParams are the params of initialize, of a client that asks for a revision.
+// InitializeParams returns the params of initialize for a client that asks for a revision.
 func InitializeParams(version string) string {
 	return `{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":` + client + `}`
 }
 
-// Meta is the member of params by which a request without a session says its revision.
+// Meta returns the member _meta of the params of a request. In it, a request without a session
+// names its revision.
 func Meta(version string) string {
 	return `"_meta":{"` + scope + `protocolVersion":"` + version + `",` +
 		`"` + scope + `clientInfo":` + client + `,` +
 		`"` + scope + `clientCapabilities":{}}`
 }
 
-// MaxFrameSize is the experimental capability by which two ends agree on the largest message, in
-// bytes. It is no part of MCP, where experimental capabilities are objects: so a server names it
-// only to a client that named it.
+// MaxFrameSize is the experimental capability by which client and server agree on the size of the
+// largest message, in bytes. It is not part of MCP, and its value is a number, where MCP wants an
+// object. So a server names it only to a client that has named it.
 const MaxFrameSize = "maxFrameSize"
 
-// codeUnsupportedRevision refuses a request whose _meta names a revision that the server does not
-// speak.
+// codeUnsupportedRevision is the code of the error with which a server refuses a request. The _meta
+// of the request names a revision that the server does not speak.
 const codeUnsupportedRevision = -32022
 
 // An Implementation is the name and version that a client or a server gives itself.
@@ -72,8 +75,8 @@ type ToolInfo struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// A Content is a piece of what a tool answers. A Content of another type than text has more
-// members, which are left out here.
+// A Content is a piece of the answer of a tool. If its type is not "text", it has further members,
+// which are left out here.
 type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -87,7 +90,7 @@ type ToolResult struct {
 
 func textContent(text string) []Content { return []Content{{Type: "text", Text: text}} }
 
-// Errors that several methods answer with.
+// errCancelled is the answer to a request that was cancelled.
 var errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Request cancelled"}
 
 func invalidParams(why string) *jsonrpc.Error {

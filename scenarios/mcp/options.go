@@ -22,63 +22,69 @@ const (
 	DefaultShutdownTimeout = 5 * time.Second
 )
 
-// Options say what a Server does. A field that is zero has the default its comment names.
+// Options say what a Server does. For a field that is zero, the default in its comment holds.
 type Options struct {
-	Name    string // "pipebench"
-	Version string // "(devel)"
+	Name    string // default: "pipebench"
+	Version string // default: "(devel)"
 	Tools   []Tool
 
-	// ChangingTools says that the list of tools changes, so that clients can ask to be told, and
-	// offers a tool that tells them of a change.
+	// ChangingTools tells clients that the list of tools may change, so that they can ask to be
+	// told of changes. It also adds a tool, change_tools, that tells them of a change.
 	ChangingTools bool
 
-	Framing framers.Framing // NDJSON
-	// MaxMessage is the largest request in bytes, its terminator not counted: DefaultMaxMessage;
-	// negative: no limit, which is the default with a Fault.
+	Framing framers.Framing // default: NDJSON
+	// MaxMessage is the length of the largest request, in bytes without its terminator. The default
+	// is DefaultMaxMessage. A negative number is no limit, which is the default if there is a
+	// Fault.
 	MaxMessage int
-	// MaxInFlight is how many requests are served at a time, while others wait: DefaultMaxInFlight.
-	// MaxInFlight × 256 KiB also bounds the bytes of these requests, and the bytes of their
-	// answers.
+	// MaxInFlight is how many requests are served at the same time, while further requests wait.
+	// The default is DefaultMaxInFlight. The requests in flight have at most MaxInFlight × 256 KiB
+	// together, and so have their answers.
 	MaxInFlight int
-	// Wait is about how long a message may wait for a frame of another message; the size of frames
-	// is chosen for that. 0: frames have the size of the framing.
+	// Wait is roughly how long a message may have to wait for a frame of another message. The
+	// server chooses the size of its frames for that. If Wait is 0, frames have the size of the
+	// framing.
 	Wait time.Duration
-	// Lenient skips malformed lines of a header; only with content-length.
+	// Lenient makes the server skip malformed header lines. It concerns only the framing
+	// content-length.
 	Lenient bool
 
-	// NullParseErrorID answers a message whose id is not known with the id null, as JSON-RPC says.
-	// Without it the id of that answer is "", which clients need whose ids are strings.
+	// NullParseErrorID says which id an answer gets if the id of its message is not known. With
+	// NullParseErrorID, it is null, as JSON-RPC says. Without, it is "", for clients whose ids must
+	// be strings.
 	NullParseErrorID bool
 
-	// ToolErrorsAsRPC answers a failing tool with an error of code -32603 in place of a result with
-	// isError.
+	// ToolErrorsAsRPC says how a call is answered if the tool fails. With ToolErrorsAsRPC, the
+	// answer is an error of code -32603. Without, it is a result with isError.
 	ToolErrorsAsRPC bool
 
-	// StrictLifecycle refuses requests other than ping before initialize. Without it a shell can
-	// ask for tools/list at once.
+	// StrictLifecycle refuses requests that come before initialize, except ping and stateless
+	// requests. Without it, somebody at a shell can ask for tools/list at once.
 	StrictLifecycle bool
 
-	ToolTimeout time.Duration // DefaultToolTimeout; negative: none
-	// EOFGrace is how long requests may still be served after reading has ended: DefaultEOFGrace;
-	// negative: not at all. FlushTimeout is how long their answers may take after that:
-	// DefaultFlushTimeout; negative: no time. ShutdownTimeout bounds both together:
-	// DefaultShutdownTimeout.
+	ToolTimeout time.Duration // default: DefaultToolTimeout; negative: none
+	// EOFGrace is how long requests may still be served after reading has ended. FlushTimeout is
+	// how long their answers may take after that. For both, a negative number means no time.
+	// ShutdownTimeout bounds the sum of both. The defaults are DefaultEOFGrace, DefaultFlushTimeout
+	// and DefaultShutdownTimeout.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
-	// Playback answers what it can in place of the tools; nil: nothing.
+	// Playback answers those requests for which it has an answer, and the server answers the rest.
+	// If Playback is nil, the server answers all.
 	Playback *Playback
 
 	// Fault makes the server misbehave; the zero Fault does nothing.
 	Fault Fault
-	// Stderr is where the faults that concern stderr write; nil: nowhere.
+	// Stderr is the stream to which those faults write that concern stderr; nil: nothing is
+	// written.
 	Stderr io.Writer
 
-	// Record gets every message that is read or written, and how the session ended; nil: nothing.
-	// Bodies that are larger than a few KiB are left out.
+	// Record gets every message that is read or written, and how the session ended. If Record is
+	// nil, nothing is recorded. Messages of more than a few KiB are recorded without their bodies.
 	Record *results.Writer
-	Run    string // of the records
+	Run    string // the run that the records name
 
-	Logger *slog.Logger // nil: none. It is never given the values of arguments
+	Logger *slog.Logger // nil: no log. The values of arguments are never logged
 }
 
 // complete fills in the defaults and reports all options that are invalid.

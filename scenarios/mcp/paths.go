@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// withoutPaths drops the paths from an error, so that clients do not learn where the server keeps
-// its files.
+// withoutPaths returns err without the paths in it, so that clients do not learn where the server
+// keeps its files.
 func withoutPaths(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", path.Op, path.Err)
@@ -25,16 +25,19 @@ func withoutPaths(err error) error {
 	return err
 }
 
-// paths matches absolute paths of any system, and paths below a home directory. A path after a
-// quotation mark ends at the next one; any other ends at white space or punctuation.
+// paths matches absolute paths of any system, and paths below a home directory. A path that follows
+// a quotation mark ends at the next quotation mark. Any other path ends at white space or
+// punctuation.
 var paths = regexp.MustCompile(
 	`(["'])` + pathRoot + `[^"']+|(^|[\s(=\[])` + pathRoot + `[^\s"'():;,\[\]]+`)
 
-// pathRoot is how a path begins: at the root, at a home, at a drive or at a server.
+// pathRoot matches the beginning of a path: / or ~/, a drive such as C:\, or the \\ before the name
+// of a Windows server.
 const pathRoot = `(?:~?/|[A-Za-z]:[\\/]|\\\\)`
 
-// hidePaths replaces paths in the text of an error, which may have been made by anybody. A place in
-// a JSON schema looks like a path and is kept: it tells a client which of its arguments is wrong.
+// hidePaths replaces each path in the text of an error by "(path)". The text may come from any
+// code. What looks like a path but is a place in a JSON schema is kept: it tells a client which of
+// its arguments is wrong.
 func hidePaths(text string) string {
 	return paths.ReplaceAllStringFunc(text, func(path string) string {
 		if strings.Contains(path, "/properties/") {

@@ -7,7 +7,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A State is a stage in the life of a Server, which goes through them in this order.
+// A State is a stage in the life of a Server. A server goes through the stages in this order.
 type State int
 
 const (
@@ -21,33 +21,35 @@ func (s State) String() string {
 	return [...]string{"created", "running", "draining", "stopped"}[s]
 }
 
-// A request is a request of the client that was read and is not answered yet.
+// A request is a request of the client that was read and has not been answered yet.
 type request struct {
 	id     jsonrpc.ID // as the client wrote it
 	method string
 	params []byte // JSON text; nil for none
-	// stateless: the request itself names its revision, in place of a handshake.
+	// stateless says that the request itself names its revision, so that it needs no handshake.
 	stateless bool
-	size      int   // bytes of the message
-	weight    int64 // in the server's inFlight, while it is served
-	bytes     int64 // in the server's answers
+	size      int   // of the message, in bytes
+	weight    int64 // its share of the server's inFlight, while it is served
+	bytes     int64 // its share of the server's answers
 
-	ctx      context.Context // ends by cancel; nil if the answer is known already
+	ctx      context.Context // ended by cancel; nil if the answer is known already
 	cancel   context.CancelFunc
 	unwanted bool // the client has cancelled the request; the table's mu guards this
 }
 
-// A pendingTable keeps what was read and is not answered yet, and the server's state.
+// A pendingTable keeps the requests that were read and are not answered yet, and the server's
+// state.
 type pendingTable struct {
 	mu      sync.Mutex
 	state   State
-	byID    map[jsonrpc.ID]*request // what can be cancelled
+	byID    map[jsonrpc.ID]*request // the requests that can be cancelled
 	waiting int                     // requests that wait for an answer
-	idle    chan struct{}           // closed when none waits and the server drains
+	idle    chan struct{}           // closed when the server drains and no request waits
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state if it is from, and reports whether it was.
+// advance changes the state to its second argument if the state is its first argument. It reports
+// whether that was so.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +63,8 @@ func (t *pendingTable) advance(from, to State) bool {
 	return true
 }
 
-// add counts r as waiting. It reports whether the server still reads, and whether the id was free.
+// add counts r as waiting for its answer. reading says whether the server still reads; if not, r is
+// not added. free says whether the id of r was free.
 func (t *pendingTable) add(r *request) (reading, free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,8 +82,8 @@ func (t *pendingTable) add(r *request) (reading, free bool) {
 	return true, true
 }
 
-// renounce marks the request of an id as unwanted and returns it; nil if there is none. The request
-// gets no answer, so its id is free.
+// renounce marks the request that has this id as unwanted and returns it; nil if there is no such
+// request. An unwanted request gets no answer, so its id may be used again.
 func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +96,7 @@ func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 }
 
 // release frees the id of r, and reports whether the client still wants the answer. It must be
-// called before the answer is sent: as soon as the client has that, it may use the id again.
+// called before the answer is sent: as soon as the client has the answer, it may use the id again.
 func (t *pendingTable) release(r *request) (wanted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,8 +106,8 @@ func (t *pendingTable) release(r *request) (wanted bool) {
 	return !r.unwanted
 }
 
-// finish counts a request as answered. A request whose answer could not be sent goes on waiting, so
-// that close counts it as dropped.
+// finish counts a request as answered. A request whose answer could not be sent still counts as
+// waiting, so that close returns it among the dropped ones.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +138,8 @@ func (t *pendingTable) unanswered() bool {
 	return t.waiting > 0
 }
 
-// close ends the counting and returns the counts: answers that come later do not count.
+// close ends the counting. It returns how many requests were answered while the server drained
+// (flushed), and how many were not answered (dropped). Answers that come later do not count.
 func (t *pendingTable) close() (flushed, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,41 +11,41 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. A request with the same
-// method as a recorded request, and params of the same bytes, gets the recorded answer; if several
-// were recorded, they take turns. Any other request gets the next of the recorded answers to its
-// method, and the first again after the last.
+// A Playback answers requests from a recording of a client and a server. If a request has the
+// method and, byte for byte, the params of a recorded request, it gets the recorded answer. If
+// there are several such answers, they are given in turn. Any other request gets the next of all
+// recorded answers to its method; after the last one comes the first one again.
 //
-// If the recording has no bodies, each answer has as many bytes as the recorded one. The answers
-// that open a session need content that a client understands, so in that case the server makes
-// them.
+// If the recording has no bodies, an answer has only the length of the recorded one. But clients
+// read the answers that open a session. So in that case, the server makes these answers.
 //
-// It may be used by many goroutines.
+// A Playback may be used by many goroutines.
 type Playback struct {
 	mu sync.Mutex
-	// answers has each answer under two keys: its method, and its exactKey. The first answer of a
-	// list is the next to be given.
+	// answers has each answer under two keys: the method of its request, and the exactKey of its
+	// request. The first answer in a list is the next to be given.
 	answers map[string][]recordedAnswer
 }
 
-// exactKey returns the key of a request with its params, which are hashed since they may be large.
+// exactKey returns a key made of the method and the params of a request. The params are hashed,
+// because they may be large.
 func exactKey(m jsonrpc.Message) string {
 	hash := sha256.Sum256(m.Params)
 	return m.Method + "\n" + string(hash[:])
 }
 
-// A recordedAnswer is a result or an error, or a size alone.
+// A recordedAnswer is a result or an error. If its body was not recorded, it is only a size.
 type recordedAnswer struct {
 	result, failure []byte // JSON text; both nil if only the size is known
 	size            int    // bytes of the message
 }
 
-// NewPlayback makes a playback of a recording, and keeps the bodies of the recording.
+// NewPlayback makes a Playback from a recording. The Playback keeps the bodies of the messages.
 func NewPlayback(messages []payload.Message) (*Playback, error) {
 	p := &Playback{answers: map[string][]recordedAnswer{}}
-	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest of each id
+	requests := map[jsonrpc.ID]jsonrpc.Message{} // the latest request with each id
 	for _, recorded := range messages {
-		m, _ := jsonrpc.Parse(recorded.Body) // what cannot be parsed neither asks nor answers
+		m, _ := jsonrpc.Parse(recorded.Body) // on an error, m is no request and no answer
 		isRequest := m.Kind() == jsonrpc.Request
 		isAnswer := m.Kind().Answers()
 		if recorded.Body == nil && len(recorded.ID) > 0 { // the body was not recorded
@@ -53,11 +53,12 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 			isRequest = m.Method != ""
 			isAnswer = !isRequest
 		}
-		// Dir may be empty: then both are false, and either side may have sent the message.
+		// If Dir is empty, both are false: either side may have sent the message.
 		fromClient := recorded.Dir == "request"
 		fromServer := recorded.Dir == "reply"
 		request, known := requests[m.ID]
-		// The requests of the server and their answers have ids of their own, and are left out.
+		// Requests from the server, and the answers to them, are left out. Their ids are
+		// independent of ours.
 		switch {
 		case isRequest && !fromServer:
 			requests[m.ID] = m
@@ -73,8 +74,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. It drops an answer to one of the OpeningMethods if the content
-// is unknown, because clients read such answers.
+// add keeps the answer to a request. It drops an answer whose content is unknown if the request is
+// one of the OpeningMethods, because clients read such answers.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return
@@ -84,7 +85,7 @@ func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	}
 }
 
-// reply returns the answer to a request, if the recording has one like it.
+// reply returns the recorded answer to a request; false if there is none for its method.
 func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	if p == nil {
 		return recordedAnswer{}, false
@@ -99,11 +100,11 @@ func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	if list == nil {
 		return recordedAnswer{}, false
 	}
-	p.answers[key] = append(list[1:], list[0]) // its turn comes again behind the others
+	p.answers[key] = append(list[1:], list[0]) // it comes again after the others
 	return list[0], true
 }
 
-// message returns the answer to r as it goes out. If only the size of the answer is known, message
+// message returns the answer to r, as it is sent. If only the size of the answer is known, message
 // pads it to that size.
 func (a recordedAnswer) message(r *request) []byte {
 	switch {

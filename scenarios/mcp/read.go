@@ -39,12 +39,12 @@ func (s *Server) read() error {
 		case errors.As(err, &large):
 			s.sendOversizeError(large)
 		case errors.As(err, &header), errors.As(err, &chunk):
-			why := errors.Unwrap(err).Error() // without the line, which may hold anything
+			why := errors.Unwrap(err).Error() // the reason alone: the line may hold anything
 			s.sendParseError("Parse error: " + why)
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			s.sendParseError("Parse error: the input ends inside a message")
 			return nil
-		case err == io.EOF, s.State() != Running: // after Running, drain's deadline ends the read
+		case err == io.EOF, s.State() != Running: // or drain has ended the read
 			return nil
 		default:
 			return fmt.Errorf("read request: %w", err)
@@ -53,8 +53,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handle does what a message asks for. size is that of its text; malformed is what jsonrpc.Parse
-// found wrong with it, or nil.
+// handle does what a message asks for. size is the length of the message, in bytes. malformed is
+// the error of jsonrpc.Parse, or nil.
 func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	form, misformed := errors.AsType[*jsonrpc.FormError](malformed)
 	switch {
@@ -66,10 +66,11 @@ func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 		s.handleRequest(size, m)
 	case m.Method == "notifications/cancelled":
 		s.cancel(m)
-	} // other notifications change nothing, and there are no answers: this server asks nothing
+	} // other notifications change nothing, and answers do not come: the server asks nothing
 }
 
-// handleRequest queues a request, to be served or to be answered from the recording that is played.
+// handleRequest queues a request. When its turn comes, it is answered from the Playback if that has
+// an answer, or else it is served.
 func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	recorded, found := s.opts.Playback.reply(m)
 	if bytes.Equal(m.Params, []byte("null")) { // some clients write this for no params
@@ -81,7 +82,7 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	}
 	reading, free := s.pending.add(r)
 	switch {
-	case !reading: // nor does the server answer any more
+	case !reading: // then the server does not answer any more, either
 	case !free:
 		s.refuse(r, invalidRequest("the id is that of a request in flight"))
 	case found:
@@ -92,27 +93,32 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 }
 
 const (
-	// maxWaiting bounds the bytes that are read ahead of the requests being served. Reading ahead
-	// is needed to see the end of the input, and cancellations, behind requests that wait.
+	// maxWaiting bounds the bytes of the messages that have been read and wait for their turn. Such
+	// reading ahead is needed because a cancellation or the end of the input may stand behind them.
 	maxWaiting = 1 << 20
-	// itemOverhead is added to the bytes of each message that waits, so that room bounds the number
-	// of messages, too.
+	// itemOverhead is added to the bytes of each message that waits. So Server.room bounds the
+	// number of these messages, too.
 	itemOverhead = 512
-	// A request in flight weighs as much as it has bytes, but at least requestWeight. So one
-	// semaphore of MaxInFlight × requestWeight bounds the number of these requests and their bytes.
-	// Another of the same capacity bounds the bytes of their answers.
+	// requestWeight is the least weight of a request in flight; a larger request weighs as much as
+	// it has bytes. So a single semaphore of MaxInFlight × requestWeight bounds both the number and
+	// the bytes of these requests. A second semaphore of the same capacity bounds the bytes of
+	// their answers.
 	requestWeight = 256 << 10
 )
 
-// A waitingItem is what is done about a message when its turn comes.
+// A waitingItem is a message that waits for its turn. Then do is called.
 type waitingItem struct {
 	size int64
 	do   func()
 }
 
-// enqueue puts do in the queue, to be called in its turn. If the queue has no room, enqueue waits.
-// It drops the message if nothing was taken from the queue within stallTime and the client has
-// left, or if the server has drained. A dropped request counts as unanswered.
+// enqueue puts do in the queue, to be called in its turn. size is the length of the message, in
+// bytes. If the queue has no room, enqueue waits. It drops the message in two cases:
+//
+//   - The server has drained.
+//   - No room has come for stallTime, and the client has left.
+//
+// A request that was dropped counts as unanswered.
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
 	for taken := s.room.TryAcquire(item.size); !taken; {
@@ -130,7 +136,8 @@ func (s *Server) enqueue(size int, do func()) {
 	s.waiting <- item
 }
 
-// takeTurns handles what waits, item by item, until nothing more is to be answered.
+// takeTurns takes the items from the queue and calls their do, one after the other. It returns when
+// the server has drained.
 func (s *Server) takeTurns() {
 	for {
 		select {
@@ -144,7 +151,7 @@ func (s *Server) takeTurns() {
 	}
 }
 
-// admit waits until few enough requests are being served, and then serves r.
+// admit waits until there is room for r among the requests in flight, and then serves r.
 func (s *Server) admit(r *request) {
 	weight := min(max(int64(r.size), requestWeight), s.capacity)
 	if s.inFlight.Acquire(s.drained, weight) != nil {
@@ -173,8 +180,8 @@ func (s *Server) cancel(m jsonrpc.Message) {
 	}
 }
 
-// sendOversizeError answers a message beyond the limit, so that its sender does not wait forever.
-// The answer has the message's id if that is in the first KiB.
+// sendOversizeError answers a message that is larger than the limit, so that its sender does not
+// wait forever. The answer has the id of the message if the first KiB of the message contains it.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	if e.Declared {
 		s.logOversize(e)
@@ -188,7 +195,7 @@ func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	s.sendError("", jsonrpc.CodeParse, fmt.Sprintf("Request exceeds %s limit", limitText(e.Limit)))
 }
 
-// logOversize logs a message beyond the limit, whose size is known.
+// logOversize logs a message that is larger than the limit and whose size is known.
 func (s *Server) logOversize(e *framers.TooLargeError) {
 	hundredths := e.Size * 100 >> 20 // of a MiB
 	mib := strconv.FormatFloat(float64(hundredths)/100, 'f', -1, 64)
@@ -196,7 +203,8 @@ func (s *Server) logOversize(e *framers.TooLargeError) {
 	s.log.Error(what, "bytes", e.Size, "limit", e.Limit)
 }
 
-// limitText returns n in the largest unit that divides it. Units are powers of 1024 throughout.
+// limitText returns the number of bytes n in the largest of the units MB, KB and byte of which n is
+// a multiple. An MB is 1024 KB here, and a KB is 1024 bytes.
 func limitText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -207,14 +215,14 @@ func limitText(n int64) string {
 	return strconv.FormatInt(n, 10) + " byte"
 }
 
-// sendParseError answers what cannot be parsed.
+// sendParseError answers a message that cannot be parsed.
 func (s *Server) sendParseError(why string) {
 	s.log.Warn("Unreadable message", "error", why)
 	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// sendError answers a message that is not served. If id is empty, the answer has the id of parse
-// errors.
+// sendError answers a message that is not served with an error. If id is empty, the answer has the
+// id that Options.NullParseErrorID chooses.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = jsonrpc.Empty
@@ -229,7 +237,7 @@ func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	}
 }
 
-// refuse answers a request by an error, in its turn.
+// refuse queues an error as the answer to a request, to be sent in its turn.
 func (s *Server) refuse(r *request, err *jsonrpc.Error) {
 	s.enqueue(r.size, func() { s.answerError(r, err) })
 }

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Samples returns the tools of `pipebench serve`: canned weather, an echo, and what tests of
-// clients need.
+// Samples returns the tools of `pipebench serve`: fixed weather reports, an echo, and tools that
+// are useful in tests of clients.
 func Samples() []Tool {
 	type message struct{ Message string }
 	echo := func(_ context.Context, a message) (string, error) { return a.Message, nil }
@@ -55,8 +55,8 @@ func required(name string, of Type, description string) Param {
 	return Param{Name: name, Type: of, Description: description}
 }
 
-// largeDataTool returns a tool that answers with up to 64 MiB, the most that any measured server
-// was asked for.
+// largeDataTool returns a tool that answers with up to 64 MiB. No measured server was asked for
+// more.
 func largeDataTool() Tool {
 	type in struct{ Bytes *int }
 	size := func(a in) int {
@@ -74,7 +74,7 @@ func largeDataTool() Tool {
 	tool := NewTool("get_large_data", does, Schema(param), call)
 	tool.Size = func(args json.RawMessage) int {
 		var a in
-		_ = json.Unmarshal(args, &a) // Call reports what is wrong
+		_ = json.Unmarshal(args, &a) // Call reports the error
 		return size(a)
 	}
 	return tool
@@ -105,7 +105,7 @@ func sleep(ctx context.Context, a struct{ Seconds float64 }) (string, error) {
 	}
 }
 
-// The alerts and the forecast are canned: what a client does with them is the point.
+// The alerts and the forecast are fixed texts: only what a client does with them matters.
 
 var alertsOf = map[string]string{
 	"CA": "\nEvent: Heat Advisory\nArea: Sacramento Valley\nSeverity: Moderate\n" +

@@ -13,10 +13,10 @@ type Param struct {
 	Optional    bool
 }
 
-// A Type is the type of a Param, as JSON Schema has it. The zero Type is [Any].
+// A Type is the type of a Param, in the sense of JSON Schema. The zero Type is [Any].
 type Type struct{ schema map[string]any }
 
-// The types that have no parts. Any fits every value.
+// Types that have no parts. The type Any fits every value.
 var (
 	Any     = Type{}
 	String  = typeNamed("string")
@@ -32,12 +32,12 @@ func OneOf(texts ...string) Type {
 	return Type{map[string]any{"type": "string", "enum": texts}}
 }
 
-// ArrayOf is the type of a list.
+// ArrayOf is the type of a list of elements.
 func ArrayOf(element Type) Type {
 	return Type{map[string]any{"type": "array", "items": element.copySchema()}}
 }
 
-// Object is the type of an object with members.
+// Object is the type of an object with the given members.
 func Object(members ...Param) Type {
 	properties := map[string]any{}
 	required := []string{}
@@ -58,7 +58,7 @@ func Object(members ...Param) Type {
 	return Type{schema}
 }
 
-// Between is the type of the numbers of t from least to most.
+// Between returns the type of those numbers of type t that lie between least and most, inclusive.
 func (t Type) Between(least, most float64) Type {
 	bounded := t.copySchema()
 	bounded["minimum"] = least
@@ -66,7 +66,7 @@ func (t Type) Between(least, most float64) Type {
 	return Type{bounded}
 }
 
-// copySchema returns a copy of the schema of t, which is never nil.
+// copySchema returns a copy of the schema of t. The copy is never nil.
 func (t Type) copySchema() map[string]any {
 	schema := map[string]any{}
 	maps.Copy(schema, t.schema)
@@ -76,7 +76,7 @@ func (t Type) copySchema() map[string]any {
 // Schema returns the schema of a tool's arguments.
 func Schema(params ...Param) json.RawMessage {
 	text, err := json.Marshal(Object(params...).schema)
-	// Texts, lists and numbers always marshal; a bound such as NaN is a mistake of the caller.
+	// Only a bound such as NaN cannot be marshalled, and that is a mistake of the caller.
 	if err != nil {
 		panic(err)
 	}

@@ -6,19 +6,20 @@
 //	...
 //	err = s.Wait() // until the client closes stdin, or Stop
 //
-// An oversized, malformed or half message gets one error as its answer and never ends the session.
-// An answer repeats the id of its request byte for byte. Answers never interleave. After the end of
-// stdin, the server still answers the requests that it has read, for a bounded time.
+// An oversized, malformed or incomplete message gets one error as its answer and never ends the
+// session. An answer repeats the id of its request byte for byte. Answers never interleave. After
+// the end of stdin, the server still answers the requests that it has read, for a bounded time.
 //
 //	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
 //	stdout <- framers.Mux <------------------------------'-----------'
 //
 // The server goes on reading while tools run and while the output blocks, up to [maxWaiting] bytes
-// ahead. So it sees cancellations and the end of the input behind requests that wait. When that
-// many bytes wait, it asks the system whether the client still holds its end of stdin.
+// ahead. So it sees a cancellation or the end of the input that stands behind requests which still
+// wait. When maxWaiting bytes wait, it asks the system whether the client still holds its end of
+// stdin.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
-// clients can test theirs. Package client is the other end.
+// clients can test their programs. Package client is the other side.
 //
 // All methods of a Server may be called concurrently. There are no resources, prompts or batches. A
 // tool that ignores its context may outlive the server.
@@ -57,9 +58,9 @@ type Server struct {
 	chunks ChunkLog
 	mux    *framers.Mux
 
-	stopping context.Context // ends by Stop
+	stopping context.Context // ended by Stop
 	stop     context.CancelFunc
-	// failed ends when the output fails, or by abort: nothing can be answered then.
+	// failed ends when the output fails or abort is called. After that, nothing can be answered.
 	failed   context.Context
 	fail     context.CancelCauseFunc
 	drained  context.Context // ends when nothing more is to be answered
@@ -67,18 +68,18 @@ type Server struct {
 	over     chan struct{} // closed when the server has ended
 	fault    *faultInjector
 
-	waiting  chan waitingItem    // what was read and has not had its turn
-	room     *semaphore.Weighted // bounds the bytes of what waits
-	taken    atomic.Int64        // items that have had their turn
+	waiting  chan waitingItem    // messages that were read and have not had their turn
+	room     *semaphore.Weighted // bounds the bytes of the messages in waiting
+	taken    atomic.Int64        // how many messages have had their turn
 	inFlight *semaphore.Weighted // bounds the weights of requests that are being served
-	answers  *semaphore.Weighted // bounds the bytes of answers (Tool.Size) until they are written
-	capacity int64               // of inFlight and of answers
+	answers  *semaphore.Weighted // bounds the bytes (Tool.Size) of answers not yet written
+	capacity int64               // of inFlight, and also of answers
 
 	initialized atomic.Bool // initialize was answered
 	listening   sync.Mutex
-	subscribed  []*request // subscriptions that are told of changes; listening guards it
+	subscribed  []*request // subscriptions that are told of changes; guarded by listening
 
-	deserted bool // the client has left, with messages still to read; for the reading goroutine
+	deserted bool // the client has left while the queue was full; for the reading goroutine
 	workers  sync.WaitGroup
 
 	began     time.Time
@@ -88,9 +89,9 @@ type Server struct {
 	err     error // what Wait returns; set before over is closed
 }
 
-// NewServer returns a server of opts.Tools that is not started yet. It closes neither in nor out.
-// If they have deadlines (as pipes of os.Pipe and network connections do), the server uses those to
-// end a read or a write that blocks.
+// NewServer returns a server that offers opts.Tools and is not started yet. It closes neither in
+// nor out. If they have deadlines (as pipes of os.Pipe and network connections do), the server uses
+// the deadlines to end a read or a write that blocks.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	err := opts.complete()
 	if err != nil {
@@ -128,7 +129,7 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Start begins to serve and returns. The server ends as by Stop when ctx does.
+// Start begins to serve and returns at once. When ctx ends, the server ends as if Stop were called.
 func (s *Server) Start(ctx context.Context) error {
 	if !s.pending.advance(Created, Running) {
 		return errors.New("start server: it was started before")
@@ -140,7 +141,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// State returns where the server is in its life.
+// State returns the stage that the server has reached in its life.
 func (s *Server) State() State {
 	s.pending.mu.Lock()
 	defer s.pending.mu.Unlock()
@@ -148,15 +149,16 @@ func (s *Server) State() State {
 }
 
 // Stop makes the server read no more, and then end as it does at the end of its input. Stop returns
-// at once; Wait waits for the end.
+// at once; use Wait to wait for the end.
 func (s *Server) Stop() { s.stop() }
 
 // ErrLost is wrapped in the error of Wait if the client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
-// Wait returns when the server, which must have been started, has ended. It returns nil after the
-// end of the input, after Stop, or if the client closed the output. Else it returns why reading or
-// writing failed, or ErrLost with the number of answers that could not be given in time.
+// Wait waits until the server has ended. The server must have been started. Wait returns nil if the
+// server ended because of the end of its input, because of Stop, or because the client closed the
+// output. If reading or writing failed, the error says why. If answers could not be given in time,
+// the error wraps ErrLost and says how many.
 func (s *Server) Wait() error {
 	<-s.over
 	return s.err
@@ -198,8 +200,8 @@ func (s *Server) supervise(ctx context.Context) {
 	close(s.over)
 }
 
-// ending returns what Wait returns: failure is that of the output, if it failed, and dropped counts
-// the answers that could not be given.
+// ending returns what Wait returns. failure is the error of the output, or nil. dropped counts the
+// answers that could not be given.
 func (s *Server) ending(failure error, dropped int) error {
 	abort, aborted := errors.AsType[*abortError](failure)
 	switch {
@@ -207,7 +209,7 @@ func (s *Server) ending(failure error, dropped int) error {
 		return abort.err
 	case failure != nil && closedByPeer(failure): // the client has left
 		return s.err
-	// Answers that are cut off by drain's own deadline count as dropped.
+	// An answer that the deadline of drain cuts off is no failure here; it counts as dropped.
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
 		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
@@ -240,8 +242,8 @@ func (s *Server) recordEnd(endOfInput bool) {
 	}
 }
 
-// whyOver says for the log why the server ends. reading says that the input has not ended; failure
-// is that of the output, if it failed.
+// whyOver says why the server ends, for the log. reading says that the input has not ended. failure
+// is the error of the output, or nil.
 func (s *Server) whyOver(reading bool, failure error) string {
 	switch {
 	case !reading && s.err == nil:
@@ -262,12 +264,13 @@ func (s *Server) whyOver(reading bool, failure error) string {
 //	                                <-- at most ShutdownTimeout -->
 //
 // The first phase is needed because a client may send more requests than are served at a time, and
-// close its end at once. It ends if no request was taken up for stallTime.
+// close its end at once. The phase ends when no request waits for its turn, or when no request has
+// had its turn for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
 	boundRead(s.in, longPast)
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
-	before := int64(-1) // so that there is a first round
+	before := int64(-1) // differs from any count, so that the loop begins
 	for len(s.waiting) > 0 && s.taken.Load() != before {
 		before = s.taken.Load()
 		latest = time.Now().Add(s.opts.ShutdownTimeout)
@@ -284,10 +287,10 @@ func (s *Server) drain() {
 		s.pending.cancel()
 		s.awaitAnswers(time.Until(flush), latest)
 	}
-	bounded := boundWrite(s.out, time.Now()) // no more time: writes that still block end now
+	bounded := boundWrite(s.out, time.Now()) // time is up: writes that still block end now
 	s.endDrain()
 	s.pending.cancel()
-	if !bounded && s.pending.unanswered() { // a write may block, and nothing but its reader ends it
+	if !bounded && s.pending.unanswered() { // a write may block, and only its reader can end that
 		return
 	}
 	idle := make(chan struct{})
@@ -301,12 +304,12 @@ func (s *Server) drain() {
 	}
 }
 
-// stallTime is how long the server waits for a request to be taken from the queue before it gives
-// up the requests in it.
+// stallTime is how long the server waits for the next message to have its turn. Then it gives up
+// the messages that wait.
 const stallTime = time.Second
 
-// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It reports
-// false if time is up. It returns true at once after a failed output or an abort, because then
+// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It returns
+// false if time is up. After a failed output or an abort it returns true at once, because then
 // nothing more will be answered.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	select {
@@ -318,7 +321,7 @@ func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	return true
 }
 
-// abort ends the server, which answers nothing more; err is what Wait returns.
+// abort ends the server because of a fault. The server answers nothing more, and Wait returns err.
 func (s *Server) abort(err error) {
 	s.fail(&abortError{err})
 	s.pending.advance(Running, Draining)
@@ -332,15 +335,15 @@ func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 // longPast is a deadline that ends a blocked read at once.
 var longPast = time.Unix(1, 0)
 
-// boundRead sets the time at which a blocked read ends, and reports whether in has deadlines. Stdin
-// of most programs has none; then the read ends with the process.
+// boundRead sets the time at which a blocked read ends, and reports whether the stream in has
+// deadlines. The stdin of most programs has none; then the read ends with the process.
 func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(at) == nil
 }
 
-// boundWrite sets the time at which a blocked write ends, and reports whether out has deadlines. An
-// inherited pipe or terminal has none.
+// boundWrite sets the time at which a blocked write ends, and reports whether the stream out has
+// deadlines. An inherited pipe or terminal has none.
 func boundWrite(out any, at time.Time) bool {
 	d, ok := out.(interface{ SetWriteDeadline(time.Time) error })
 	return ok && d.SetWriteDeadline(at) == nil

@@ -20,19 +20,20 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	Schema      json.RawMessage // of the arguments, an object; nil: any are taken, none needed
-	// Size returns how many bytes the answer to args may have; nil: few. The server bounds the
-	// answers that wait for the client by this size, so a tool must set it if its answers are
-	// larger than its arguments.
+	Schema      json.RawMessage // of the arguments, an object; nil: any or none are accepted
+	// Size returns how many bytes the answer to args may have; a nil Size means few. The server
+	// bounds the bytes of all answers that wait for the client, and relies on Size for that. So a
+	// tool must set Size if its answers are larger than its arguments.
 	Size func(args json.RawMessage) int
 	// Call does the work and returns the text of the answer. args is a JSON object that fits
-	// Schema. An error becomes the tool's result, without the paths it may hold; a [*jsonrpc.Error]
-	// becomes an error of the protocol. When ctx ends the client is answered, whether Call returns
-	// or not.
+	// Schema. If Call returns an error, its text becomes the tool's result, without the file paths
+	// in it. But a [*jsonrpc.Error] becomes an error of the protocol. When ctx ends, the server
+	// answers the client without waiting for Call.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 
-// NewTool returns a tool whose arguments are decoded into an In, by the names in its json tags.
+// NewTool returns a tool whose arguments are decoded into a value of type In, by the names in its
+// json tags.
 func NewTool[In any](
 	name, description string, schema json.RawMessage,
 	call func(context.Context, In) (string, error),
@@ -110,7 +111,7 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	}
 	if t.Size != nil {
 		r.bytes = min(int64(t.Size(args)), s.capacity)
-		noRoom := s.answers.Acquire(ctx, r.bytes) // the error of ctx
+		noRoom := s.answers.Acquire(ctx, r.bytes) // nil, or the error of ctx
 		if noRoom != nil {
 			r.bytes = 0
 			return s.toolAnswer(t.Tool, "", noRoom)
@@ -136,7 +137,8 @@ func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Err
 	return args, nil
 }
 
-// runTool runs a tool until it is done, cancelled or out of time. A tool that panics has failed.
+// runTool runs a tool until it is done, cancelled or out of time. If the tool panics, runTool
+// returns an error.
 func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
 	type outcome struct {
 		text string
@@ -148,7 +150,7 @@ func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (str
 		var o outcome
 		defer func() {
 			p := recover()
-			if p != nil { // its text may hold arguments
+			if p != nil { // only its type is logged: its text may hold arguments
 				s.log.Error("Tool panicked", "tool", t.Name, "type", fmt.Sprintf("%T", p))
 				o.err = errors.New("internal error")
 			}
@@ -166,7 +168,7 @@ func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (str
 	return o.text, o.err
 }
 
-// toolAnswer returns the answer to a call that returned a text, or failed with err.
+// toolAnswer returns the answer to a call of a tool, which returned a text or failed with err.
 func (s *Server) toolAnswer(t Tool, text string, err error) (any, *jsonrpc.Error) {
 	var coded *jsonrpc.Error
 	switch {

@@ -138,7 +138,7 @@ type Holder struct {
 	// that watches this descriptor.
 	Waits bool `json:"waits"`
 
-	inCall        bool // a thread sleeps in a read or write, not in poll
+	inCall        bool // a thread sleeps in a read or write itself
 	edge          bool // only new bytes or new room end the wait (see watch)
 	waitsForChild bool // a thread of it waits for a child to end
 	stopped       bool

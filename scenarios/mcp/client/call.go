@@ -15,13 +15,18 @@ import (
 // Call sends a request and returns the result of its answer. params is a value for json.Marshal; if
 // it is a nil of any type, no params are sent.
 //
-// The error is a [*jsonrpc.Error] if the server answered with one, a [*TransportError] if the
-// server was lost before it answered, and a [*FrameError] if the request is too large, or if the
-// answer is and the policy is ErrorOnOversize. Otherwise it is ErrClosed, or says that ctx or the
-// RequestTimeout ended the call: then the server is told that the answer is not wanted any more.
+// The error wraps one of these:
 //
-// A subscription, made with [mcp.Listen], lasts until the server answers it or is lost, or ctx
-// ends.
+//   - a [*jsonrpc.Error] if the server answered with an error
+//   - a [*TransportError] if the server was lost before it answered
+//   - a [*FrameError] if the request is too large, or if the answer is too large and the policy is
+//     [ErrorOnOversize]
+//   - [ErrClosed] if the connection is closed
+//   - the error of the context if ctx or the RequestTimeout ended the call; the server is then told
+//     that the answer is not wanted any more
+//
+// A call of [mcp.Listen] makes a subscription and has no RequestTimeout. It lasts until the server
+// answers it, until the server is lost, or until ctx ends.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
@@ -39,7 +44,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	return result, nil
 }
 
-// withTimeout bounds a request whose context has no deadline.
+// withTimeout adds the RequestTimeout to ctx, if ctx has no deadline.
 func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	_, set := ctx.Deadline()
 	if set || c.opts.RequestTimeout <= 0 {
@@ -48,8 +53,9 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
 }
 
-// marshal returns params as JSON. For a nil of any type it returns nil, so that no params are sent:
-// servers drop a request whose params are null. A json.RawMessage that says null is sent as it is.
+// marshal returns params as JSON. If params is a nil of any type, marshal returns nil, so that no
+// params are sent: servers drop a request whose params are null. But a json.RawMessage that says
+// null is sent as it is.
 func marshal(params any) ([]byte, error) {
 	raw, isRaw := params.(json.RawMessage)
 	if isRaw && len(raw) == 0 {
@@ -94,8 +100,9 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up; its answer is dropped if it still comes. The server is told why, unless
-// why is nil: then the server does not have the request.
+// abandon gives a call up. If its answer still comes, the answer is dropped. The server is told of
+// it and of the reason why. If why is nil, the server is not told, because it did not get the
+// request.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,8 +115,8 @@ func (c *Conn) abandon(p *pendingCall, why error) {
 	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
-// withMeta adds the member _meta to the params of a request, if the revision has no handshake: then
-// each request carries it.
+// withMeta adds the member _meta to the params of a request, if the revision has no handshake. In
+// such a revision, each request needs that member.
 func (c *Conn) withMeta(params []byte) []byte {
 	if !c.opts.stateless() {
 		return params
@@ -139,8 +146,7 @@ type answer struct {
 	err    error
 }
 
-// addCall adds a call with a new id. Its caller holds the lock; so do the callers of remove and
-// failPending.
+// addCall adds a call with a new id. The caller must hold the lock, as for remove and failPending.
 func (c *Conn) addCall() *pendingCall {
 	c.lastID++
 	p := &pendingCall{id: jsonrpc.Number(c.lastID), answer: make(chan answer, 1)}
@@ -148,8 +154,8 @@ func (c *Conn) addCall() *pendingCall {
 	return p
 }
 
-// remove removes the call with an id from pending and returns it. If there is none, late reports
-// whether there was one before: all ids from 1 to lastID had one.
+// remove removes the call that has this id from c.pending, and returns it. If no call has the id, p
+// is nil, and late says whether a call had it before. All ids from 1 to lastID were ids of calls.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {
@@ -160,7 +166,8 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	return nil, err == nil && n > 0 && n <= c.lastID
 }
 
-// offer queues a message if there is room. It is for messages that the server can do without.
+// offer queues a message if there is room, and drops it if not. It is for messages that the server
+// can do without.
 func (l *link) offer(msg []byte) {
 	select {
 	case l.queue <- msg:
@@ -215,7 +222,7 @@ func ListTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
 	}
 }
 
-// CallTool calls a tool. A tool that fails is no error: its result has IsError.
+// CallTool calls a tool. If the tool fails, that is no error here: the result has IsError.
 func CallTool(
 	ctx context.Context, c Caller, name string, arguments any,
 ) (*mcp.ToolResult, error) {
@@ -226,7 +233,7 @@ func CallTool(
 	return callFor[mcp.ToolResult](ctx, c, "tools/call", params)
 }
 
-// callFor decodes the result of a call.
+// callFor makes a call and decodes the result into a Result.
 func callFor[Result any](
 	ctx context.Context, c Caller, method string, params any,
 ) (*Result, error) {
@@ -242,7 +249,7 @@ func callFor[Result any](
 	return result, nil
 }
 
-// respond answers a request of the server: this client answers a ping and refuses all else.
+// respond answers a request from the server. This client answers a ping and refuses all else.
 func (l *link) respond(m *jsonrpc.Message) {
 	if m.Method == "ping" {
 		l.offer(jsonrpc.AppendResult(nil, m.ID, []byte("{}")))
@@ -252,8 +259,9 @@ func (l *link) respond(m *jsonrpc.Message) {
 	l.offer(jsonrpc.AppendError(nil, m.ID, unknown))
 }
 
-// deliver hands a message to the call that waits for it. The caller holds the lock, and releases it
-// before it calls after. m is valid during the call.
+// deliver handles a message from the server. An answer goes to the call that waits for it. The
+// caller must hold the lock. It must release the lock, and then call after if that is not nil. m
+// must be valid until then.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

@@ -8,7 +8,7 @@
 //	answer, err := client.CallTool(ctx, c, "echo", map[string]any{"message": "hi"})
 //
 // A connection is a state machine. If anything goes wrong with the server, the requests in flight
-// fail with one typed error, and the server is started again after a while:
+// fail with the same [TransportError]. After a while, the server is started again:
 //
 //	            started               initialized
 //	Starting ------------> Initializing ---------> Ready
@@ -23,9 +23,9 @@
 // A [Conn] and a [Pool] may be used by many goroutines at once. Requests carry ids and answers may
 // come in any order.
 //
-// Not promised: if a server fails, the requests to it are not sent again (they might take effect
-// twice). Requests of a server to the client are refused, except ping: there is no sampling, and
-// there are no roots.
+// If a server fails, its requests are not sent again, because they might take effect twice.
+// Requests from a server to the client are refused, except ping: there is no sampling, and there
+// are no roots.
 package client
 
 import (
@@ -36,7 +36,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Conn is a connection to one server, which it starts, and starts again when it fails.
+// A Conn is a connection to one server. It starts the server, and starts it again when it fails.
 type Conn struct {
 	opts     Options
 	launcher Launcher
@@ -45,12 +45,12 @@ type Conn struct {
 	state   State
 	link    *link         // the server while Initializing or Ready; else nil
 	last    *link         // the server that was started last: the next start waits for its end
-	ready   chan struct{} // closed while the state is Ready, and when it is Closing
-	over    chan struct{} // closed when the state is Closing
+	ready   chan struct{} // closed in the states Ready and Closing
+	over    chan struct{} // closed in the state Closing
 	pending map[jsonrpc.ID]*pendingCall
 	lastID  int64 // ids count up and are never used again
 	retry   backoff
-	lost    *TransportError // why the state is Backoff or Closing
+	lost    *TransportError // the reason for the state Backoff or Closing
 
 	stopTimer func() bool // stops the timer that was set last; mu guards it
 	tasks     sync.WaitGroup
@@ -74,8 +74,8 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	return c, nil
 }
 
-// Wait returns when the connection is ready. It fails with ErrClosed and the reason, or with the
-// error of ctx.
+// Wait returns when the connection is ready. If the connection is closed, it fails with ErrClosed
+// and the reason. If ctx ends, it fails with the error of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
 // whenReady waits as Wait does, and then calls do with the lock held.
@@ -109,21 +109,23 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	}
 }
 
-// Close ends the connection: requests in flight fail, and the server's stdin is closed. A server
-// that does not end in time is told to end, and if that is not enough, killed. Close returns when
-// the server is gone.
+// Close ends the connection: requests in flight fail, and the server's stdin is closed. If the
+// server does not end in time, it is told to end, and killed if that is not enough. Close returns
+// when the server is gone.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
 	return nil
 }
 
-// Done is closed when the connection is Closing: by Close, or because it gave its server up.
+// Done returns a channel that is closed in the state Closing: after Close, or when the connection
+// has given up its server.
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Exit returns how the server that was started last has ended. code is its exit code, or 128 + the
-// signal that ended it; -1 if it has not ended, or never ran. forced says that closing its stdin
-// was not enough: it had to be told to end, or killed.
+// Exit returns how the server that was started last has ended. code is its exit code, or 128 plus
+// the number of the signal that ended it. It is -1 if the server has not ended, or never ran.
+// forced says that it was not enough to close the server's stdin: the server had to be told to end,
+// or killed.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last

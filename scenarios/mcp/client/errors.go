@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrClosed is returned for requests to a connection that has been closed, or that gave its server
-// up.
+// ErrClosed is returned for requests to a connection that has been closed, or that has given up its
+// server.
 var ErrClosed = errors.New("connection is closed")
 
 // Reasons of a TransportError.
@@ -19,9 +19,9 @@ const (
 	ReasonClosed    = "closed"
 )
 
-// A TransportError is returned for a request that was in flight when the connection to the server
-// was lost. Whether the server carried it out is not known. All requests in flight at that moment
-// get the same TransportError.
+// A TransportError is returned for a request that was in flight when the server was lost. It is not
+// known whether the server carried the request out. All requests in flight at that moment get the
+// same TransportError.
 type TransportError struct {
 	Reason string // one of the Reason constants
 	Err    error
@@ -30,9 +30,9 @@ type TransportError struct {
 func (e *TransportError) Error() string { return fmt.Sprintf("lost the server: %v", e.Err) }
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// A FrameError says that a frame is beyond the limit.
+// A FrameError says that a frame is larger than the limit.
 type FrameError struct {
-	Size  int64 // bytes that the frame declares, or that had come when it was refused
+	Size  int64 // bytes that the frame declares, or those that had come so far
 	Limit int64 // bytes
 }
 
@@ -41,7 +41,7 @@ func (e *FrameError) Error() string {
 		"ask for less, or raise the limit", e.Size, e.Limit)
 }
 
-// A Violation tells of a frame beyond the limit.
+// A Violation tells of a frame that is larger than the limit.
 type Violation struct {
 	FrameSize int64  `json:"frame_size"` // bytes, as in FrameError
 	Max       int64  `json:"max"`        // bytes

@@ -11,12 +11,12 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// stateless reports whether the revision has no handshake: then each request says what initialize
-// would have said. FirstWithout is the first such revision. Revisions are dates, so they compare as
-// text.
+// stateless reports whether the revision has no handshake. In such a revision, each request says
+// what initialize would have said. FirstWithout is the first such revision. Revisions are dates, so
+// they can be compared as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }
 
-// opening is the method of the first request.
+// opening returns the method of the first request.
 func (o *Options) opening() string {
 	if o.stateless() {
 		return "server/discover"
@@ -24,7 +24,8 @@ func (o *Options) opening() string {
 	return "initialize"
 }
 
-// hello is what the client says of itself: the params of initialize, or of every request.
+// hello returns what the client says of itself, as JSON: the params of initialize, or those of
+// every request in a revision without a handshake.
 func (o *Options) hello() []byte {
 	capabilities := map[string]any{}
 	about := mcp.Implementation{Name: "pipebench", Version: o.Version}
@@ -46,13 +47,13 @@ func (o *Options) hello() []byte {
 	return text
 }
 
-// startHandshake makes l the current server and begins the handshake. The caller has the lock.
+// startHandshake makes l the current link and begins the handshake. The caller must hold the lock.
 func (c *Conn) startHandshake(l *link) {
 	c.link = l
 	call := c.addCall()
 	l.init = call.id
 	opening := c.opts.opening()
-	// The queue is new: there is room.
+	// This does not block: the queue is new, so it has room.
 	l.queue <- jsonrpc.AppendRequest(nil, call.id, opening, c.opts.hello())
 	limit := c.opts.InitTimeout
 	if limit > 0 {
@@ -74,7 +75,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		l.fail(refused, ReasonHandshake, fmt.Errorf("%s: %w", c.opts.opening(), err))
 		return
 	}
-	if c.opts.Policy == Negotiate { // the smaller of both limits holds
+	if c.opts.Policy == Negotiate { // the smaller one of the two limits holds
 		l.limit = c.opts.MaxMessage
 		theirs, named := server.Capabilities.Experimental[mcp.MaxFrameSize].(float64)
 		if named && theirs >= 1 {
@@ -83,7 +84,7 @@ func (l *link) finishHandshake(m jsonrpc.Message) {
 		l.proc.Conn.SetMaxMessage(l.limit)
 	}
 	if !c.opts.stateless() {
-		// The queue has room: it keeps a place for this message.
+		// This does not block: the queue keeps a place for this message.
 		l.queue <- jsonrpc.AppendRequest(nil, "", "notifications/initialized", nil)
 	}
 	c.dispatch(l, initialized, eventData{})

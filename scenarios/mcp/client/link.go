@@ -15,16 +15,17 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A link is one process of the server. A connection has one after another.
+// A link is the connection to one process of the server. A Conn has one link after another, because
+// it starts the server again.
 type link struct {
 	c     *Conn
 	proc  *Process
 	queue chan []byte   // messages to be written
 	down  chan struct{} // closed when the connection gives this link up
 	ended chan struct{} // closed when the process is gone
-	init  jsonrpc.ID    // id of the first request
-	limit int           // of requests, in bytes; negative: none
-	noise int           // lines in a row that were no message; for the reading goroutine only
+	init  jsonrpc.ID    // id of the first request; empty after its answer
+	limit int           // the largest request, in bytes; negative: no limit
+	noise int           // how many lines in a row were no message; for the reading goroutine only
 	tasks sync.WaitGroup
 
 	forced bool // the process did not end by itself; set before ended is closed
@@ -33,7 +34,7 @@ type link struct {
 // queueSize is how many requests can be queued for writing. Further calls wait for a place.
 const queueSize = 64
 
-// newLink starts a server, whose output is not read before the handshake begins.
+// newLink starts a server. The output of the server is not read before the handshake begins.
 func newLink(c *Conn) (*link, error) {
 	l := &link{
 		c: c,
@@ -51,12 +52,12 @@ func newLink(c *Conn) (*link, error) {
 	return l, nil
 }
 
-// pipes says how a server is read.
+// pipes returns how the output of the server and its stderr are to be read.
 func (l *link) pipes() child.Options {
 	o := &l.c.opts
 	policy := framers.Close
 	if o.Policy == ErrorOnOversize {
-		policy = framers.Resync // its error has the first KiB of the frame, which may hold the id
+		policy = framers.Resync // reading goes on: the error has the first KiB, perhaps with the id
 	}
 	chunks := mcp.ChunkLog{Logger: o.Logger}
 	progress := func(c framers.Chunk) {
@@ -79,13 +80,15 @@ func (l *link) pipes() child.Options {
 }
 
 const (
-	drainInterval  = 250 * time.Millisecond // between the checks of awaitEnd
+	drainInterval  = 250 * time.Millisecond // the time between the checks of awaitEnd
 	maxDrainChecks = 40
 )
 
-// awaitEnd waits for the end of the output of a process that has ended, and reports whether the end
-// came: another process that it left behind may hold the pipe open. awaitEnd gives up if nothing is
-// left to read. over is closed at the end; unread says how many bytes are still to be read.
+// awaitEnd waits until the output of a process that has ended is read to its end, and reports
+// whether that happened. The end may never come, because another process that was left behind may
+// hold the pipe open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks
+// checks. over is closed at the end of the output. unread returns how many bytes are still to be
+// read.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {
@@ -101,7 +104,8 @@ func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	return false
 }
 
-// watch reports the end of the server's output.
+// watch waits for the end of the server's output, and tells the connection of it. It stops waiting
+// when the link is given up.
 func (l *link) watch() {
 	over := l.proc.Conn.Closed()
 	select {
@@ -123,15 +127,15 @@ func (l *link) watch() {
 	l.fail(gone, ReasonGone, fmt.Errorf("read answer: %w", err))
 }
 
-// write writes what is queued, until the link is left.
+// write writes the messages in the queue, until the link is given up.
 func (l *link) write() {
 	chunks := mcp.ChunkLog{Logger: l.c.opts.Logger, Framing: l.c.opts.Framing}
 	for {
 		select {
 		case msg := <-l.queue:
 			began := time.Now()
-			// A write goes on even if its call is given up: after half a message nothing more can
-			// be sent.
+			// A write goes on even if its call is given up: after half a message, no other message
+			// can be sent.
 			if err := l.proc.Conn.Send(context.Background(), msg); err != nil {
 				l.fail(gone, ReasonGone, fmt.Errorf("write request: %w", err))
 				return
@@ -143,13 +147,15 @@ func (l *link) write() {
 	}
 }
 
-// fail tells the connection by the event e that the link can be used no more.
+// fail tells the connection that the link cannot be used any more. e is the event that stands for
+// the failure.
 func (l *link) fail(e event, reason string, err error) {
 	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
-// take handles a message from the server. A link that was given up is still read to its end, so
-// that the server can finish what it writes, but dispatch drops the events.
+// take handles a message from the server, and returns true: the message is not for anybody else. A
+// link that was given up is still read to its end, so that the server can finish what it writes.
+// But dispatch then drops the events.
 func (l *link) take(m child.Message) bool {
 	switch {
 	case m.Err != nil:
@@ -168,8 +174,8 @@ func (l *link) take(m child.Message) bool {
 	return true
 }
 
-// invalidMessage drops a line that is no message. After more than MaxNoise of them in a row, the
-// link fails.
+// invalidMessage drops a line that is no message. If more than MaxNoise such lines come in a row,
+// the link fails.
 func (l *link) invalidMessage(err error) {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.noise++
@@ -179,11 +185,11 @@ func (l *link) invalidMessage(err error) {
 	}
 }
 
-// rejectOversized ends the link because of a frame beyond the limit.
+// rejectOversized ends the link because of a frame that is larger than the limit.
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	tooLarge := &FrameError{Size: e.Size, Limit: e.Limit}
 	if !e.Declared {
-		tooLarge.Size = max(e.Size, l.proc.Conn.Partial()) // so far: there may be more
+		tooLarge.Size = max(e.Size, l.proc.Conn.Partial()) // what has come so far: there may be more
 	}
 	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: tooLarge}}
 	if l.c.opts.Policy == ErrorOnOversize {
@@ -193,8 +199,8 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 	l.c.dispatch(l, oversized, data)
 }
 
-// sendOversizeError tells the server that its frame was too large. It waits at most
-// oversizeErrorTimeout for the server to take the message: the connection ends in any case.
+// sendOversizeError tells the server that its frame was too large. It waits for the server to take
+// the message, but at most for oversizeErrorTimeout, because the link ends anyhow.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -205,11 +211,11 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	_ = l.proc.Conn.Send(ctx, jsonrpc.AppendError(nil, id, wrong))
 }
 
-// oversizeErrorTimeout bounds the wait for a server that has sent too large a frame.
+// oversizeErrorTimeout bounds the wait in sendOversizeError.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink passes the server's stderr on to Options.Stderr. It ignores errors of that writer:
-// stderr has to be read on, because a server that logs into a full pipe stands still.
+// stderrSink passes the server's stderr on to Options.Stderr. It ignores the errors of that writer,
+// because stderr must still be read: a server that logs into a full pipe stands still.
 type stderrSink struct{ to io.Writer }
 
 func (s stderrSink) Write(p []byte) (int, error) {

@@ -22,12 +22,12 @@ func (s State) String() string {
 	return [...]string{"starting", "initializing", "ready", "backoff", "closing"}[s]
 }
 
-// An event is what can happen to a connection.
+// An event is something that can happen to a connection.
 type event int
 
 const (
 	started     event = iota // the process runs
-	startFailed              // it does not
+	startFailed              // the process could not be started
 	initialized              // the handshake is done
 	refused                  // the handshake failed, or took too long
 	frame                    // a message came
@@ -39,9 +39,9 @@ const (
 )
 
 type eventData struct {
-	err *TransportError  // what the pending calls fail with
-	msg *jsonrpc.Message // of a frame
-	id  jsonrpc.ID       // found in an oversized frame, if any
+	err *TransportError  // the error of the pending calls
+	msg *jsonrpc.Message // the message that came, for the event frame
+	id  jsonrpc.ID       // the id in an oversized frame, if one was found
 }
 
 // An action is a set of things to do when an event happens, one bit for each. They are done in the
@@ -49,7 +49,7 @@ type eventData struct {
 type action int
 
 const (
-	report       action = 1 << iota // tell of the frame that was too large
+	report       action = 1 << iota // log the frame that was too large, and call OnViolation
 	disconnect                      // leave the server, and see that it ends
 	failAll                         // fail the pending calls: late answers to them are dropped
 	resetBackoff                    // forget earlier failures
@@ -60,14 +60,15 @@ const (
 	drop                            // ignore the event
 )
 
-// A step is one cell of the machine's table.
+// A step is an entry in the table machine: the next state, and the actions to do.
 type step struct {
 	next State
 	do   action
 }
 
-// machine is the whole table: an event that is not listed is dropped, and leaves the state as it
-// is. A process that has started but is not wanted any more is disconnected at once.
+// machine says what an event leads to in each state. An event that is not listed is dropped, and
+// leaves the state as it is. If a process has started too late, in the state Backoff or Closing, it
+// is disconnected at once.
 var machine = map[State]map[event]step{
 	Starting: {
 		started:     {Initializing, handshake},
@@ -106,8 +107,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the state machine for an event of the server l; l is nil for an event of no server.
-// It drops events of a server that is not the current one.
+// dispatch runs the state machine for an event of the server l; l is nil for an event without a
+// server. It drops the events of a server that is not the current one, except started.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -116,7 +117,7 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 		return
 	}
 	st := transition(c.state, e)
-	var after func() // of all actions, at most one returns a function
+	var after func() // at most one of the actions returns a function
 	for bit := report; bit <= drop; bit <<= 1 {
 		f := c.act(st.do&bit, l, data)
 		if f != nil {
@@ -134,7 +135,7 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 	}
 }
 
-// setState changes the state, and opens and closes ready with it.
+// setState changes the state, and with it the channels ready and over.
 func (c *Conn) setState(next State) {
 	if next == c.state {
 		return
@@ -151,8 +152,8 @@ func (c *Conn) setState(next State) {
 	}
 }
 
-// act does one action, or nothing if the action is 0. The caller holds the lock, and calls after
-// without it.
+// act does a single action, or nothing if the action is 0. The caller must hold the lock. If after
+// is not nil, the caller must call it after it has released the lock.
 func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	switch one {
 	case report:
@@ -185,7 +186,7 @@ func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	return nil
 }
 
-// leave ends the server. If politely is set, what the server still writes is read.
+// leave ends the server. If politely is set, whatever the server still writes is read.
 func (l *link) leave(politely bool) {
 	close(l.down)
 	l.proc.Conn.Out.Resume() // reading is still held if the handshake has not begun
@@ -199,8 +200,8 @@ func (l *link) leave(politely bool) {
 	close(l.ended)
 }
 
-// failPending fails the calls that wait for their answer. If an oversized frame was the answer to a
-// call, that call fails with the size of the frame.
+// failPending fails the calls that wait for their answer. If an oversized frame was the answer to
+// one of these calls, the error of that call says how large the frame was.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {
@@ -224,7 +225,7 @@ func (c *Conn) tellViolation(e *FrameError) {
 	}
 }
 
-// schedule sets the timer of the next start, or gives the server up.
+// schedule sets the timer of the next start, or gives up the server after too many failures.
 func (c *Conn) schedule(lost *TransportError) {
 	c.stopTimer()
 	never := c.opts.Restarts < 0
@@ -239,7 +240,7 @@ func (c *Conn) schedule(lost *TransportError) {
 	c.stopTimer = c.opts.AfterFunc(wait, func() { c.dispatch(nil, elapsed, eventData{}) })
 }
 
-// start starts the server as soon as the previous process is gone. It does not wait for that.
+// start returns at once, and starts the server as soon as the previous process is gone.
 func (c *Conn) start() {
 	c.opts.Logger.Debug("Starting the server")
 	before := c.last

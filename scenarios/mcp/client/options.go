@@ -16,7 +16,7 @@ import (
 // Defaults of Options.
 const (
 	DefaultMaxMessage     = 16 << 20 // bytes: room for a document or an image
-	DefaultMaxNoise       = 10_000   // lines in a row
+	DefaultMaxNoise       = 10_000   // how many lines in a row
 	DefaultRequestTimeout = 60 * time.Second
 	DefaultInitTimeout    = 30 * time.Second
 	DefaultBackoffFirst   = 100 * time.Millisecond
@@ -24,66 +24,71 @@ const (
 	DefaultProtocol       = mcp.LastWithHandshake
 )
 
-// A Policy says what a frame beyond the limit leads to.
+// A Policy says what happens if a frame is larger than MaxMessage.
 type Policy int
 
 const (
-	// CloseOnOversize closes the connection without an answer. It is the default, because it looks
-	// at nothing in the frame.
+	// CloseOnOversize closes the connection without telling the server. It is the default, because
+	// it need not read the content of the frame.
 	CloseOnOversize Policy = iota
-	// Unlimited takes frames of every size.
+	// Unlimited accepts frames of every size.
 	Unlimited
-	// ErrorOnOversize answers with a JSON-RPC error and closes the connection. The error has the id
-	// that is in the frame's first KiB, or null if there is none. The request with that id fails
-	// with a *FrameError of its own.
+	// ErrorOnOversize answers the frame with a JSON-RPC error, and then closes the connection. The
+	// error has the id that is in the first KiB of the frame, or null if there is none. The request
+	// with that id fails with a *FrameError of its own.
 	ErrorOnOversize
-	// Negotiate is CloseOnOversize with a limit that both ends agree on in the handshake. Each
-	// names a number in capabilities.experimental.maxFrameSize, and the smaller one holds; if the
-	// server names none, the client's holds. The limit bounds requests, too. A strict server may
-	// refuse such a handshake, because MCP wants an object in place of the number.
+	// Negotiate is CloseOnOversize with a limit on which client and server agree in the handshake.
+	// Each names a number in capabilities.experimental.maxFrameSize, and the smaller number holds.
+	// If the server names none, the number of the client holds. The limit bounds requests, too. A
+	// strict server may refuse such a handshake, because MCP wants an object in place of the
+	// number.
 	Negotiate
 )
 
-// Options say how a connection behaves. A field that is zero has the default its comment names.
+// Options say how a connection behaves. For a field that is zero, the default in its comment holds.
 type Options struct {
-	Version string // of the client, for the server: "(devel)"
-	// The MCP revision to ask for: DefaultProtocol. If it is [mcp.FirstWithout] or later, a server
-	// that does not speak it is refused.
+	Version string // of the client, as told to the server; default: "(devel)"
+	// The MCP revision to ask for; default: DefaultProtocol. If it is [mcp.FirstWithout] or later,
+	// a server that does not speak it is refused.
 	Protocol string
 
-	Framing    framers.Framing // NDJSON, to which a server may answer in chunk frames too
-	MaxMessage int             // bytes of a message, terminator not counted: DefaultMaxMessage
+	Framing    framers.Framing // default: NDJSON, and then the server may also send chunk frames
+	MaxMessage int             // bytes of a message without its terminator; default: DefaultMaxMessage
 	Policy     Policy          // CloseOnOversize
-	Lenient    bool            // skip malformed lines of a header; only with content-length
-	// How many lines in a row may be no message before the server counts as lost: DefaultMaxNoise;
-	// negative: none.
+	Lenient    bool            // skip malformed header lines; only for the framing content-length
+	// MaxNoise is how many lines in a row may be no message. If more come, the server counts as
+	// lost. The default is DefaultMaxNoise. A negative number allows no such line.
 	MaxNoise int
 
-	// For a request whose context has no deadline: DefaultRequestTimeout; negative: none.
+	// RequestTimeout bounds a request whose context has no deadline. The default is
+	// DefaultRequestTimeout. A negative number means no timeout.
 	RequestTimeout time.Duration
-	InitTimeout    time.Duration // for the handshake: DefaultInitTimeout; negative: none
+	InitTimeout    time.Duration // for the handshake; default: DefaultInitTimeout; negative: none
 
-	// Restarts is how often in a row the server is started again; 0: without end, negative: never.
-	// A handshake that succeeds begins the count anew.
+	// Restarts is how many times in a row the server is started again. 0 means without end, a
+	// negative number means never. A handshake that succeeds begins the count anew.
 	Restarts int
-	// The wait before a start is random. Its bound is BackoffFirst at first (DefaultBackoffFirst),
-	// and doubles each time up to BackoffMost (DefaultBackoffMost).
+	// The server is started again after a random time. The bound of that time is BackoffFirst at
+	// first. It doubles after each failure, up to BackoffMost. The defaults are DefaultBackoffFirst
+	// and DefaultBackoffMost.
 	BackoffFirst time.Duration
 	BackoffMost  time.Duration
-	Random       func() float64 // in [0, 1), for the backoff: a random one
+	Random       func() float64 // returns a number in [0, 1) for the backoff; default: rand.Float64
 
-	// AfterFunc sets the timers of the backoff and the handshake: time.AfterFunc. stop may be
-	// called after f has run, and more than once.
+	// AfterFunc sets the timers of the backoff and the handshake; default: time.AfterFunc. stop may
+	// be called after f has run, and more than once.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 
-	Stderr io.Writer    // gets the server's stderr; if nil, it is read and dropped
-	Logger *slog.Logger // nil: none. It is never given what messages carry
+	Stderr io.Writer    // gets the server's stderr; nil: stderr is read and dropped
+	Logger *slog.Logger // nil: no log. The content of messages is never logged
 
-	// The following are called from the connection's goroutines and must return soon. Nil is fine.
+	// The connection's goroutines call the following functions, which must return soon. Each may be
+	// nil.
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
-	// Gets each chunk of a message that comes in several; its slices are valid during the call.
+	// OnChunk gets each chunk of a message that comes in several chunks. The slices in the chunk
+	// are valid during the call.
 	OnChunk func(framers.Chunk)
 }
 
@@ -121,15 +126,15 @@ func (o *Options) complete() error {
 	return errors.Join(faults...)
 }
 
-// A backoff computes the time before the next start. The time is random between 0 and its bound
-// ("full jitter"), so that many clients of one machine do not come back together.
+// A backoff computes the time until the next start. The time is random between 0 and a bound ("full
+// jitter"), so that several clients on one machine do not come back at the same moment.
 type backoff struct {
 	first, most time.Duration
 	random      func() float64 // in [0, 1)
 	failures    int            // since the connection was last ready
 }
 
-// next returns a random time up to first × 2^failures, and up to most.
+// next returns a random time. Its bound is first × 2^failures, but not more than most.
 func (b *backoff) next() time.Duration {
 	bound := b.first
 	for range b.failures {

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// A Pool spreads requests over several servers that do the same.
+// A Pool spreads requests over several connections, whose servers all do the same.
 type Pool struct {
 	conns []*Conn
 	over  chan struct{} // closed when all connections are Closing
 }
 
-// NewPool returns a pool of connections, which become its own: Close closes them.
+// NewPool returns a pool of connections. The pool owns them from now on: Pool.Close closes them.
 func NewPool(conns ...*Conn) (*Pool, error) {
 	if len(conns) == 0 {
 		return nil, errors.New("new pool: no connection")
@@ -36,13 +36,14 @@ func (p *Pool) Wait(ctx context.Context) error {
 	return err
 }
 
-// Done is closed when all connections have given their servers up, or were closed.
+// Done returns a channel that is closed when the last connection has given up its server or was
+// closed.
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
-// Call sends a request to the ready server with the fewest requests in flight, or, if none is
-// ready, to the first that becomes ready. Errors are those of [Conn.Call]; the RequestTimeout is
-// the first connection's. A request is sent only once: if its server fails, Call does not try
-// another.
+// Call sends a request to the ready server that has the fewest requests in flight. If none is
+// ready, Call waits for the first that becomes ready. Errors are those of [Conn.Call]. The
+// RequestTimeout is that of the first connection. A request is sent only once: if its server fails,
+// Call does not try another.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()
@@ -68,7 +69,8 @@ func (p *Pool) Notify(ctx context.Context, method string, params any) error {
 	return errors.Join(errs...)
 }
 
-// leastLoaded returns the connection that is ready and has the fewest requests in flight, or nil.
+// leastLoaded returns the ready connection that has the fewest requests in flight; nil if none is
+// ready.
 func (p *Pool) leastLoaded() (best *Conn) {
 	least := 0
 	for _, c := range p.conns {
@@ -84,8 +86,8 @@ func (p *Pool) leastLoaded() (best *Conn) {
 	return best
 }
 
-// firstReady waits for the first connection that is ready. It fails when all are closed, or ctx
-// ends.
+// firstReady waits for the first connection that is ready. It returns an error when all connections
+// are closed, or when ctx ends.
 func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

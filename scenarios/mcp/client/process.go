@@ -15,7 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Launcher starts servers. f frames the messages to and from them, and o says how they are read.
+// A Launcher starts servers. f is the framing of the messages in both directions. o says how the
+// messages of the server are read.
 type Launcher interface {
 	Launch(f framers.Framing, o child.Options) (*Process, error)
 }
@@ -23,37 +24,38 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop waits for the process, whose stdin has been closed, to end. It then tells it to end, and
-	// at last kills it (forced). Stop returns when the process is gone.
+	// Stop waits for the end of the process, whose stdin must have been closed. If the process does
+	// not end in time, Stop tells it to end, and finally kills it; then forced is true. Stop
+	// returns when the process is gone.
 	Stop     func() (forced bool)
-	Done     <-chan struct{} // closed when it has ended
-	ExitCode func() int      // after it has ended: the code, or 128 + the signal
+	Done     <-chan struct{} // closed when the process has ended
+	ExitCode func() int      // after its end: the code, or 128 plus the signal's number
 }
 
-// DefaultGrace is the time that a child has to end after its stdin was closed, and again after it
-// was told to.
+// DefaultGrace is how long a child may take to end after its stdin was closed. If it is then told
+// to end, it has the same time again.
 const DefaultGrace = 2 * time.Second
 
 // A Command starts a server as a child process, without a shell. It is a [Launcher].
 type Command struct {
-	Path   string   // of the program, looked up in PATH if it has no separator
+	Path   string   // of the program; looked up in PATH if it has no separator
 	Args   []string // without the program's name
-	Env    []string // nil: this process's
-	Dir    string   // "": this process's
+	Env    []string // nil: the environment of this process
+	Dir    string   // "": the working directory of this process
 	Limits Limits
-	Grace  time.Duration // DefaultGrace if 0
+	Grace  time.Duration // default: DefaultGrace
 }
 
-// Limits bound what a child may use. A zero field is no limit. They are set just after the child
-// has started.
+// Limits bound what a child may use. A field that is zero sets no limit. The limits are set just
+// after the child has started.
 type Limits struct {
 	Memory uint64        // bytes of address space
-	CPU    time.Duration // of all threads, rounded up to seconds; beyond it the child is killed
+	CPU    time.Duration // of all threads, rounded up to seconds; then the child is killed
 	Files  uint64        // descriptors
 }
 
-// NewCommand returns the command that runs a server: with node if path ends in .js, .mjs or .cjs,
-// with python3 if it ends in .py, and else directly.
+// NewCommand returns the command that runs a server. If path ends in .js, .mjs or .cjs, node runs
+// it. If path ends in .py, python3 runs it. Any other path is run directly.
 func NewCommand(path string, args ...string) Command {
 	interpreter := ""
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -68,8 +70,8 @@ func NewCommand(path string, args ...string) Command {
 	return Command{Path: interpreter, Args: append([]string{path}, args...)}
 }
 
-// Launch starts the child in a process group or job of its own: what the child starts ends with the
-// child, and Ctrl-C reaches only this process.
+// Launch starts the child in a process group or job of its own. What the child has started ends
+// with the child. A Ctrl-C reaches only this process.
 func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	if runtime.GOOS != "linux" && c.Limits != (Limits{}) {
 		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",

@@ -16,11 +16,15 @@ type Request struct {
 	Method string
 	Params json.RawMessage // nil for none
 	Notice bool            // wants no answer
-	id     jsonrpc.ID      // of the answer that Send returns; the server sees another id
+	id     jsonrpc.ID      // of the answer that Send returns; the server gets another id
 }
 
-// ParseRequest reads a line: a message, a method with params, or a tool with arguments. For a
-// method or a tool, the number of the line is the id.
+// ParseRequest reads a line: a JSON-RPC message, a method with params, or a tool with arguments.
+// For a method or a tool, the id is number, the number of the line. Examples:
+//
+//	{"jsonrpc":"2.0","id":1,"method":"tools/list"}
+//	tools/list {"cursor":"2"}
+//	echo {"message":"hi"}
 func ParseRequest(line []byte, number int64) (Request, error) {
 	if bytes.HasPrefix(line, []byte("{")) {
 		m, err := jsonrpc.Parse(line)
@@ -56,9 +60,9 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 	return q, nil
 }
 
-// Send makes the request and returns the message that answers it. If the server gives no answer,
-// Send returns an error message of its own. failed says that the answer is an error, or the result
-// of a tool that failed.
+// Send sends the request and returns the message that answers it. If the server gives no answer,
+// Send makes an error message itself. failed says that the answer is an error, or the result of a
+// tool that failed.
 func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
 	result, err := c.Call(ctx, q.Method, q.Params)
 	if err == nil {
@@ -73,10 +77,11 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 	return jsonrpc.AppendError(nil, q.id, *remote), true
 }
 
-// codeOfOurOwn is the first of the codes that JSON-RPC leaves to implementations.
+// codeOfOurOwn is the code of an error that Send makes itself. It is the first of the codes that
+// JSON-RPC leaves to implementations.
 const codeOfOurOwn = -32000
 
-// Notification returns the message that a call of Options.OnNotification is about.
+// Notification returns the notification for which Options.OnNotification was called, as a message.
 func Notification(method string, params []byte) []byte {
 	return jsonrpc.AppendRequest(nil, "", method, params)
 }

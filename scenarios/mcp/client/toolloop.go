@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A Model answers a conversation, or asks for tools to be called. This package has none.
+// A Model answers a conversation, or asks for tools to be called. This package contains no Model.
 type Model interface {
 	Chat(ctx context.Context, conversation []Turn, tools []mcp.ToolInfo) (Turn, error)
 }
@@ -22,18 +22,18 @@ type Turn struct {
 	Calls []ToolCall `json:"calls,omitempty"` // what an assistant asks for
 }
 
-// A ToolCall is a tool that a model wants called.
+// A ToolCall is the request of a model to call a tool.
 type ToolCall struct {
 	Name      string         `json:"name"`
 	Arguments map[string]any `json:"arguments"`
 }
 
-// MaxRounds bounds how often in a row a model may ask for tools before ToolLoop gives up.
+// MaxRounds is how many times in a row a model may ask for tools before ToolLoop gives up.
 const MaxRounds = 16
 
-// ToolLoop asks a model, calls the tools it wants until it wants none, and returns its last text.
-// The model is told if a tool fails, or if the server answers a call with an error. Any other error
-// ends the conversation.
+// ToolLoop asks a model, and calls the tools that the model wants, until the model wants no more.
+// It returns the last text of the model. The model is told if a tool fails, or if the server
+// answers a call with an error. Any other error ends the conversation.
 func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
 	tools, err := ListTools(ctx, c)
 	if err != nil {
@@ -60,7 +60,8 @@ func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string,
 	return "", fmt.Errorf("the model asked for tools %d times in a row", MaxRounds)
 }
 
-// callForModel calls a tool and returns the text of its answer.
+// callForModel calls a tool and returns the text of its answer. If the server answers with an
+// error, the text says so.
 func callForModel(ctx context.Context, c Caller, call ToolCall) (string, error) {
 	res, err := CallTool(ctx, c, call.Name, call.Arguments)
 	var failed *jsonrpc.Error
