@@ -58,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames counts the frames of a message, but stops when it has counted the number most:
-// counting a frame takes as long as making it. It returns 0 for a framing without frames.
+// countFrames returns the number of frames of a message; 0 for a framing without frames. It stops
+// counting at the given maximum, because counting a frame takes as long as making it.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -75,15 +75,15 @@ func countFrames(f framers.Framing, msg []byte, most int) int {
 	return n
 }
 
-// A ChunkLog logs messages that go in several chunks, at debug level: their size, the number of
-// their frames, and how long they took. Their content is not logged.
+// A ChunkLog logs, at debug level, messages that go in several chunks. It logs their size, the
+// number of their frames and how long they took, but not their content.
 type ChunkLog struct {
 	Logger  *slog.Logger
 	Framing framers.Framing // of the messages that are sent
 }
 
-// Received is called with each chunk that comes, by [framers.WithProgress]. With the last chunk of
-// a message, it logs the message.
+// Received takes each chunk that comes: it is a function for [framers.WithProgress]. With the last
+// chunk of a message, it logs the message.
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
 		took := time.Since(c.Began)
@@ -91,7 +91,8 @@ func (l ChunkLog) Received(c framers.Chunk) {
 	}
 }
 
-// Sent logs a message that has been written in several frames. The writing began at the time began.
+// Sent logs a message that has been written, if it has several frames. began is the time at which
+// the writing began.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -125,7 +126,7 @@ func (s *Server) record(dir string, msg []byte) {
 	if len(msg) <= maxRecorded {
 		m.Body = string(msg)
 	}
-	_ = s.keep(m) // no need to log an error: the last record will fail too, and is logged
+	_ = s.keep(m) // if this fails, recordEnd fails too, and logs its error
 }
 
 // keep writes a line of the recording.
@@ -141,7 +142,7 @@ func closedByPeer(err error) bool {
 		errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
-// maxErrorText is the largest number of bytes that an error repeats of a text from the client.
+// maxErrorText is how many bytes of a text from the client an error repeats at most.
 const maxErrorText = 256
 
 // clip shortens a text from the client, which may be of any length. It cuts between characters.

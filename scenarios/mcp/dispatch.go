@@ -15,9 +15,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// serve carries a request out and answers it. The requests are passed to serve in the order in
-// which they came. Methods that may take long run in goroutines of their own, so serve waits at
-// most for a short answer to be written.
+// serve carries a request out and answers it. It is called for one request after the other, in the
+// order in which they came. Methods that may take long run in goroutines of their own, so serve
+// itself waits only while a short answer is written.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"
@@ -117,8 +117,8 @@ func newestFirst() []string {
 	return revisions
 }
 
-// initialize opens a session. The session is in the revision that the client asks for. If this
-// server cannot open a session in that revision, it takes the newest revision that has sessions.
+// initialize opens a session in the revision for which the client asks. If this server cannot open
+// a session in that revision, it takes the newest revision that has sessions.
 func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -158,8 +158,8 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// notCached adds to a result that a client may not keep it. In a revision without sessions, a
-// result has to say for how long a client may keep it.
+// notCached adds members to a result that forbid the client to cache it. In a revision without
+// sessions, a result has to say for how long a client may cache it.
 func notCached(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
@@ -205,8 +205,8 @@ func setLevel(r *request) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// answerResult answers a request with the error failed, or with a result if failed is nil. In a
-// revision without sessions, a result also says that it is complete, and from which server it is.
+// answerResult answers a request with an error, or with a result if the error is nil. In a revision
+// without sessions, it adds to the result that it is complete, and from which server it comes.
 func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	if failed != nil {
 		s.answerError(r, failed)

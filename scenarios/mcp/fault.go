@@ -28,14 +28,6 @@ import (
 // A threshold is compared with the length of a message without its terminator. A threshold of 0
 // means that the first message after the handshake triggers the fault, or the answer to that
 // message does, whatever their lengths. The zero Fault is no fault.
-//
-//	deaf@1MiB    messages up to 1 MiB are served; the first larger one triggers the fault
-//	trickle=16B  a quantity of the fault itself
-//	reorder      takes none
-//
-// Sizes are bytes of a message, without its terminator. A threshold of 0 is reached by the first
-// message after the handshake, or by the answer to it, whatever their sizes. The zero Fault is no
-// fault.
 type Fault struct {
 	Kind  string // a name in the catalogue
 	Bytes int64  // threshold or quantity
@@ -83,7 +75,7 @@ type faultInjector struct {
 	Fault
 	s      *Server
 	deaf   bool        // the fault "deaf" has begun: no message is served any more
-	past   atomic.Bool // the answer that is being sent is not part of the handshake
+	past   atomic.Bool // the answer that is being sent comes after the handshake
 	order  reverser
 	parent int // the process that started this one
 }
@@ -103,7 +95,7 @@ func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	return f.s.opts.Framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
 
-// output returns the stream to which the server writes; w is the real one.
+// output returns the stream to which the server writes, which passes the bytes on to w.
 func (f *faultInjector) output(w io.Writer) io.Writer {
 	switch f.Kind {
 	case "dirty":
@@ -173,9 +165,9 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 }
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does
-// not notice when its client leaves. So once a second, stopReading looks whether this process has
-// been given to another parent. After three looks that found so, it ends the server. Until then, a
-// check has had the time to see that the server was left behind.
+// not notice when its client leaves. So stopReading checks once a second whether this process has
+// got another parent. When three checks have found so, stopReading ends the server. Until then, a
+// test of the client has the time to see that the server was left behind.
 func (f *faultInjector) stopReading() {
 	for orphaned := 0; orphaned < 3; {
 		select {
@@ -196,8 +188,8 @@ func (f *faultInjector) stopReading() {
 // may send instead of initialize.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// reply returns what to send in place of msg, which is the answer to r. The caller must call done
-// after that was sent.
+// reply returns what to send in place of msg, the answer to r. The caller must call done after
+// sending.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
 	case "stderr-flood":
@@ -219,8 +211,8 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 }
 
 // A chunkDecoder decodes its input as UTF-8, in pieces of a fixed size, however the bytes arrive. A
-// character that lies across the end of a piece is lost. It stands for a program that turns each
-// chunk which it reads into text, without the chunks before and after.
+// character that lies across the end of a piece is lost, as in a program that decodes each chunk on
+// its own.
 type chunkDecoder struct {
 	r     io.Reader
 	piece int    // the size of a piece, in bytes
@@ -321,7 +313,7 @@ func dirty(w io.Writer) io.Writer {
 	})
 }
 
-// trickle returns a stream that writes at most piece bytes to w in each call.
+// trickle returns a stream that passes each frame on to w in pieces of at most this many bytes.
 func trickle(w io.Writer, piece int) io.Writer {
 	return writerFunc(func(p []byte) (n int, err error) {
 		for n < len(p) && err == nil {
@@ -347,8 +339,8 @@ func flood(w io.Writer, n int64) {
 	}
 }
 
-// corrupt alters one letter or digit of msg, so that msg stays valid JSON. It looks for one from
-// the middle of msg on, or from the beginning of the tool's text on if the text begins later.
+// corrupt alters one letter or digit of msg, so that msg stays valid JSON. It takes the first one
+// after the middle of msg, but none before the text that the tool returned.
 func corrupt(msg []byte) {
 	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
 	for i := max(len(msg)/2, text); i < len(msg); i++ {
@@ -373,12 +365,12 @@ const reorderWindow = 20 * time.Millisecond
 // the reverse order, one at a time.
 type reverser struct {
 	mu sync.Mutex
-	// last belongs to the newest answer, which may be sent when last is closed. It is nil if no
+	// last belongs to the newest answer: closing it lets that answer be sent. It is nil if no
 	// answer waits.
 	last chan struct{}
 }
 
-// wait returns when the caller may send its answer. After that the caller must call done, which
+// wait returns when the caller may send its answer. After sending, the caller must call done, which
 // lets the answer be sent that came just before.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})

@@ -6,8 +6,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A session is opened in another way from FirstWithout on. LastWithHandshake is the last revision
-// of the protocol with initialize. In FirstWithout, every request carries what initialize said.
+// LastWithHandshake is the last revision of the protocol in which a session begins with initialize.
+// FirstWithout is the first revision without that: there, every request carries what initialize
+// said.
 const (
 	LastWithHandshake = "2025-11-25"
 	FirstWithout      = "2026-07-28"
@@ -18,9 +19,9 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
 }
 
-// With the method Listen, a client of revision [FirstWithout] asks to be told of changes. The
-// server first sends the notification Acknowledged. It answers Listen at the end, when it will tell
-// of no more changes.
+// A client of revision [FirstWithout] sends a request of the method Listen to be told of changes.
+// The server first sends the notification Acknowledged. It answers the request only when it will
+// tell of no more changes.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"
@@ -40,13 +41,14 @@ const scope = "io.modelcontextprotocol/"
 // client names the client in the texts that InitializeParams and Meta return.
 const client = `{"name":"pipebench","version":"1"}`
 
-// InitializeParams returns the params of initialize for a client that asks for a revision.
+// InitializeParams returns the params of initialize, as JSON, for a client that asks for this
+// revision.
 func InitializeParams(version string) string {
 	return `{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":` + client + `}`
 }
 
-// Meta returns the member _meta of the params of a request. In it, a request without a session
-// names its revision.
+// Meta returns the member _meta for the params of a request, as JSON. In it, a request without a
+// session names its revision.
 func Meta(version string) string {
 	return `"_meta":{"` + scope + `protocolVersion":"` + version + `",` +
 		`"` + scope + `clientInfo":` + client + `,` +
@@ -58,8 +60,8 @@ func Meta(version string) string {
 // object. So a server names it only to a client that has named it.
 const MaxFrameSize = "maxFrameSize"
 
-// codeUnsupportedRevision is the code of the error with which a server refuses a request. The _meta
-// of the request names a revision that the server does not speak.
+// codeUnsupportedRevision is the code of the error for a request whose _meta names a revision that
+// the server does not speak.
 const codeUnsupportedRevision = -32022
 
 // An Implementation is the name and version that a client or a server gives itself.

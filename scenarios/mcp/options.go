@@ -38,24 +38,24 @@ type Options struct {
 	// Fault.
 	MaxMessage int
 	// MaxInFlight is how many requests are served at the same time, while further requests wait.
-	// The default is DefaultMaxInFlight. The requests in flight have at most MaxInFlight × 256 KiB
-	// together, and so have their answers.
+	// The default is DefaultMaxInFlight. All requests in flight have at most MaxInFlight × 256 KiB
+	// together, and so have their answers. A request that is larger than this is served alone.
 	MaxInFlight int
 	// Wait is roughly how long a message may have to wait for a frame of another message. The
-	// server chooses the size of its frames for that. If Wait is 0, frames have the size of the
-	// framing.
+	// server chooses the size of its frames accordingly. If Wait is 0, frames have the size that
+	// the framing sets.
 	Wait time.Duration
 	// Lenient makes the server skip malformed header lines. It concerns only the framing
 	// content-length.
 	Lenient bool
 
-	// NullParseErrorID says which id an answer gets if the id of its message is not known. With
-	// NullParseErrorID, it is null, as JSON-RPC says. Without, it is "", for clients whose ids must
+	// NullParseErrorID is about the answer to a message whose id is not known. If it is true, the
+	// id of the answer is null, as JSON-RPC says. If not, the id is "", for clients whose ids must
 	// be strings.
 	NullParseErrorID bool
 
-	// ToolErrorsAsRPC says how a call is answered if the tool fails. With ToolErrorsAsRPC, the
-	// answer is an error of code -32603. Without, it is a result with isError.
+	// ToolErrorsAsRPC is about the answer to a call if the tool fails. If it is true, the answer is
+	// an error of code -32603. If not, the answer is a result with isError.
 	ToolErrorsAsRPC bool
 
 	// StrictLifecycle refuses requests that come before initialize, except ping and stateless
@@ -75,8 +75,7 @@ type Options struct {
 
 	// Fault makes the server misbehave; the zero Fault does nothing.
 	Fault Fault
-	// Stderr is the stream to which those faults write that concern stderr; nil: nothing is
-	// written.
+	// Stderr is where a fault such as stderr-flood writes; nil: nowhere.
 	Stderr io.Writer
 
 	// Record gets every message that is read or written, and how the session ended. If Record is

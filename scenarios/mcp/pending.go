@@ -48,8 +48,8 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state to its second argument if the state is its first argument. It reports
-// whether that was so.
+// advance changes from one state to another, and returns true. If the state is not the first one,
+// it changes nothing and returns false.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +63,8 @@ func (t *pendingTable) advance(from, to State) bool {
 	return true
 }
 
-// add counts r as waiting for its answer. reading says whether the server still reads; if not, r is
-// not added. free says whether the id of r was free.
+// add counts r as waiting for its answer. reading is false if the server reads no more; then r is
+// not added. free is false if another request in flight has the id of r.
 func (t *pendingTable) add(r *request) (reading, free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,8 +106,8 @@ func (t *pendingTable) release(r *request) (wanted bool) {
 	return !r.unwanted
 }
 
-// finish counts a request as answered. A request whose answer could not be sent still counts as
-// waiting, so that close returns it among the dropped ones.
+// finish counts a request as answered. If the answer could not be sent, the request stays among
+// those that wait, so that close counts it as dropped.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // there are several such answers, they are given in turn. Any other request gets the next of all
 // recorded answers to its method; after the last one comes the first one again.
 //
-// If the recording has no bodies, an answer has only the length of the recorded one. But clients
-// read the answers that open a session. So in that case, the server makes these answers.
+// If the recording has no bodies, an answer is only padding of the recorded length. But clients
+// read the answers that open a session, so the server makes those answers itself.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {

@@ -82,7 +82,7 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	}
 	reading, free := s.pending.add(r)
 	switch {
-	case !reading: // then the server does not answer any more, either
+	case !reading: // it will not answer this request, either
 	case !free:
 		s.refuse(r, invalidRequest("the id is that of a request in flight"))
 	case found:
@@ -106,7 +106,7 @@ const (
 	requestWeight = 256 << 10
 )
 
-// A waitingItem is a message that waits for its turn. Then do is called.
+// A waitingItem is a message that waits for its turn. When the turn comes, do is called.
 type waitingItem struct {
 	size int64
 	do   func()
@@ -221,8 +221,8 @@ func (s *Server) sendParseError(why string) {
 	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// sendError answers a message that is not served with an error. If id is empty, the answer has the
-// id that Options.NullParseErrorID chooses.
+// sendError sends an error as the answer to a message that is not served. If id is empty, the
+// answer has the id that Options.NullParseErrorID chooses.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = jsonrpc.Empty

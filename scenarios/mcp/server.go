@@ -264,8 +264,8 @@ func (s *Server) whyOver(reading bool, failure error) string {
 //	                                <-- at most ShutdownTimeout -->
 //
 // The first phase is needed because a client may send more requests than are served at a time, and
-// close its end at once. The phase ends when no request waits for its turn, or when no request has
-// had its turn for stallTime.
+// then close its end at once. The phase ends when no request waits for its turn, or when no request
+// has had its turn for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
 	boundRead(s.in, longPast)

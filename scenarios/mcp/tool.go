@@ -26,9 +26,10 @@ type Tool struct {
 	// tool must set Size if its answers are larger than its arguments.
 	Size func(args json.RawMessage) int
 	// Call does the work and returns the text of the answer. args is a JSON object that fits
-	// Schema. If Call returns an error, its text becomes the tool's result, without the file paths
-	// in it. But a [*jsonrpc.Error] becomes an error of the protocol. When ctx ends, the server
-	// answers the client without waiting for Call.
+	// Schema. When ctx ends, the server answers the client without waiting for Call.
+	//
+	// If Call returns an error, the text of the error becomes the tool's result, without the file
+	// paths in it. But a [*jsonrpc.Error] becomes an error of the protocol.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 

@@ -88,9 +88,9 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to r what its processes did since the earlier report before. Then it makes the
-// diagnoses of r again, and drops those that before does not confirm. It returns true if a process
-// may be spinning, but has had too little CPU time to be sure.
+// compare adds to r what its processes did since an earlier report was made. Then it makes the
+// diagnoses of r again, and drops those that the earlier report does not confirm. It returns true
+// if a process may be spinning, but has had too little CPU time to be sure.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -114,15 +114,15 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether a process of the tree moved a notable number of bytes (fewBytes) between
-// the two looks.
+// moves reports whether the process pid, if it is in the tree, moved a notable number of bytes
+// (fewBytes) between the two looks.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
 		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
 	})
 }
 
-// same reports whether d is about the same problem as earlier, a diagnosis of the first look.
+// same reports whether d is about the same problem as a diagnosis of the first look.
 func (d Diagnosis) same(earlier Diagnosis) bool {
 	if d.Kind != earlier.Kind || d.PID != earlier.PID {
 		return false
@@ -200,8 +200,8 @@ func (f *finder) explains() bool {
 	})
 }
 
-// addProcess records a diagnosis of a process. Its sentence is the number and the name of the
-// process, and then the text does.
+// addProcess records a diagnosis of a process. The sentence is the number and the name of the
+// process, followed by what the process does.
 func (f *finder) addProcess(kind Problem, p Proc, does string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
@@ -211,8 +211,8 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-// checkPair looks for two processes a and b that can write to each other: a to b through the
-// channel there, and b to a through the channel back. It finds out whether both are blocked in
+// checkPair looks for two processes a and b that can write to each other: a writes to b through the
+// first channel, and b writes to a through the second. It finds out whether both are blocked in
 // writing, or both wait for bytes from each other.
 func (f *finder) checkPair(there, back *Channel) {
 	bothFull := there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers)
@@ -316,7 +316,7 @@ func firstWaiting(list []Holder) Holder {
 }
 
 // describeIdle says which processes hold the reading end and do not read. If it is a single
-// process, describeIdle adds for which other channel that process waits.
+// process, describeIdle also says from where that process waits for bytes instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -366,7 +366,7 @@ const leakCount = 16
 // of such a channel: it has both ends, or nobody has the other end any more.
 func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{} // by PID
-	closedOf := map[int]int{}     // by PID: how many of them have lost the other end
+	closedOf := map[int]int{}     // by PID: how many of its channels have lost the other end
 	for i := range channels {
 		c := &channels[i]
 		pid, oneHolder := c.Owner()
@@ -442,8 +442,8 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			// The parent of w descends from the reader, and has closed the end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		// If the process that started w has ended, w has a farther ancestor as its parent now. The
-		// reader descends from that one, too.
+		// If the process that started w has ended, w now has a farther ancestor as its parent. The
+		// reader descends from that ancestor, too.
 		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
 		if isOrphan && !descends(r.PID, w.PID, all) {
 			return "and whoever started it is gone"
@@ -475,13 +475,13 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 	return false
 }
 
-// Thresholds for what a process did between two looks. "More" and "less" mean: than the value.
+// Thresholds for what a process did between two looks.
 const (
-	busyShare = 0.9                   // if runnable for more of the time, a thread never rests
-	idleShare = 0.5                   // if it runs for less of the time, a thread mostly rests
-	enoughCPU = 50 * time.Millisecond // more than a program needs to start up and come to rest
+	busyShare = 0.9                   // runnable for a larger share of the time: never at rest
+	idleShare = 0.5                   // running for a smaller share of the time: mostly at rest
+	enoughCPU = 50 * time.Millisecond // more CPU time than a program needs to start and to rest
 	manyCalls = 100                   // more reads and writes that move no byte are no accident
-	fewBytes  = 1024                  // less is what programs move to wake up their own threads
+	fewBytes  = 1024                  // fewer bytes may be threads of a program waking each other
 	manyFull  = 4                     // this many writes, each of a whole block, are no accident
 )
 
@@ -513,8 +513,8 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 }
 
 // checkBuffers finds a process that holds back its output until a block is full. Such a process has
-// written only whole blocks since its start, and it mostly rests. A process that waits because its
-// standard output is full is not meant.
+// written only whole blocks since its start, and it mostly rests. It is another matter if the
+// process waits because its standard output is full.
 func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
@@ -539,9 +539,9 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says how a process spun between two looks; "" if it did not. sure is false if its busiest
-// thread got too little CPU time to tell. On a busy machine, a program that starts up waits for a
-// CPU all the time, so it is never at rest either.
+// spins says how a process spun between two looks; how is "" if the process did not spin. sure is
+// false if the busiest thread got too little CPU time to tell. On a busy machine, a program that
+// starts up waits for a CPU all the time, so it is never at rest either.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -561,9 +561,8 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns the share of the time between two looks during which a thread ran. The time for
-// which the thread waited for a CPU is first taken out of the whole, because it depends on other
-// programs.
+// share returns the part of the time between two looks during which a thread ran. The time for
+// which the thread waited for a CPU is left out of the whole, because it depends on other programs.
 func (t cpuTime) share(look time.Duration) float64 {
 	possible := max(look-t.waited, t.ran, 1) // never 0, because it is a divisor
 	return float64(t.ran) / float64(possible)
@@ -589,8 +588,8 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns the Holder that is the standard output of a process; nil if the standard output
-// is not a channel.
+// outputOf returns the Holder that stands for the standard output of a process; nil if the standard
+// output is not a channel.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

@@ -37,7 +37,7 @@ func openFiles(pid int) ([]openFile, error) {
 }
 
 // readOpenFile describes a descriptor of a process. It returns false if the descriptor has been
-// closed meanwhile, or is not of a pipe, FIFO or socket. The link /proc/PID/fd/N holds
+// closed meanwhile, or does not refer to a pipe, FIFO or socket. The link /proc/PID/fd/N holds
 // "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO. /proc/PID/fdinfo/N says how the file was
 // opened, in octal: "flags:\t0100001".
 func readOpenFile(pid, fd int) (openFile, bool) {

@@ -164,8 +164,8 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels of which the tree holds an end, with all their holders. inherited
-// are those that the tree seems to have only inherited (see Report.Inherited); list has the others.
+// channels returns the channels of which the tree holds an end, with all their holders. Channels
+// that the tree seems to have only inherited are returned separately (see Report.Inherited).
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -259,7 +259,7 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// withWaits returns h with the fields filled in that say what its process waits for. It finds out
+// withWaits returns h with those fields set that say for what its process waits. It finds out
 // whether a thread of the process sleeps in the call ("read" or "write") on the descriptor, or in
 // poll or epoll until that call is possible. A stopped process waits for nothing, whatever call it
 // was in.
@@ -302,8 +302,8 @@ func (c *Channel) measure() {
 	}
 }
 
-// dropEdges marks holders whose edge is set as not waiting. The kernel has told them already of the
-// bytes or the room that is there now.
+// dropEdges clears Waits in the holders that only new bytes or new room would wake up (edge). The
+// kernel has told them already of the bytes or the room that is there now.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

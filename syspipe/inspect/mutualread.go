@@ -10,12 +10,12 @@ import (
 // are empty.
 type pair struct {
 	client, server Holder
-	there, back    *Channel // there leads to the server, back to the client
+	there, back    *Channel // "there" leads to the server, "back" to the client
 }
 
-// waitingPair returns a and b as a pair; false if they do not wait for each other. The channel
-// there leads from a to b, the channel back from b to a. The server is the process that has one of
-// the channels as its standard input. If both have, or neither has, the server is the process that
+// waitingPair returns a and b as a pair; false if they do not wait for each other. The first
+// channel leads from a to b, the second from b to a. The server is the process that has one of the
+// channels as its standard input. If both have, or neither has, the server is the process that
 // descends from the other.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
@@ -56,8 +56,8 @@ type chain struct {
 
 // checkMutualRead finds clients that wait for servers while these wait for the clients. If a client
 // can do nothing but read an answer, it is certain that an answer is missing. Any other client may
-// be idle, like its servers. If certain is true, checkMutualRead looks only for clients of the
-// first sort, else only for the others.
+// be idle, like its servers. Each call of checkMutualRead finds only one sort of clients: the first
+// sort if "certain" is set, else the other.
 func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
@@ -124,7 +124,7 @@ func (f *finder) follow(p pair, c *chain) bool {
 		}
 		q := f.pairs[next]
 		known := func(b pair) bool { return b.server.PID == q.server.PID }
-		if !slices.ContainsFunc(behind, known) { // else in is a second stream of the same server
+		if !slices.ContainsFunc(behind, known) { // a known one has a second stream
 			behind = append(behind, q)
 		}
 	}

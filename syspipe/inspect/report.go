@@ -11,9 +11,10 @@
 //
 // The package reads /proc and needs no privilege for one's own processes. It does not disturb the
 // processes: it does not trace or stop them, and reads and writes none of their data. To ask how
-// full a pipe is, it opens the pipe a second time for some microseconds, for reading or for
-// writing, as somebody has it open already. If the last reader or the last writer closes the pipe
-// at just that moment, the other side notices it some microseconds later.
+// full a pipe is, it opens the pipe a second time for some microseconds. It does so for reading
+// only if some process has the pipe open for reading, and likewise for writing. If the last reader
+// or the last writer closes the pipe at just that moment, the other side notices it some
+// microseconds later.
 //
 // The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
 // looks twice. So it sees whether anything moves, and which process is busy without moving a byte.
@@ -33,7 +34,7 @@ type Report struct {
 	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets; sorted by ID
 	// Inherited are the channels that the tree (the process and its descendants) seems to have only
 	// because it inherited them. Such a channel is empty, and is no standard stream of the tree. No
-	// thread of the tree waits for it. A process outside the tree has it open, too.
+	// thread of the tree waits to read or write it. A process outside the tree has it open, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
 	// Look is the time between the two looks that [Over] takes; 0 for [Process], which looks once.
@@ -123,7 +124,7 @@ type Channel struct {
 	Writers  []Holder `json:"writers"`  // in the tree or not, as far as we may look at them
 	Readers  []Holder `json:"readers"`
 	NoReader bool     `json:"no_reader"` // no process has the reading end: a write fails with EPIPE
-	NoWriter bool     `json:"no_writer"` // no process has the writing end: the end of file will come
+	NoWriter bool     `json:"no_writer"` // no process has the writing end: end of file when empty
 }
 
 // A Holder is a process that has an end of a channel open. If several descriptors of a process are
@@ -138,7 +139,7 @@ type Holder struct {
 	// that watches this descriptor.
 	Waits bool `json:"waits"`
 
-	inCall        bool // a thread sleeps in a read or write itself
+	inCall        bool // a thread sleeps in the read or write itself
 	edge          bool // only new bytes or new room end the wait (see watch)
 	waitsForChild bool // a thread of it waits for a child to end
 	stopped       bool

@@ -27,8 +27,8 @@ const (
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace, by inode. Sockets that the kernel
-// does not tell are missing.
+// unixSockets returns the Unix sockets of this network namespace, by inode. The map lacks sockets
+// about which the kernel does not tell.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
 	const kind = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC

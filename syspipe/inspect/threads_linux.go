@@ -12,10 +12,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// calls maps the numbers of the system calls in which a thread can wait to short names. The thread
-// waits for a descriptor, for a child, or until somebody opens the other end of a FIFO. The first
-// argument of every call named "read" or "write" is the descriptor. An init function adds the calls
-// that only some architectures have.
+// calls has short names of the system calls in which a thread can wait, by their numbers. The
+// thread waits for a descriptor, for a child, or until somebody opens the other end of a FIFO. The
+// first argument of every call named "read" or "write" is the descriptor. An init function adds the
+// calls that only some architectures have.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -27,8 +27,9 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// readThreads returns the threads of a process that wait in one of the system calls in calls. It
-// leaves out threads about which /proc does not tell. It also sets p.threadCount and p.running.
+// readThreads returns the threads of a process that wait in one of the system calls in the map
+// calls. It leaves out threads about which /proc does not tell. It also sets p.threadCount and
+// p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -48,14 +49,14 @@ func readThreads(p *Proc) []Thread {
 }
 
 // readThread describes a thread, and reports whether the thread waits in one of the system calls in
-// calls. The file /proc/PID/task/TID/syscall has the number and the arguments of the call, as in "0
-// 0x3 0x7ffd..."; for a thread that runs, it says "running". If we may not read that file,
+// the map calls. The file /proc/PID/task/TID/syscall has the number and the arguments of the call:
+// "0 0x3 0x7ffd...". For a thread that runs, the file says "running". If we may not read it,
 // readThread finds out the call from the kernel function in which the thread sleeps (wchan).
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
 	at, err := procfs.Text(pid, "task", task, "wchan")
-	if err == nil && at != "0" { // "0": it does not sleep, or the kernel does not tell
+	if err == nil && at != "0" { // "0" means: not asleep, or the kernel does not tell
 		t.At = at
 	}
 	text, err := procfs.Text(pid, "task", task, "syscall")
@@ -92,9 +93,9 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf returns the short name of the system call to which a kernel function belongs, if a thread
-// sleeps in that function. It returns "" if the call is not in calls. Kernel functions have been
-// renamed over time: pipe_read became anon_pipe_read.
+// callOf returns the short name of the system call in which a thread is if it sleeps in this
+// function of the kernel. It returns "" if the map calls lacks that call. Functions of the kernel
+// have been renamed over time: pipe_read became anon_pipe_read.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -182,8 +183,9 @@ func readMemory(pid int, address uint64, size int) []byte {
 	return buf[:n]
 }
 
-// onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has one mask
-// of the signals that are ignored, and one of those that are caught: "SigIgn:\t0000000000004000".
+// onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has two masks
+// of signals: SigIgn for those that are ignored, and SigCgt for those that are caught. The text is
+// "SigIgn:\t0000000000004000".
 func onSIGTERM(pid int) string {
 	status, err := procfs.Text(pid, "status")
 	if err != nil {
@@ -225,8 +227,8 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readCPUTime reads the state of a thread and its schedstat, which has the form "<ns on a CPU> <ns
-// waiting for a CPU> <number of time slices>". The times are 0 if the kernel does not count them.
+// readCPUTime reads the state of a thread and its schedstat, which has three numbers: "<ns on a
+// CPU> <ns waiting for a CPU> <time slices>". The times are 0 if the kernel does not count them.
 func readCPUTime(pid, tid int) cpuTime {
 	var t cpuTime
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

@@ -35,7 +35,7 @@ func watched(pid int, call string, args [3]uint64) []watch {
 	return list
 }
 
-// newWatch makes a watch from the events of an epoll descriptor. Those of poll have the same
+// newWatch makes a watch from the events of an epoll descriptor. The events of poll have the same
 // values.
 func newWatch(fd int, events uint32) watch {
 	return watch{
@@ -81,13 +81,16 @@ func selectWatches(pid int, args [3]uint64) []watch {
 // epollWatches returns the descriptors that an epoll descriptor watches. If one of them is an epoll
 // descriptor itself, epollWatches adds the descriptors that this one watches, and so on. It reads
 // /proc/PID/fdinfo/FD, which has a line for each watched descriptor, with its events in
-// hexadecimal: "tfd: 0 events: 19 data: 0 pos:0 ino:4c8107 sdev:f". A descriptor of another type
-// has no such line.
+// hexadecimal:
+//
+//	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
+//
+// A descriptor of another type has no such line.
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
 
-// maxNested is the length to which Linux lets epoll descriptors form a chain in which each watches
-// the next. The bound is needed here, too: while we read, a number in /proc may come to stand for
-// another file, so the chain that we see may be a circle.
+// maxNested is how many epoll descriptors Linux allows in a chain in which each watches the next.
+// The bound is needed here, too: while we read, a number in /proc may come to stand for another
+// file, so the chain that we see may be a circle.
 const maxNested = 5
 
 func nestedWatches(pid, fd, depth int) []watch {
@@ -110,9 +113,9 @@ func nestedWatches(pid, fd, depth int) []watch {
 	return list
 }
 
-// anyEpoll returns what all epoll descriptors of a process watch. It is used if a thread is known
-// to wait for one of them, but not for which. All these watches have edge set, because none of them
-// is certain.
+// anyEpoll returns what all epoll descriptors of a process watch. It is for a thread that waits for
+// one of them, when it is not known for which. All these watches have edge set, because none of
+// them is certain.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)

@@ -9,10 +9,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Marked lists the living processes that were started with variable, "NAME=value", in their
-// environment. unclear is true if a process is just executing another program, so that its
-// environment cannot be read yet. known is false if the system does not show the environments of
-// processes.
+// Marked lists the living processes that were started with this variable in their environment. The
+// variable has the form "NAME=value". unclear is true if a process is just executing another
+// program, so that its environment cannot be read yet. known is false if the system does not show
+// the environments of processes.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -32,8 +32,8 @@ func Marked(variable string) (list []int, unclear, known bool) {
 	return list, unclear, known
 }
 
-// isBecoming reports whether a process without an environment is just executing another program: it
-// has memory, but no arguments yet. A zombie or a thread of the kernel has neither.
+// isBecoming reports whether a process without an environment is just executing another program.
+// Such a process has memory, but no arguments yet. A zombie or a thread of the kernel has neither.
 func isBecoming(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
@@ -43,13 +43,14 @@ func isBecoming(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until all processes that were started with variable, "NAME=value", in their
-// environment have ended. Children inherit the variable, whatever group or session they move to.
+// EndMarked waits until all processes that were started with this variable in their environment
+// have ended. The variable has the form "NAME=value". Children inherit the variable, whatever group
+// or session they move to.
 //
-// If some processes are still there after patience, EndMarked kills them and returns them as "1234
-// (name)". While one of them is running, rather than waiting for something, EndMarked puts this
-// off, up to four times patience. known is false if the system does not show the environments of
-// other processes.
+// If some processes are still there after patience, EndMarked kills them and returns each in the
+// form "1234 (name)". But while one of them is running, rather than waiting for something,
+// EndMarked does not kill before four times patience. known is false if the system does not show
+// the environments of other processes.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
@@ -61,13 +62,13 @@ const (
 	maxUnclear   = 50              // empty lists in a row that are all unclear
 )
 
-// moreTime times patience is how long endAll waits at most while one of the processes is running:
-// on a busy machine, that process may be about to end.
+// moreTime is a factor. While one of the processes is running, endAll kills only after moreTime
+// times patience: on a busy machine, that process may be about to end.
 const moreTime = 4
 
 // endAll calls list until list finds no process any more. After patience it kills the processes
-// that list finds. As long as one of them is running, endAll does not kill, until moreTime times
-// patience is over. It lists and kills again and again, because a process may fork between the two.
+// that list finds (see also moreTime). It lists and kills again and again, because a process may
+// fork between the two.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

@@ -1,5 +1,6 @@
 // Package proc starts processes, watches over them, and ends them together with all that they
-// started. A process runs another program, or runs this program again to do a piece of named work.
+// started. A process runs another program, or it runs this program again to do a piece of named
+// work.
 //
 //	func double(w *proc.Work) error {
 //		var n int
@@ -88,10 +89,10 @@ type Process struct {
 
 	group group
 
-	mu      sync.Mutex // guards the next four; held to start or signal the process
+	mu      sync.Mutex // guards childOnly and the next four; held to start or signal
 	started bool
 	closed  bool
-	reaped  bool          // the process is gone; another group may get the group's number
+	reaped  bool          // the process is gone; the number of its group is free
 	done    chan struct{} // closed after the process was waited for; nil before Start
 
 	// The next three fields may be read after done is closed.
@@ -122,7 +123,7 @@ func ShellLine(argv []string) string {
 }
 
 // Pipe connects a standard stream of the child (0, 1 or 2) with a new pipe and returns our end of
-// the pipe. Process.Close closes that end, too. Call Pipe before Start. If Pipe fails, it closes
+// the pipe. [Process.Close] closes that end, too. Call Pipe before Start. If Pipe fails, it closes
 // the process.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
@@ -160,7 +161,7 @@ func (p *Process) Connect(
 func connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, file *os.File, err error) {
-	// Poller, the default, is no choice here: it would make the child's end non-blocking.
+	// IO is not Poller, the default, because that would make the child's end non-blocking.
 	options := syspipe.Options{Capacity: capacity, IO: syspipe.Blocking}
 	theirs, ours, err := syspipe.Open(kind, options)
 	if err != nil {

@@ -16,8 +16,8 @@ const TellsOfOthers = false
 func (p *Process) endWithUs() {}
 
 // awaitExit returns false without waiting: x/sys has no call that waits for a process and leaves it
-// a zombie. So the group is killed right after its leader was waited for: so soon that no other
-// group will have got its number.
+// a zombie. So the group is killed just after its leader was waited for. That is so soon that no
+// other group will have got the number.
 func (p *Process) awaitExit() bool { return false }
 
 // runningCPU returns false: x/sys has no call that tells the CPU time of another process.

@@ -82,7 +82,7 @@ func readCounts(pid int) (c Counts, ok bool) {
 	return c, true
 }
 
-// addUsage adds the counts that the kernel told us when we waited for the process.
+// addUsage adds the counts that the kernel told us when we waited for the end of the process.
 func (p *Process) addUsage() {
 	if p.Cmd.ProcessState == nil {
 		return

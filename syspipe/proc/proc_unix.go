@@ -51,8 +51,8 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 // tell.
 func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
 
-// ChildrenCPU returns the processor time of the children that this process has waited for, and of
-// the children for which those have waited; false if the system does not tell.
+// ChildrenCPU returns the processor time of the children that this process has waited for. The time
+// of children that those had waited for is included. It returns false if the system does not tell.
 func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
 
 func cpuOf(who int) (time.Duration, bool) {

@@ -14,10 +14,10 @@ import (
 // TellsOfOthers says whether /proc tells about other processes. (Wine's does not.)
 const TellsOfOthers = false
 
-// A group is a Windows job. Windows ends the processes in a job when its last handle is closed, so
-// none of them outlives us even if we crash. A process that does named work (see [Main]) has no
-// job, because it may have to start processes that outlive it. Such a process exits when we close
-// its leash, a pipe.
+// A group is a Windows job. Windows ends the processes in a job when the last handle to the job is
+// closed, so none of them outlives us even if we crash. A process that does named work (see [Main])
+// has no job, because it may have to start processes that outlive it. Such a process exits when we
+// close its leash, a pipe.
 type group struct{ job windows.Handle } // 0: none
 
 // start starts the process. If the process gets a job, it is started suspended, so that it is in
@@ -133,7 +133,7 @@ func cpuTimes(h windows.Handle) (time.Duration, bool) {
 	return ticks(kernel) + ticks(user), true
 }
 
-// ticks turns a count of units of 100 ns into a duration. The methods of Filetime take the count
+// ticks turns a count of 100 ns units into a duration. The methods of Filetime take such a count
 // for a date.
 func ticks(t windows.Filetime) time.Duration {
 	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100

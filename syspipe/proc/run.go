@@ -102,7 +102,7 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	return p.done, nil
 }
 
-// reap ends the processes that this one left behind in its group. After that, nobody may signal the
+// reap ends the processes that p has left behind in its group. After that, nobody may signal the
 // group.
 func (p *Process) reap() {
 	p.mu.Lock()

@@ -20,7 +20,7 @@ const workEnv = "PIPEBENCH_WORK"
 // slots. The Go runtime needs further slots to go on.
 const workerProcs = "GOMAXPROCS=4"
 
-// An assignment is a piece of work as the environment hands it over.
+// An assignment is a piece of work, in the form in which the environment hands it over.
 type assignment struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
@@ -35,7 +35,7 @@ const begun = "begun"
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
-// Self prepares another process of this program, to do the work that is called name. The process
+// Self prepares another process of this program, to do the work with the given name. The process
 // gets args (as JSON, at most some 30 KiB) and inherits the ends. The ends stay open in this
 // process too, so the caller should close them after [Process.Start]. The work may use the standard
 // streams.
@@ -65,8 +65,9 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openPipes opens two pipes to the worker: its leash and the pipe for its reports. The worker exits
-// at the end of file of the leash. openPipes returns the worker's ends of both.
+// openPipes opens two pipes to the worker: its leash, and the pipe for its reports. When the worker
+// reads the end of file from the leash, it exits. openPipes returns the worker's ends of both
+// pipes.
 func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
 	ourLeash, theirLeash, err := syspipe.Open(syspipe.Anonymous, options)

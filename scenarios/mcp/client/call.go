@@ -261,7 +261,7 @@ func (l *link) respond(m *jsonrpc.Message) {
 
 // deliver handles a message from the server. An answer goes to the call that waits for it. The
 // caller must hold the lock. It must release the lock, and then call after if that is not nil. m
-// must be valid until then.
+// must stay valid until after has returned.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

@@ -23,7 +23,7 @@ type link struct {
 	queue chan []byte   // messages to be written
 	down  chan struct{} // closed when the connection gives this link up
 	ended chan struct{} // closed when the process is gone
-	init  jsonrpc.ID    // id of the first request; empty after its answer
+	init  jsonrpc.ID    // id of the first request; "" once that is answered
 	limit int           // the largest request, in bytes; negative: no limit
 	noise int           // how many lines in a row were no message; for the reading goroutine only
 	tasks sync.WaitGroup
@@ -57,7 +57,7 @@ func (l *link) pipes() child.Options {
 	o := &l.c.opts
 	policy := framers.Close
 	if o.Policy == ErrorOnOversize {
-		policy = framers.Resync // reading goes on: the error has the first KiB, perhaps with the id
+		policy = framers.Resync // the error then has the frame's first KiB, where the id may be
 	}
 	chunks := mcp.ChunkLog{Logger: o.Logger}
 	progress := func(c framers.Chunk) {
@@ -80,7 +80,7 @@ func (l *link) pipes() child.Options {
 }
 
 const (
-	drainInterval  = 250 * time.Millisecond // the time between the checks of awaitEnd
+	drainInterval  = 250 * time.Millisecond // between two checks of awaitEnd
 	maxDrainChecks = 40
 )
 
@@ -153,9 +153,9 @@ func (l *link) fail(e event, reason string, err error) {
 	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
-// take handles a message from the server, and returns true: the message is not for anybody else. A
-// link that was given up is still read to its end, so that the server can finish what it writes.
-// But dispatch then drops the events.
+// take handles a message from the server. It always returns true, so that nobody else gets the
+// message. A link that was given up is still read to its end, so that the server can finish what it
+// writes. But dispatch then drops the events.
 func (l *link) take(m child.Message) bool {
 	switch {
 	case m.Err != nil:
@@ -189,7 +189,7 @@ func (l *link) invalidMessage(err error) {
 func (l *link) rejectOversized(e *framers.TooLargeError) {
 	tooLarge := &FrameError{Size: e.Size, Limit: e.Limit}
 	if !e.Declared {
-		tooLarge.Size = max(e.Size, l.proc.Conn.Partial()) // what has come so far: there may be more
+		tooLarge.Size = max(e.Size, l.proc.Conn.Partial()) // so far: more bytes may come
 	}
 	data := eventData{err: &TransportError{Reason: ReasonOversized, Err: tooLarge}}
 	if l.c.opts.Policy == ErrorOnOversize {
@@ -199,8 +199,9 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 	l.c.dispatch(l, oversized, data)
 }
 
-// sendOversizeError tells the server that its frame was too large. It waits for the server to take
-// the message, but at most for oversizeErrorTimeout, because the link ends anyhow.
+// sendOversizeError tells the server that its frame was too large. It waits until the server has
+// taken the message, but at most for oversizeErrorTimeout: the connection is closed whether or not
+// the server takes it.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null

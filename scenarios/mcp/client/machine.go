@@ -60,7 +60,7 @@ const (
 	drop                            // ignore the event
 )
 
-// A step is an entry in the table machine: the next state, and the actions to do.
+// A step is an entry in the table [machine]: the next state, and the actions to do.
 type step struct {
 	next State
 	do   action
@@ -107,8 +107,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the state machine for an event of the server l; l is nil for an event without a
-// server. It drops the events of a server that is not the current one, except started.
+// dispatch runs the state machine for an event of the server l. l is nil if the event does not
+// belong to a server. Events of a server that is not the current one are dropped, except started.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -225,7 +225,8 @@ func (c *Conn) tellViolation(e *FrameError) {
 	}
 }
 
-// schedule sets the timer of the next start, or gives up the server after too many failures.
+// schedule sets the timer of the next start. If the server must not be started again, schedule
+// gives it up.
 func (c *Conn) schedule(lost *TransportError) {
 	c.stopTimer()
 	never := c.opts.Restarts < 0

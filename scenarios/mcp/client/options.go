@@ -53,8 +53,8 @@ type Options struct {
 	Protocol string
 
 	Framing    framers.Framing // default: NDJSON, and then the server may also send chunk frames
-	MaxMessage int             // bytes of a message without its terminator; default: DefaultMaxMessage
-	Policy     Policy          // CloseOnOversize
+	MaxMessage int             // bytes without the terminator; default: DefaultMaxMessage
+	Policy     Policy          // default: CloseOnOversize
 	Lenient    bool            // skip malformed header lines; only for the framing content-length
 	// MaxNoise is how many lines in a row may be no message. If more come, the server counts as
 	// lost. The default is DefaultMaxNoise. A negative number allows no such line.

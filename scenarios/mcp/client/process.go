@@ -50,7 +50,7 @@ type Command struct {
 // after the child has started.
 type Limits struct {
 	Memory uint64        // bytes of address space
-	CPU    time.Duration // of all threads, rounded up to seconds; then the child is killed
+	CPU    time.Duration // of all threads, rounded up to seconds; beyond it the child is killed
 	Files  uint64        // descriptors
 }
 
