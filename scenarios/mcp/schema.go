@@ -27,7 +27,7 @@ var (
 
 func typeNamed(name string) Type { return Type{map[string]any{"type": name}} }
 
-// OneOf is the type of a string that must be one of texts.
+// OneOf is the type of a string that must be one of the given texts.
 func OneOf(texts ...string) Type {
 	return Type{map[string]any{"type": "string", "enum": texts}}
 }

@@ -220,8 +220,8 @@ func (s *Server) ending(failure error, dropped int) error {
 }
 
 // EndOfInput is the verdict in the last record of a session whose client closed the input. If the
-// server was told to stop, the verdict is another; if a signal killed the server, there is no last
-// record.
+// session ended in another way, for example by Stop, the verdict is "stopped". If a signal killed
+// the server, there is no last record.
 const EndOfInput = "end of input"
 
 // recordEnd writes the last record of a session, if it is recorded.
@@ -259,7 +259,7 @@ func (s *Server) whyOver(reading bool, failure error) string {
 // drain answers what was read, in a bounded time. It has three phases, and ends early when nothing
 // is left to answer:
 //
-//	while requests wait and move up | EOFGrace      | FlushTimeout
+//	while the queue gets shorter    | EOFGrace      | FlushTimeout
 //	serve the requests that wait    | finish served | cancel the rest, write answers
 //	                                <-- at most ShutdownTimeout -->
 //

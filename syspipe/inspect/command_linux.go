@@ -39,7 +39,7 @@ func commandOf(pid int, name string) string {
 		if arg == "" || arg[0] == '-' {
 			continue
 		}
-		base := "cwd" // links in /proc/PID: to the working directory, and to the root
+		base := "cwd" // "cwd" and "root" are links in /proc/PID
 		if filepath.IsAbs(arg) {
 			base = "root"
 		}

@@ -479,9 +479,9 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 const (
 	busyShare = 0.9                   // runnable for a larger share of the time: never at rest
 	idleShare = 0.5                   // running for a smaller share of the time: mostly at rest
-	enoughCPU = 50 * time.Millisecond // more CPU time than a program needs to start and to rest
+	enoughCPU = 50 * time.Millisecond // more CPU time than the start of a program takes
 	manyCalls = 100                   // more reads and writes that move no byte are no accident
-	fewBytes  = 1024                  // fewer bytes may be threads of a program waking each other
+	fewBytes  = 1024                  // fewer may just wake up the program's own threads
 	manyFull  = 4                     // this many writes, each of a whole block, are no accident
 )
 

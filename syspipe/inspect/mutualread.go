@@ -124,7 +124,7 @@ func (f *finder) follow(p pair, c *chain) bool {
 		}
 		q := f.pairs[next]
 		known := func(b pair) bool { return b.server.PID == q.server.PID }
-		if !slices.ContainsFunc(behind, known) { // a known one has a second stream
+		if !slices.ContainsFunc(behind, known) { // else it is one more stream of a known server
 			behind = append(behind, q)
 		}
 	}

@@ -227,8 +227,9 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readCPUTime reads the state of a thread and its schedstat, which has three numbers: "<ns on a
-// CPU> <ns waiting for a CPU> <time slices>". The times are 0 if the kernel does not count them.
+// readCPUTime reads the state of a thread and its schedstat. That has three numbers: the ns on a
+// CPU, the ns of waiting for a CPU, and the count of time slices. The times are 0 if the kernel
+// does not count them.
 func readCPUTime(pid, tid int) cpuTime {
 	var t cpuTime
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

@@ -74,7 +74,7 @@ func endAll(
 ) (left []string, known bool) {
 	deadline := time.Now().Add(patience)
 	lastDeadline := time.Now().Add(moreTime * patience)
-	empty := 0 // lists in a row
+	empty := 0 // empty lists in a row
 	for {
 		pids, unclear, known := list()
 		if !known {

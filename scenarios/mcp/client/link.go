@@ -159,7 +159,7 @@ func (l *link) fail(e event, reason string, err error) {
 func (l *link) take(m child.Message) bool {
 	switch {
 	case m.Err != nil:
-		l.invalidMessage(errors.Unwrap(m.Err)) // without the line, which may hold anything
+		l.invalidMessage(errors.Unwrap(m.Err)) // the reason alone: the line may hold anything
 		return true
 	case len(bytes.TrimSpace(m.Raw)) == 0:
 		return true

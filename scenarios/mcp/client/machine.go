@@ -31,7 +31,7 @@ const (
 	initialized              // the handshake is done
 	refused                  // the handshake failed, or took too long
 	frame                    // a message came
-	oversized                // a frame beyond the limit came
+	oversized                // a frame came that is larger than the limit
 	gone                     // the stream ended, or writing failed, or there was too much noise
 	elapsed                  // the backoff is over
 	exhausted                // the server failed too often

@@ -30,7 +30,7 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 }
 
 // Wait returns when the first connection is ready. If none becomes ready, it returns the errors of
-// [Conn.Wait] on all of them.
+// [Conn.Wait] of all connections.
 func (p *Pool) Wait(ctx context.Context) error {
 	_, err := p.firstReady(ctx)
 	return err
