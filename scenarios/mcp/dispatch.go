@@ -66,7 +66,8 @@ func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
 }
 
-// decode decodes the params of a request. into points to a value of the type that the method takes.
+// decode decodes the params of a request. The second argument points to a value of the type that
+// the method takes.
 func decode(r *request, into any) *jsonrpc.Error {
 	if len(r.params) == 0 {
 		return invalidParams(r.method + " needs params")
@@ -278,8 +279,8 @@ func (s *Server) listen(r *request) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
 
-// ofSubscription makes a notification for a subscriber; id is that of the subscriber's request.
-// rest is JSON text that follows the first member of the params.
+// ofSubscription makes a notification for a subscriber; id is the id of the subscriber's request.
+// The JSON text "rest" follows the first member of the params.
 func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`
 	return jsonrpc.AppendRequest(nil, "", method, []byte(params))

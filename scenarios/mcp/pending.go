@@ -48,8 +48,8 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes from one state to another, and returns true. If the state is not the first one,
-// it changes nothing and returns false.
+// advance changes the state from one to another, and returns true. If the state is not "from", it
+// changes nothing and returns false.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

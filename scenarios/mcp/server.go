@@ -69,7 +69,7 @@ type Server struct {
 	fault    *faultInjector
 
 	waiting  chan waitingItem    // messages that were read and have not had their turn
-	room     *semaphore.Weighted // bounds the bytes of the messages in waiting
+	room     *semaphore.Weighted // bounds the bytes of these messages
 	taken    atomic.Int64        // how many messages have had their turn
 	inFlight *semaphore.Weighted // bounds the weights of requests that are being served
 	answers  *semaphore.Weighted // bounds the bytes (Tool.Size) of answers not yet written

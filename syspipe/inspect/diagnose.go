@@ -513,8 +513,8 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 }
 
 // checkBuffers finds a process that holds back its output until a block is full. Such a process has
-// written only whole blocks since its start, and it mostly rests. It is another matter if the
-// process waits because its standard output is full.
+// written only whole blocks since its start, and it mostly rests. A process that waits because its
+// standard output is full is left out.
 func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
@@ -539,9 +539,9 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says how a process spun between two looks; how is "" if the process did not spin. sure is
-// false if the busiest thread got too little CPU time to tell. On a busy machine, a program that
-// starts up waits for a CPU all the time, so it is never at rest either.
+// spins says how a process spun between two looks; "" if it did not spin. This is not sure if the
+// busiest thread got too little CPU time to tell. On a busy machine, a program that starts up waits
+// for a CPU all the time, so it is never at rest either.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)

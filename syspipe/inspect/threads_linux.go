@@ -27,9 +27,8 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// readThreads returns the threads of a process that wait in one of the system calls in the map
-// calls. It leaves out threads about which /proc does not tell. It also sets p.threadCount and
-// p.running.
+// readThreads returns the threads of a process that wait in one of the system calls in [calls]. It
+// leaves out threads about which /proc does not tell. It also sets p.threadCount and p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -49,8 +48,8 @@ func readThreads(p *Proc) []Thread {
 }
 
 // readThread describes a thread, and reports whether the thread waits in one of the system calls in
-// the map calls. The file /proc/PID/task/TID/syscall has the number and the arguments of the call:
-// "0 0x3 0x7ffd...". For a thread that runs, the file says "running". If we may not read it,
+// [calls]. The file /proc/PID/task/TID/syscall has the number and the arguments of the call, such
+// as "0 0x3 0x7ffd...". For a thread that runs, the file says "running". If we may not read it,
 // readThread finds out the call from the kernel function in which the thread sleeps (wchan).
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
@@ -93,9 +92,9 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf returns the short name of the system call in which a thread is if it sleeps in this
-// function of the kernel. It returns "" if the map calls lacks that call. Functions of the kernel
-// have been renamed over time: pipe_read became anon_pipe_read.
+// callOf returns the short name of the system call to which a kernel function belongs: a thread
+// that sleeps in the function is in that call. It returns "" if the call is not in [calls]. Kernel
+// functions have been renamed over time: pipe_read became anon_pipe_read.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -184,8 +183,8 @@ func readMemory(pid int, address uint64, size int) []byte {
 }
 
 // onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has two masks
-// of signals: SigIgn for those that are ignored, and SigCgt for those that are caught. The text is
-// "SigIgn:\t0000000000004000".
+// of signals, such as "SigIgn:\t0000000000004000": SigIgn for the signals that are ignored, and
+// SigCgt for those that are caught.
 func onSIGTERM(pid int) string {
 	status, err := procfs.Text(pid, "status")
 	if err != nil {

@@ -92,7 +92,7 @@ type Process struct {
 	mu      sync.Mutex // guards childOnly and the next four; held to start or signal
 	started bool
 	closed  bool
-	reaped  bool          // the process is gone; the number of its group is free
+	reaped  bool          // the process is gone; its group's number may be reused
 	done    chan struct{} // closed after the process was waited for; nil before Start
 
 	// The next three fields may be read after done is closed.

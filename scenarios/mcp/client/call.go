@@ -100,9 +100,9 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up. If its answer still comes, the answer is dropped. The server is told of
-// it and of the reason why. If why is nil, the server is not told, because it did not get the
-// request.
+// abandon gives a call up. If its answer still comes, the answer is dropped. If an error is given,
+// the server is told that the call was given up, with the error as the reason. The error is nil if
+// the server did not get the request; then the server is not told.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,8 +260,8 @@ func (l *link) respond(m *jsonrpc.Message) {
 }
 
 // deliver handles a message from the server. An answer goes to the call that waits for it. The
-// caller must hold the lock. It must release the lock, and then call after if that is not nil. m
-// must stay valid until after has returned.
+// caller must hold the lock. It must release the lock, and then call the returned function if that
+// is not nil. m must stay valid until that function has returned.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

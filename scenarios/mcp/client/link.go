@@ -87,8 +87,8 @@ const (
 // awaitEnd waits until the output of a process that has ended is read to its end, and reports
 // whether that happened. The end may never come, because another process that was left behind may
 // hold the pipe open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks
-// checks. over is closed at the end of the output. unread returns how many bytes are still to be
-// read.
+// checks. The channel "over" is closed at the end of the output. The function "unread" returns how
+// many bytes are still to be read.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {

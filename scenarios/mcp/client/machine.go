@@ -40,7 +40,7 @@ const (
 
 type eventData struct {
 	err *TransportError  // the error of the pending calls
-	msg *jsonrpc.Message // the message that came, for the event frame
+	msg *jsonrpc.Message // the message that came, for the event "frame"
 	id  jsonrpc.ID       // the id in an oversized frame, if one was found
 }
 
@@ -108,7 +108,7 @@ func transition(s State, e event) step {
 }
 
 // dispatch runs the state machine for an event of the server l. l is nil if the event does not
-// belong to a server. Events of a server that is not the current one are dropped, except started.
+// belong to a server. Events of a server that is not the current one are dropped, except "started".
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -152,8 +152,8 @@ func (c *Conn) setState(next State) {
 	}
 }
 
-// act does a single action, or nothing if the action is 0. The caller must hold the lock. If after
-// is not nil, the caller must call it after it has released the lock.
+// act does a single action, or nothing if the action is 0. The caller must hold the lock. It must
+// release the lock, and then call the returned function if that is not nil.
 func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	switch one {
 	case report:

@@ -134,7 +134,7 @@ type backoff struct {
 	failures    int            // since the connection was last ready
 }
 
-// next returns a random time. Its bound is first × 2^failures, but not more than most.
+// next returns a random time. Its bound is b.first × 2^b.failures, but at most b.most.
 func (b *backoff) next() time.Duration {
 	bound := b.first
 	for range b.failures {
