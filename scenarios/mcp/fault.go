@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves. Package catalogue lists the kinds of fault. A spec
-// names a kind, followed by a size in bytes if the kind takes one:
+// A Fault is a way in which a server misbehaves. Package catalogue lists the kinds of fault. The
+// spec of a fault names its kind, followed by a size in bytes if the kind takes one:
 //
 //	deaf@1MiB    a threshold: the first message larger than 1 MiB triggers the fault
 //	trickle=16B  a quantity: the server writes 16 bytes at a time
@@ -165,9 +165,9 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 }
 
 // stopReading leaves the input unread until the server is stopped. A server that does not read does
-// not notice when its client leaves. So stopReading checks once a second whether this process has
-// got another parent. When three checks have found so, stopReading ends the server. Until then, a
-// test of the client has the time to see that the server was left behind.
+// not notice when its client ends. So stopReading checks once a second whether this process has
+// another parent now. When three checks have found another parent, stopReading ends the server.
+// Until then, a test of the client has the time to see that the server was left behind.
 func (f *faultInjector) stopReading() {
 	for orphaned := 0; orphaned < 3; {
 		select {
@@ -188,8 +188,8 @@ func (f *faultInjector) stopReading() {
 // may send instead of initialize.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// reply returns what to send in place of msg, the answer to r. The caller must call done after
-// sending.
+// reply returns what to send in place of msg, the answer to r. The caller must call the returned
+// function after sending.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
 	case "stderr-flood":
@@ -370,8 +370,8 @@ type reverser struct {
 	last chan struct{}
 }
 
-// wait returns when the caller may send its answer. After sending, the caller must call done, which
-// lets the answer be sent that came just before.
+// wait returns when the caller may send its answer. After sending, the caller must call the
+// returned function. It lets the answer be sent that came just before the caller's.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()

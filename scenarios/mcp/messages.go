@@ -19,7 +19,7 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
 }
 
-// A client of revision [FirstWithout] sends a request of the method Listen to be told of changes.
+// To be told of changes, a client of revision [FirstWithout] sends a request of the method Listen.
 // The server first sends the notification Acknowledged. It answers the request only when it will
 // tell of no more changes.
 const (

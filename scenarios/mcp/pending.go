@@ -30,7 +30,7 @@ type request struct {
 	stateless bool
 	size      int   // of the message, in bytes
 	weight    int64 // its share of the server's inFlight, while it is served
-	bytes     int64 // its share of the server's answers
+	bytes     int64 // its answer's share of the server's answers
 
 	ctx      context.Context // ended by cancel; nil if the answer is known already
 	cancel   context.CancelFunc

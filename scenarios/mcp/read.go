@@ -82,7 +82,7 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	}
 	reading, free := s.pending.add(r)
 	switch {
-	case !reading: // it will not answer this request, either
+	case !reading: // a server that reads no more answers no new request
 	case !free:
 		s.refuse(r, invalidRequest("the id is that of a request in flight"))
 	case found:
@@ -106,14 +106,15 @@ const (
 	requestWeight = 256 << 10
 )
 
-// A waitingItem is a message that waits for its turn. When the turn comes, do is called.
+// A waitingItem is a message that waits for its turn. When the turn comes, the function "do" is
+// called.
 type waitingItem struct {
 	size int64
 	do   func()
 }
 
-// enqueue puts do in the queue, to be called in its turn. size is the length of the message, in
-// bytes. If the queue has no room, enqueue waits. It drops the message in two cases:
+// enqueue puts a function in the queue, to be called in its turn. size is the length of the
+// message, in bytes. If the queue has no room, enqueue waits. It drops the message in two cases:
 //
 //   - The server has drained.
 //   - No room has come for stallTime, and the client has left.
@@ -136,8 +137,8 @@ func (s *Server) enqueue(size int, do func()) {
 	s.waiting <- item
 }
 
-// takeTurns takes the items from the queue and calls their do, one after the other. It returns when
-// the server has drained.
+// takeTurns takes the items from the queue and calls their functions, one after the other. It
+// returns when the server has drained.
 func (s *Server) takeTurns() {
 	for {
 		select {
