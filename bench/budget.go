@@ -8,32 +8,34 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// DefaultForks is the number of forks if a plan does not set it.
+// DefaultForks is the number of forks if [Plan.Forks] is 0. A fork is one start of the workers.
 const DefaultForks = stat.Forks
 
-// A cost is how long the parts of a group take: first a guess, then as the latest fork measured it.
+// A cost is how long the two parts of a fork of a group take. Both times are guessed at first, and
+// then corrected by what the forks of the group really take.
 type cost struct {
-	fork  time.Duration // all that a fork does beside its rounds
+	fork  time.Duration // all that a fork does besides its rounds
 	round time.Duration // one round of all cells
 }
 
-// count notes how long round n of a fork took, counted from 0. Round 0 meets cold caches and
-// untouched memory, so what it takes longer than round 1 counts as the fork's.
+// count notes how long round n of a fork took. The first round of a fork is round 0. It takes
+// longer than round 1, because caches are cold and memory has not been touched. count adds this
+// difference to the time of the fork, because it occurs once per fork.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
 		longer := c.round - took
-		c.fork += max(0, min(longer, took)) // what is beyond that has another cause
+		c.fork += max(0, min(longer, took)) // a larger difference has another cause
 	}
-	c.round += (took - c.round) / time.Duration(max(1, n)) // the mean of all but round 0
+	c.round += (took - c.round) / time.Duration(max(1, n)) // mean of rounds 1 to n; for n = 0, took
 }
 
-// These times were measured on a machine of two cores.
+// The guessed times, as measured on a machine with two cores.
 const (
-	forkOverhead  = 45 * time.Millisecond // to start the workers of a fork
-	sliceOverhead = 3 * time.Millisecond  // to warm up, be quiet, and pass on job and reports
+	forkOverhead  = 45 * time.Millisecond // of a fork: the start of its workers
+	sliceOverhead = 3 * time.Millisecond  // of a slice: warm-up, quiet time, job and reports
 )
 
-// expect adds to a group's cost what one of its cells is expected to cost.
+// expect adds the guessed cost of one cell to c, the cost of the cell's group.
 func (c *cost) expect(p Plan, cell results.Cell) {
 	message := timeOfMessage(cell)
 	slice := max(p.Duration, message)
@@ -41,10 +43,10 @@ func (c *cost) expect(p Plan, cell results.Cell) {
 		slice = max(slice, leastFills*pause)
 	}
 	c.fork += p.Duration/4 + sliceOverhead
-	c.round += slice*11/10 + message + sliceOverhead // at least one message warms up
+	c.round += slice*11/10 + message + sliceOverhead // message: the shortest warm-up
 }
 
-// timeOfMessage guesses how long a message takes.
+// timeOfMessage guesses how long one message of the cell takes.
 func timeOfMessage(c results.Cell) time.Duration {
 	const perByte = 1 // nanoseconds
 	ns := float64(c.Size) * (perByte + c.Work)
@@ -54,7 +56,7 @@ func timeOfMessage(c results.Cell) time.Duration {
 	return time.Duration(ns)
 }
 
-// Estimate returns about how long the plan takes.
+// Estimate returns roughly how long a run of the plan takes.
 func (p Plan) Estimate() time.Duration {
 	p = p.withDefaults()
 	groups := map[results.Cell][]results.Cell{}
@@ -75,8 +77,8 @@ func (p Plan) Estimate() time.Duration {
 	return all
 }
 
-// forksOf returns over how many forks a cell's slices are spread. If workers take one job, each
-// slice needs a fork.
+// forksOf returns the number of forks over which the samples of a cell are spread. If the workers
+// of the cell exit after one job, each sample needs a fork of its own.
 func (p Plan) forksOf(c results.Cell) int {
 	if takesOneJob(c) {
 		return p.Samples
@@ -84,12 +86,14 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is the smallest number of rounds that a fork takes. The median of its slices
-// represents the fork, and the median of fewer than three says next to nothing.
+// leastRounds is the smallest number of rounds that a fork takes if time is short. A fork is
+// represented by the median of its samples, and the median of fewer than three samples says next to
+// nothing.
 const leastRounds = 3
 
 // roundsFor returns how many rounds the next fork of a group takes: as many as the plan asks for,
-// or fewer if the time is short. All groups then take the same share of their rounds.
+// or fewer if the time is short. If it is short, all groups take the same share of the rounds that
+// they have left.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.left(g)
 	asked := (rounds + forks - 1) / forks // rounded up
@@ -114,12 +118,13 @@ func (r *runner) roundsFor(g *group) int {
 func (r *runner) left(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)
-	// If slices were left out, a further fork takes as many rounds as a planned one.
+	// If slices were left out, the group needs more forks than planned. Each of them takes as many
+	// rounds as a planned fork.
 	rounds = max(r.Samples-g.rounds, r.Samples/planned, 1)
 	return forks, rounds
 }
 
-// late reports whether the run's time does not allow for something that takes this long.
+// late reports whether something that begins now and takes the time cost would end after MaxTime.
 func (r *runner) late(cost time.Duration) bool {
 	if !r.measured {
 		cost = 0 // until there is a sample, the cost is a guess
@@ -127,8 +132,9 @@ func (r *runner) late(cost time.Duration) bool {
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit returns how long a slice that begins now may take. The limit shrinks with the run's time,
-// so that a slice that hangs does not make the run much longer than that.
+// limit returns how long a slice that begins now may take before it is killed. The limit shrinks
+// with the time that the run has left. So a slice that hangs does not make the run much longer than
+// MaxTime.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

@@ -12,16 +12,17 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Patterns are the values of a cell's pattern, each with a line that explains it.
+// Patterns lists the values that [results.Cell.Pattern] can have. Each value comes with a line of
+// text that explains it.
 var Patterns = [][2]string{
 	{"stream", "messages one way, as fast as the pipe takes them"},
 	{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
 	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
 }
 
-// sharedBy returns a key: cells with the same key share workers. It is the cell without its size
-// and without the fields in which compared cells may differ. Cells of all sizes share workers
-// because the start of two processes takes as long as some ten slices.
+// sharedBy returns a key. Cells with the same key share their workers. The key is the cell without
+// its size, and without the fields in which compared cells may differ (see comparedBy). Cells of
+// different sizes share workers because starting two processes takes as long as some ten slices.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -31,15 +32,19 @@ func sharedBy(c results.Cell) results.Cell {
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell end after one timed job: an open loop may be
-// given up, and a reader that closes its end leaves no pipe for another job.
+// takesOneJob reports whether the workers of a cell exit after one timed job. They exit in an open
+// loop, which may be given up while messages are still in the pipe. They also exit if the reader
+// closes its end, since no pipe is left for another job.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
-// isOpenLoop reports whether messages fall due at a rate, whether the pipe can take them or not.
+// isOpenLoop reports whether the cell is an open loop: its messages fall due at a fixed rate, even
+// if the pipe cannot take them. In the "mixed" pattern only the small messages do, so it is none.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
-// comparedBy returns a key: cells with the same key are compared. It is the cell without its
-// framing, how the ends use their memory, and what they do beside reading and writing.
+// comparedBy returns a key. Cells with the same key are compared with each other. The key is the
+// cell without its framing, without the fields that say how the ends use memory, and without those
+// that say what the reader does besides reading. If the workers exit after one job, the key is the
+// whole cell, which is compared with no other.
 func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -94,13 +99,13 @@ func validateNames(c results.Cell) error {
 		return fmt.Errorf("unknown transfer %q (known: %s)", c.Transfer, results.TransferVmsplice)
 	}
 	_, err := placement.Topology{}.Choose(c.Placement)
-	if errors.Is(err, errors.ErrUnsupported) { // a known name, for which this topology has no CPUs
+	if errors.Is(err, errors.ErrUnsupported) { // a known name; the topology is empty
 		return nil
 	}
 	return err
 }
 
-// validateMessages reports messages that the cell's framing cannot carry.
+// validateMessages returns an error if the cell's framing cannot carry one of its messages.
 func (p Plan) validateMessages(c results.Cell) error {
 	prepared, err := p.jobOf(c).prepare(job.messages)
 	if err != nil || prepared.raw {
@@ -115,11 +120,12 @@ func (p Plan) validateMessages(c results.Cell) error {
 	return nil
 }
 
-// maxLoadMessages is the most messages of a sample of an open loop. Each end keeps two moments per
-// message, of 8 bytes each, and these may take half of the memory that a worker may hold.
+// maxLoadMessages is the largest number of messages in one sample of an open loop. Each end keeps
+// two times per message, of 8 bytes each. All of these may take half of a worker's memory.
 const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
-// validateRate reports an open loop with more messages than [maxLoadMessages].
+// validateRate returns an error if, at the cell's rate, a sample would have more than
+// [maxLoadMessages] messages.
 func (p Plan) validateRate(c results.Cell) error {
 	due := c.Rate * p.Duration.Seconds()
 	if due <= maxLoadMessages {
@@ -129,10 +135,12 @@ func (p Plan) validateRate(c results.Cell) error {
 		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 }
 
-// mostInflight is the most unanswered messages at a time. Slots for all are made in advance.
+// mostInflight is the largest number of messages that a cell may leave unanswered at a time. Each
+// needs a slot, and all slots are made in advance.
 const mostInflight = 1 << 16
 
-// validateLoad reports a pattern and load that do not fit together.
+// validateLoad returns an error if the fields that describe the load contradict each other or do
+// not fit the cell's pattern.
 func validateLoad(c results.Cell) error {
 	plainStream := c.Pattern == "stream" && c.Rate == 0
 	switch {
@@ -159,13 +167,15 @@ func validateLoad(c results.Cell) error {
 	return nil
 }
 
-// leastWriteSize is the smallest write size that a cell may ask for, in bytes: a header fits.
+// leastWriteSize is the smallest write size that a cell may ask for, in bytes. The header of a
+// message fits into it.
 const leastWriteSize = 64
 
-// mostWork is the most that a reader may spend on a byte, in nanoseconds.
+// mostWork is the largest CPU time that a cell's reader may spend on a byte, in nanoseconds.
 const mostWork = 100_000
 
-// validateMemory reports offsets, sources, write sizes and work that the cell cannot have.
+// validateMemory returns an error if the cell has an offset, a source, a write size or an amount of
+// work per byte that is not allowed.
 func validateMemory(c results.Cell) error {
 	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
 		if offset == "" {
@@ -198,7 +208,7 @@ func validateMemory(c results.Cell) error {
 	return nil
 }
 
-// labelDefaults are values that a label leaves out.
+// labelDefaults has the values of some fields of a cell that [Label] leaves out.
 var labelDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
 }

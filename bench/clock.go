@@ -6,15 +6,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A clock tells the time of the operating system's monotonic clock, which all processes share, so
-// that one end's time means something to the other. It may be used concurrently.
+// A clock tells the time of the operating system's monotonic clock. All processes share that clock,
+// so a time taken at one end of a pipe can be compared with a time taken at the other end. A clock
+// may be used concurrently.
 //
-// Its time is [syspipe.Now], which takes no system call to read, plus a shift. newClock finds the
-// shift by reading both clocks, one between two readings of the other.
+// The time is [syspipe.Now], which needs no system call, plus a shift in nanoseconds. newClock
+// measures the shift: it reads the shared clock between two calls of syspipe.Now.
 type clock struct{ shift int64 }
 
-// clockReadings is how often newClock reads both clocks. The best reading counts, and among some
-// dozens there is one that nothing interrupted.
+// clockReadings is how many times newClock reads both clocks. The fastest reading counts. Among
+// some dozens of readings there is one that nothing interrupted.
 const clockReadings = 64
 
 func newClock() (*clock, error) {
@@ -38,12 +39,14 @@ func newClock() (*clock, error) {
 // now returns nanoseconds since a moment that is the same for all processes.
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
-// spinTime is how long before its moment await begins to spin: about as long as waking up takes.
+// spinTime is how long before the awaited moment await wakes up to spin. It is about as long as
+// waking up takes.
 const spinTime = 50 * time.Microsecond
 
-// await returns when the moment has come. Its thread should have called [minimiseTimerSlack]. Each
-// sleep ends at an absolute time, so that lateness does not add up. With spin, await spins for the
-// last microseconds; an end should ask for this only if it has its CPU for itself.
+// await returns when the clock has reached the moment. The calling thread should have called
+// [minimiseTimerSlack] before. await sleeps until an absolute time, so a caller that awaits one
+// moment after another does not fall behind more and more. If spin is true, await spins for the
+// last microseconds. A caller should ask for this only if it has its CPU for itself.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {
@@ -54,7 +57,7 @@ func (c *clock) await(moment int64, spin bool) {
 	}
 	for c.now() < moment {
 		if !spin {
-			c.sleepUntil(moment) // again, since a signal cut the sleep short
+			c.sleepUntil(moment) // again, because a signal cut the sleep short
 		}
 	}
 }

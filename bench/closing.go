@@ -14,19 +14,20 @@ const (
 	maxFullChecks  = 2000
 )
 
-// closeEarly ends a slice in which the reader leaves early. The reader has taken its messages, and
-// hangs for a while, like a program that is about to die: it waits until its writer has filled the
-// pipe, and then closes its end. The pipe counts as full when two checks in a row find as many
-// bytes. The writer writes until the kernel reports the close.
+// closeEarly ends a slice in which the reader closes its end while the writer still writes. It is
+// called at both ends, after the slice's messages. The reader no longer reads, like a program that
+// is about to crash. It waits until the writer has filled the pipe, and then closes its end. The
+// pipe counts as full when two checks in a row find the same number of bytes in it. The writer
+// writes until the kernel reports that the reader has closed its end.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()
 	}
-	last := 0 // bytes in the pipe, by the last check
+	last := 0 // bytes in the pipe at the last check
 	for range maxFullChecks {
 		time.Sleep(fullCheckPause)
 		n, err := e.in.Buffered()
-		if err != nil || n > 0 && n == last { // a pipe that cannot be asked counts as full
+		if err != nil || n > 0 && n == last { // if Buffered fails, assume that it is full
 			break
 		}
 		last = n
@@ -35,13 +36,13 @@ func (e *endpoint) closeEarly() error {
 	return e.in.Close()
 }
 
-// writeUntilTold goes on with messages until the kernel says that the reader has closed its end.
+// writeUntilTold goes on sending messages until the kernel says that the reader has closed its end.
 func (e *endpoint) writeUntilTold() error {
 	signals := syspipe.CountSIGPIPE()
-	taken := e.out.Counters().Bytes // by the reader: all messages so far
+	taken := e.out.Counters().Bytes // bytes that the reader takes: all so far
 	var err error
 	for i := e.Warmup + e.Messages; err == nil; i++ {
-		err = e.exchange(i, 1) // message
+		err = e.exchange(i, 1) // one message
 	}
 	e.report.ClosedAt = e.clock.now()
 	if !errors.Is(err, syscall.EPIPE) {

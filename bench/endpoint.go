@@ -17,39 +17,39 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errPeerGone is part of an endpoint's error if its peer left early. The cause is then in the
-// peer's report, or in how the peer exited.
+// An endpoint's error wraps errPeerGone if the other endpoint, its peer, left early. The cause is
+// then in the peer's report, or in how the peer's process exited.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint runs one end of a cell: it sends or receives the cell's messages, in one job after
-// another. It belongs to one goroutine.
+// An endpoint is one end of the measured pipe. It sends or receives the messages of a cell, and in
+// round trips does both, in one job after another. It belongs to one goroutine.
 type endpoint struct {
 	job
 	endpointConfig
 	pipeEnds
 	preparedCell
 
-	out, in  *syspipe.End              // the measured ends to write and to read; nil: none
+	out, in  *syspipe.End              // the measured ends to write to and read from, or nil
 	w        framers.Writer            // nil at an endpoint that only receives
-	r        framers.Reader            // nil at one that only sends
-	exchange func(from, n int64) error // moves n messages, the first of them number from
+	r        framers.Reader            // nil at an endpoint that only sends
+	exchange func(from, n int64) error // moves messages from to from+n-1
 	batch    *bufio.Writer             // what w writes to, if messages leave in batches; else nil
 	runQueue runQueue
-	shared   bool   // its process has endpoints of other cells, too
+	shared   bool   // its process also has endpoints of other cells
 	clock    *clock // for a load, or a reader that closes its end; else nil
 	buf      []byte // to read into, at an end that does not look at messages
 
 	load   *load        // the timed job's load; nil if it has none
-	mixed  mixed        // of a mixed cell
-	pace   pace         // of a slow reader
-	work   work         // of a reader that does something with the bytes
+	mixed  mixed        // the state of a cell with the "mixed" pattern
+	pace   pace         // how fast the reader may go
+	work   work         // what the reader spends on each byte
 	sum    uint64       // of the bytes that touch looked at
 	trips  []int64      // client: nanoseconds of each round trip
 	cpus   map[int]bool // the CPUs on which this endpoint was seen
 	report report
 }
 
-// newEndpoint makes an endpoint for a cell.
+// newEndpoint makes an endpoint for the job's cell.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*endpoint, error) {
 	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	var err error
@@ -69,8 +69,9 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// A thread that alone uses the ends gets a table of descriptors of its own. But an end that is
-	// to be closed stays in the common table: closed in one table, it would stay open in the other.
+	// If only this thread uses the ends, it gets a descriptor table of its own, which makes calls
+	// faster. If an end is to be closed, the thread stays with the common table: with two tables,
+	// an end that is closed in one of them would stay open in the other.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -83,8 +84,9 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	return e, nil
 }
 
-// setIO says how the endpoint waits at its measured ends. The pipes on which the endpoints tell
-// each other to go always block: a delay there would count as time of the measured pipe.
+// setIO sets how the endpoint waits at its measured ends. At the pipes on which the endpoints tell
+// each other to start, it always waits in blocking calls: a delay there would count as time of the
+// measured pipe.
 func (e *endpoint) setIO(waits syspipe.IO) error {
 	err := errors.Join(
 		e.toPeer.SetIO(syspipe.Blocking),
@@ -97,8 +99,8 @@ func (e *endpoint) setIO(waits syspipe.IO) error {
 	return err
 }
 
-// A preparedCell is what a job's cell names: its framing, its messages, how its ends wait. Each
-// endpoint makes its own, because a source belongs to one goroutine.
+// A preparedCell holds what the names in a cell stand for: the framing, the messages, and how the
+// ends wait. Each endpoint prepares its own, because a [payload.Source] belongs to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
@@ -107,7 +109,7 @@ type preparedCell struct {
 	writerIO, readerIO syspipe.IO
 }
 
-// prepare prepares the job's cell. messages returns its source.
+// prepare prepares the job's cell. It calls messages for the source of the cell's messages.
 func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCell, err error) {
 	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
 		return c, err
@@ -127,7 +129,8 @@ func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCel
 	return c, err
 }
 
-// parseIO reads how the two ends of a cell wait: one strategy, or "writer/reader".
+// parseIO parses how the two ends of a cell wait. The text names one way for both ends, such as
+// "blocking", or one for the writer and one for the reader, such as "poll/blocking".
 func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	first, second, two := strings.Cut(s, "/")
 	if !two {
@@ -140,14 +143,15 @@ func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	return writer, reader, err
 }
 
-// isReader reports whether this end receives the stream, or answers.
+// isReader reports whether this end receives the stream or, in round trips, answers.
 func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == server }
 
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
-// run does this endpoint's half of a job: it warms up, meets the other endpoint, and moves the
-// messages of the slice. It never pauses in between, because CPUs that were idle are slow to wake.
+// run does this endpoint's part of a job. It warms up, starts together with the other endpoint (see
+// meet), and moves the messages of the slice. There is no pause between these steps, because an
+// idle CPU is slow to wake up.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -182,7 +186,7 @@ func (e *endpoint) run(j job) error {
 	return explain("account", e.fillReport(before, after))
 }
 
-// begin resets what an earlier job left.
+// begin makes j the current job and resets what an earlier job left.
 func (e *endpoint) begin(j job) {
 	e.job = j
 	e.report = report{Role: e.Role}
@@ -195,7 +199,7 @@ func (e *endpoint) begin(j job) {
 	}
 	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
-		if j.Cell.Pattern != PatternMixed { // a mixed cell's slowReader paces each read
+		if j.Cell.Pattern != PatternMixed { // a "mixed" cell has a slowReader for that
 			e.pace.PerSecond = j.Cell.Drain
 		}
 	}
@@ -209,7 +213,7 @@ func (e *endpoint) begin(j job) {
 	}
 }
 
-// newJobsLoad returns the account of the job's timed load; nil for a job without a load.
+// newJobsLoad returns a new load for the timed messages of the job, or nil if the job has no load.
 func (e *endpoint) newJobsLoad() (*load, error) {
 	if !e.isLoad() || e.Compare {
 		return nil, nil
@@ -223,8 +227,9 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet makes both ends begin together. The one that holds the clock waits until the other is ready,
-// starts the clock and says go; the other says that it is ready and waits for the word to go.
+// meet makes both endpoints start at the same time. The endpoint with the clock (see isTimer) waits
+// until the other endpoint is ready. Then it starts the clock and tells the other endpoint to go.
+// The other endpoint says that it is ready and waits until it is told to go.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.isTimer() {
 		if _, err := e.awaitPeer(); err != nil {
@@ -244,7 +249,8 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	return began, err
 }
 
-// cpuSamples is how often an endpoint notes its CPU during a slice, by a system call of some 50 ns.
+// cpuSamples is how many times in a slice an endpoint notes which CPU it runs on. Each time takes a
+// system call of some 50 ns.
 const cpuSamples = 16
 
 // runMessages moves the timed messages, and notes the endpoint's CPU in between.
@@ -267,23 +273,25 @@ func (e *endpoint) runMessages() error {
 	return nil
 }
 
-// undecidedStart stands for a start of a load that is not decided yet.
+// undecidedStart stands for the start time of a load as long as none is chosen.
 const undecidedStart = 0
 
-// signalPeer tells the peer to go on. start is when a load begins, on the shared clock.
+// signalPeer tells the peer to go on, and sends it the time at which a load starts, in nanoseconds
+// of the shared clock.
 func (e *endpoint) signalPeer(start int64) error {
 	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
 }
 
-// awaitPeer waits until the peer says to go on.
+// awaitPeer waits until the peer says to go on, and returns the start time that the peer sent.
 func (e *endpoint) awaitPeer() (start int64, err error) {
 	var b [8]byte
 	_, err = io.ReadFull(e.fromPeer, b[:])
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain adds to err when it happened, and errPeerGone if the peer was the cause.
+// explain adds to err the phase in which it happened. If err says that the peer has left, explain
+// also adds errPeerGone.
 func explain(when string, err error) error {
 	if err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// exchanger returns the function that moves messages in the endpoint's role, and makes the reader,
-// writer or buffer that this function needs.
+// exchanger returns the function that moves messages as the endpoint's role asks for. It also makes
+// the reader, writer or buffer that this function needs.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if !e.checks() {
 		return e.unframed()
@@ -38,11 +38,13 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is more than any framing adds to a message that it keeps whole, in bytes. With
-// so much room, a batch leaves when it has its number of messages, not because its buffer is full.
+// maxFrameOverhead is a number of bytes. No framing adds more to a message that it sends in one
+// frame. The buffer of a batch has this much extra room per message, so it never fills up: the
+// batch is sent only when it has its number of messages.
 const maxFrameOverhead = 128
 
-// writer makes the endpoint's writer: what frames messages, and if needed a batch or a Mux.
+// writer makes the endpoint's writer, which frames messages. If the cell needs it, the framed bytes
+// go through a buffer for batches, or through a [framers.Mux].
 func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = bareEnd{e.out}
 	if e.Cell.Batch > 1 {
@@ -93,7 +95,7 @@ func (e *endpoint) send(from, n int64) error {
 	return nil
 }
 
-// receive receives messages. In a load it notes when each had arrived.
+// receive receives n messages. In a load it notes when each message arrived.
 func (e *endpoint) receive(from, n int64) error {
 	check := e.checker()
 	l := e.load
@@ -117,8 +119,8 @@ func (e *endpoint) receive(from, n int64) error {
 	return nil
 }
 
-// request makes round trips. It reads the clock once per trip, at the end, and times the trip from
-// the end of the one before: so no time falls between two trips.
+// request makes n round trips. It reads the clock once per trip, at the end of the trip. The time
+// of a trip is counted from the end of the previous trip, so no time is lost between two trips.
 func (e *endpoint) request(from, n int64) error {
 	check := e.checker()
 	last := syspipe.Now()
@@ -158,12 +160,12 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages that it receives. In a raw cell it does so
-// only in the untimed job and in a load.
+// checks reports whether this end looks at the messages that it receives. With the framing "raw" it
+// does so only in the untimed job and in a load.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
-// checker returns the function that checks a received message: by its number and length while the
-// clock runs, byte for byte in the untimed job.
+// checker returns the function that checks a received message. While the clock runs, this function
+// checks the message's number and length. In the untimed job it compares every byte.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare
@@ -171,7 +173,8 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 	return e.source.Check
 }
 
-// resident returns the buffer after writing to all of it, so that the kernel gives it pages now.
+// resident returns the buffer s after clearing all of it. So the kernel gives it memory pages now,
+// and not while the clock runs.
 func resident[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s

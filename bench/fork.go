@@ -15,8 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is how much longer than twenty times its planned duration a slice may take: the slowest
-// cells (16 MiB, searched again after every read) take seconds for one message.
+// grace is part of a slice's time limit, which is twenty times the planned duration plus grace. So
+// much is needed because the slowest cells take seconds for one message: messages of 16 MiB in a
+// framing that searches all bytes again after each read.
 const grace = 30 * time.Second
 
 // An errSlow says that a slice did not finish within its limit.
@@ -26,14 +27,15 @@ func (e errSlow) Error() string {
 	return fmt.Sprintf("did not finish within %s and was killed", e.limit)
 }
 
-// pipeEnds are the ends of pipes that an endpoint has.
+// pipeEnds are the ends of pipes that one endpoint uses.
 type pipeEnds struct {
-	toPeer, fromPeer *syspipe.End // to say when one is ready, and when to go
-	data             *syspipe.End // of the pipe that is measured
+	toPeer, fromPeer *syspipe.End // for signals: ready, go
+	data             *syspipe.End // of the measured pipe
 	back             *syspipe.End // of the pipe for replies; nil in a stream
 }
 
-// endsOf returns the ends that an endpoint was given, which are in the order of [openPipes].
+// endsOf says what each of an endpoint's ends is for. The ends are in the order in which
+// [openPipes] opens their pipes. r is the endpoint's role.
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
 	if !r.isOrigin() {
@@ -45,15 +47,19 @@ func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	return p
 }
 
-// pipes are all pipes between the two endpoints of a cell. The controller only passes them on.
+// pipes holds the ends of all pipes between the two endpoints of a cell. The controller passes the
+// ends on to the workers, and neither reads nor writes them.
 type pipes struct {
 	origin []*syspipe.End // for the endpoint that messages come from
 	other  []*syspipe.End
 	err    error // the first error of open
 }
 
-// openPipes opens a pipe each way over which the endpoints say that they are ready, the measured
-// pipe, and for round trips one for the replies.
+// openPipes opens the pipes that a cell needs, in this order:
+//   - a pipe from the origin to the other endpoint, for signals such as "ready" and "go"
+//   - a pipe for signals in the opposite direction
+//   - the measured pipe
+//   - for round trips, a pipe for the replies
 func openPipes(c results.Cell) (*pipes, error) {
 	const fromOrigin, toOrigin = true, false
 	const usual = 0 // capacity
@@ -71,7 +77,8 @@ func openPipes(c results.Cell) (*pipes, error) {
 	return &p, nil
 }
 
-// open opens a pipe from the origin to the other endpoint, or back.
+// open opens a pipe from the origin to the other endpoint, or in the opposite direction if
+// fromOrigin is false. After an error it does nothing.
 func (p *pipes) open(kind syspipe.Kind, capacity int, fromOrigin bool) {
 	if p.err != nil {
 		return
@@ -130,12 +137,12 @@ func (w *worker) do(ctx context.Context, j job) (report, error) {
 	return r, nil
 }
 
-// explain ends a worker from which no report came, and returns the reason as an error.
+// explain ends a worker that sent no report, and returns an error that says why none came.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))
 	}
-	w.Stop(time.Second, 0) // it is about to exit; after a second it is killed
+	w.Stop(time.Second, 0) // give it a second to exit by itself
 	if exit := w.Wait(); exit != nil {
 		return fmt.Errorf("the %s died: %w", w.role, exit)
 	}
@@ -145,8 +152,8 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("the %s: %w", w.role, err)
 }
 
-// A fork is one start of the two workers that measure a group of cells, with the pipes between
-// them. The workers do jobs until the fork is closed, and in between wait for the next.
+// A fork is one start of the two workers that measure a group of cells, with the pipes between the
+// workers. The workers do jobs until the fork is closed. Between two jobs they wait.
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
@@ -155,7 +162,8 @@ type fork struct {
 	workers []*worker            // the origin's, then the other endpoint's
 }
 
-// startFork opens pipes for cells like the job's and starts their workers.
+// startFork opens the pipes and starts the workers for a group of cells. The job is one of any cell
+// of the group.
 func startFork(
 	ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration,
 ) (*fork, error) {
@@ -196,8 +204,9 @@ func (f *fork) close() {
 	f.cancel(nil)
 }
 
-// run gives both workers a job and returns their reports. If one worker dies, the other finds its
-// pipes closed and reports that. If the job takes longer than the limit, both workers are killed.
+// run gives both workers a job and returns their reports. If one worker dies, the other worker
+// finds its pipes closed and reports that. If the job takes longer than the limit, both workers are
+// killed.
 func (f *fork) run(j job) (reports, error) {
 	j.Offset = f.offset
 	limit := f.limit()
@@ -212,7 +221,8 @@ func (f *fork) run(j job) (reports, error) {
 	done.Wait()
 	err := errors.Join(errs...)
 	blamed, failed := all.failure()
-	// If the workers were killed, or a report only says that the other worker died, err says more.
+	// err says more than the reports if the workers were killed, or if a report only says that the
+	// other worker died.
 	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
 		return all, err
 	}

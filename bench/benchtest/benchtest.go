@@ -1,5 +1,7 @@
-// Package benchtest runs cells and framings as benchmarks of go test, by the engine of package
-// bench. The authors of an SDK benchmark their own framing, in their own repository:
+// Package benchtest runs measurements of package bench as benchmarks of go test. A benchmark
+// measures a framing, or a [results.Cell]: one combination of framing, pipe, message size and so
+// on. With this package, the authors of an SDK can benchmark their own framing in their own
+// repository:
 //
 //	func TestMain(m *testing.M) {
 //		bench.Register(mine{})
@@ -9,8 +11,10 @@
 //
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
-// Benchmarks report the times that the engine measured, in units that benchstat reads with
-// -col /framing. The figures leave out the start of the workers, and slices that others disturbed.
+// The benchmarks report the times that package bench measured, not those of go test. The names of
+// the benchmarks have a key "framing", so benchstat -col /framing shows a column for each framing.
+// The figures include neither the start of the worker processes nor samples that other programs
+// disturbed.
 package benchtest
 
 import (
@@ -25,16 +29,18 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// The message sizes of [Framing] if none are given, in bytes.
+// The message sizes, in bytes, that [Framing] uses if its caller gives none.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
 )
 
-// Framing benchmarks a framing, and beside it raw, through real pipes between two processes:
-// streams of messages from 256 B to 1 MB, and round trips of 256 B and 65 kB. It does so on one
-// CPU, and on two if the machine has them. If sizes are given, in bytes, each is measured in
-// streams and in round trips instead.
+// Framing benchmarks f and, for comparison, the framing "raw", which adds nothing to a message. The
+// messages pass through real pipes between two processes. Both processes run on one CPU, and then
+// on two CPUs if the machine has them.
+//
+// If no sizes are given, Framing measures streams of messages from 256 B to 1 MB, and round trips
+// of 256 B and 65 kB. If sizes are given, in bytes, it measures a stream and round trips of each.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -43,7 +49,8 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// framingCells returns the cells of a framing and of raw, size by size.
+// framingCells returns the cells that [Framing] measures, in the order of the sizes. Each cell of
+// the framing spec comes after the same cell with the framing "raw".
 func framingCells(spec string, sizes []int) []results.Cell {
 	streams := sizes
 	roundtrips := sizes
@@ -61,7 +68,8 @@ func framingCells(spec string, sizes []int) []results.Cell {
 	return cells
 }
 
-// besideRaw returns the cells of raw and of a framing, with each placement.
+// besideRaw returns cells with the framing "raw" and cells with the framing spec: one of each for
+// every placement that [bench.Placed] chooses.
 func besideRaw(spec, pattern string, size int) []results.Cell {
 	var cells []results.Cell
 	for _, framing := range []string{results.FramingRaw, spec} {
@@ -71,16 +79,18 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 	return cells
 }
 
-// samplesPerOp is how many slices, of some milliseconds each, an operation of go test takes.
+// samplesPerOp is how many samples one operation of a benchmark takes. A sample takes some
+// milliseconds.
 const samplesPerOp = 6
 
-// Cells runs each cell as a benchmark of its own. An operation of go test is a run of six slices,
-// with workers started for it; the figures are medians of the slices of all operations.
+// Cells runs each cell as a sub-benchmark of b. One operation of a sub-benchmark starts two worker
+// processes and takes six samples. The reported figures are medians of the samples of all
+// operations.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
 		pattern, name, _ := strings.Cut(benchtext.CellName(c), "/")
-		if !strings.Contains(b.Name(), pattern) { // b does not say the pattern already
+		if !strings.Contains(b.Name(), pattern) { // the name of b does not contain the pattern yet
 			name = pattern + "/" + name
 		}
 		b.Run(name, func(b *testing.B) { run(b, c) })
