@@ -43,7 +43,7 @@ func (c *cost) expect(p Plan, cell results.Cell) {
 		slice = max(slice, leastFills*pause)
 	}
 	c.fork += p.Duration/4 + sliceOverhead
-	c.round += slice*11/10 + message + sliceOverhead // message: the shortest warm-up
+	c.round += slice*11/10 + message + sliceOverhead // message for a warm-up of one message
 }
 
 // timeOfMessage guesses how long one message of the cell takes.

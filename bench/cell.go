@@ -32,13 +32,14 @@ func sharedBy(c results.Cell) results.Cell {
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell exit after one timed job. They exit in an open
-// loop, which may be given up while messages are still in the pipe. They also exit if the reader
-// closes its end, since no pipe is left for another job.
+// takesOneJob reports whether the workers of a cell exit after one timed job. They do in an open
+// loop, which may be given up before all messages are sent. They also do if the reader closes its
+// end, since no pipe is left for another job.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
 // isOpenLoop reports whether the cell is an open loop: its messages fall due at a fixed rate, even
-// if the pipe cannot take them. In the "mixed" pattern only the small messages do, so it is none.
+// if the pipe cannot take them. A cell with the "mixed" pattern does not count as one, because only
+// its small messages fall due.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
 // comparedBy returns a key. Cells with the same key are compared with each other. The key is the
@@ -120,8 +121,9 @@ func (p Plan) validateMessages(c results.Cell) error {
 	return nil
 }
 
-// maxLoadMessages is the largest number of messages in one sample of an open loop. Each end keeps
-// two times per message, of 8 bytes each. All of these may take half of a worker's memory.
+// maxLoadMessages is the largest number of messages in one sample of an open loop. For each
+// message, an end keeps when it was sent and when it was received, in 8 bytes each. All of these
+// together may take half of a worker's memory.
 const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
 // validateRate returns an error if, at the cell's rate, a sample would have more than

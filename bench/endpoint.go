@@ -17,8 +17,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// An endpoint's error wraps errPeerGone if the other endpoint, its peer, left early. The cause is
-// then in the peer's report, or in how the peer's process exited.
+// errPeerGone is wrapped by the error of an endpoint whose peer, the other endpoint, left early.
+// The cause is then in the peer's report, or in how the peer's process exited.
 var errPeerGone = errors.New("the other end left")
 
 // An endpoint is one end of the measured pipe. It sends or receives the messages of a cell, and in
@@ -32,7 +32,7 @@ type endpoint struct {
 	out, in  *syspipe.End              // the measured ends to write to and read from, or nil
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at an endpoint that only sends
-	exchange func(from, n int64) error // moves messages from to from+n-1
+	exchange func(from, n int64) error // moves n messages, counted on from number from
 	batch    *bufio.Writer             // what w writes to, if messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // its process also has endpoints of other cells

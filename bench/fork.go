@@ -15,9 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is part of a slice's time limit, which is twenty times the planned duration plus grace. So
-// much is needed because the slowest cells take seconds for one message: messages of 16 MiB in a
-// framing that searches all bytes again after each read.
+// grace is the time that a slice may take in addition to twenty times its planned duration. So much
+// is needed because the slowest cells take seconds for one message: messages of 16 MiB in a framing
+// that searches all bytes again after each read.
 const grace = 30 * time.Second
 
 // An errSlow says that a slice did not finish within its limit.

@@ -9,16 +9,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// interference watches what disturbs the cells of a run: the machine's own faults, and who else
-// uses the machine while the run goes on.
+// interference finds out what disturbs the measurements of a run: faults of the machine itself, and
+// other programs and virtual machines that use its CPUs during the run.
 type interference struct {
-	lasting []string      // warnings of the machine's own faults, found before the run
+	lasting []string      // warnings of faults that the machine had before the run
 	before  machine.Usage // of the machine's CPUs, before the run
 	usage   machine.Usage // of the machine's CPUs, when the latest slice was over
 
-	// As update found them:
-	current   []string // all warnings
-	disturbed bool     // others used what the cells needed
+	// The next two fields are set by update.
+	current   []string // all warnings, with those in lasting
+	disturbed bool     // others took CPU time that the cells needed
 }
 
 func newInterference() *interference {
@@ -30,13 +30,14 @@ func newInterference() *interference {
 	}
 }
 
-// maxQueued is the share of a slice's time that its ends may wait for CPUs that others have. If
-// they wait longer, the sample counts as disturbed.
+// maxQueued is the largest share of a sample's time that its ends may spend waiting for CPUs on
+// which other programs run. If they wait longer, the sample counts as disturbed.
 const maxQueued = 0.05
 
-// mark notes in a sample how much CPU time the hypervisor took since the slice before. If others
-// disturbed the sample, mark says how in Disturbed, and the figures leave the sample out. The rule
-// is the same for every sample and ignores the sample's speed.
+// mark sets the sample's StealNS, the CPU time that the hypervisor took from its CPUs since the
+// previous slice. If something outside the measurement disturbed the sample, mark says in Disturbed
+// what it was, and the figures leave the sample out. The rules are the same for every sample, and
+// the sample's speed plays no part in them.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.usage)
@@ -58,36 +59,39 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns how long the ends of a sample waited at least for CPUs that others had.
+// waitedForOthers returns the least time that the two ends together must have waited for CPUs on
+// which other programs ran. known is false if the system does not tell how long threads wait for a
+// CPU.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
 	if w.RunQueueNS == nil || r.RunQueueNS == nil || w.CPUNS == nil || r.CPUNS == nil {
 		return 0, false
 	}
-	ns := *w.RunQueueNS + *r.RunQueueNS // an end that has its own CPU waits only for others
+	ns := *w.RunQueueNS + *r.RunQueueNS // ends on two CPUs wait only for other programs
 	switch {
 	case cpus.Writer == placement.Any:
-		// An end may have waited while the other ran; only what it waited beyond that counts.
+		// An end may have waited while the other end ran. Only the wait beyond that time counts.
 		ns = max(0, *w.RunQueueNS-*r.CPUNS) + max(0, *r.RunQueueNS-*w.CPUNS)
 	case cpus.Writer == cpus.Reader:
-		// The ends also wait for each other; only the time in which neither ran counts.
+		// The ends also wait for each other. Only the time in which neither of them ran counts.
 		ns = min(ns, max(0, s.ElapsedNS-*w.CPUNS-*r.CPUNS))
 	}
 	return time.Duration(ns), true
 }
 
-// update collects the warnings about the machine so far. It is called once for all cells that
-// finish together, so that all of them get the same warnings.
+// update collects the warnings about everything that has disturbed the run so far. It is called
+// once for all cells that finish together, so that all of them get the same warnings.
 func (i *interference) update() {
 	faults := machine.ReadUsage().Since(i.before).Faults()
 	i.current = append(warningsOf(faults), i.lasting...)
 	i.disturbed = len(faults) > 0
 }
 
-// warnings returns the warnings for a cell that is finished, and whether others used what the cell
-// needed: whether more than half of its samples were disturbed, or, if the system does not tell how
-// long threads wait for a CPU, whether the whole machine was.
+// warnings returns the warnings for a finished cell with these samples, and whether the cell was
+// disturbed. It was if more than half of its samples were. If the system does not tell how long
+// threads wait for a CPU, disturbed samples may go unnoticed. Then the cell counts as disturbed if
+// anything disturbed the machine during the run.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	knowsWaits := false
 	marked := 0

@@ -21,19 +21,20 @@ func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1
 // A schedule says when messages fall due: one per period, from a start that both endpoints know.
 type schedule struct {
 	start  int64   // on the shared clock, in nanoseconds
-	period float64 // nanoseconds; no integer, since fractions add up over many messages
+	period float64 // nanoseconds; a float64, since fractions add up over many messages
 }
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime lies between the agreement of the ends on a start and the start itself. Without it the
-// first message would be late at once.
+// leadTime is the time between the moment when the start of an open loop is chosen and the start
+// itself. Without it, the first message would already be late when both ends know the start.
 const leadTime = time.Millisecond
 
-// A load says when each message of a generated load was sent and received, on the shared clock.
+// A load records when each message of a generated load was sent and received. All times are in
+// nanoseconds of the shared clock.
 type load struct {
 	schedule  schedule
-	open      bool          // messages fall due; else each waits for a free slot
+	open      bool          // open loop: messages fall due; else each waits for a slot
 	deadline  int64         // of an open loop: nothing is sent after it
 	maySpin   bool          // see clock.await
 	sent      []int64       // when each message was sent
@@ -52,7 +53,7 @@ func (e *endpoint) newLoad() *load {
 	}
 	l.total.Store(-1)
 	if !l.open {
-		// There is room for all messages, so that giving a slot back never waits.
+		// The channel has room for all messages, so that giving a slot back never blocks.
 		l.slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages))
 		for range e.Cell.Inflight {
 			l.slots <- struct{}{}
@@ -61,7 +62,8 @@ func (e *endpoint) newLoad() *load {
 	return l
 }
 
-// maySpin reports whether the generator has its CPU for itself until the next message is due.
+// maySpin reports whether this end may spin until the next message is due: it generates the load
+// and has its CPU for itself.
 func (e *endpoint) maySpin() bool {
 	if e.Role != sender || e.Cell.Pattern == PatternMixed {
 		return false
@@ -69,7 +71,7 @@ func (e *endpoint) maySpin() bool {
 	return e.Cell.Placement != "same" && e.Cell.Placement != "free"
 }
 
-// deliver notes that message i has arrived, and frees a slot.
+// deliver notes that message i has arrived. In a closed loop it also frees a slot.
 func (l *load) deliver(i int64) {
 	l.delivered.Store(i + 1)
 	if l.slots != nil {
@@ -77,8 +79,9 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets the start of the load and returns it. If the start is undecided, setSchedule
-// chooses one. An open loop is given up at twice the time that it should take.
+// setSchedule sets the start of the load and returns it. If start is undecidedStart, setSchedule
+// chooses the start. It also sets the deadline of an open loop: the loop is given up after twice
+// the time that it should take. Without a load, setSchedule does nothing and returns 0.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -116,7 +119,7 @@ func (e *endpoint) runLoad() (err error) {
 	case server:
 		err = e.respond(e.Warmup, e.Messages)
 	}
-	if e.load.open && errors.Is(err, io.EOF) { // the loop was given up: not all were sent
+	if e.load.open && errors.Is(err, io.EOF) { // the sender gave up before all were sent
 		return nil
 	}
 	return err
@@ -146,8 +149,8 @@ func (e *endpoint) generate() error {
 	return nil
 }
 
-// runClientLoad sends on one thread and receives on another. On one thread, a client that sends
-// could not take the replies, and would in the end fill both pipes.
+// runClientLoad sends on one thread and receives on another. With one thread, a client that waits
+// to send would not read replies, and with both pipes full client and server would wait forever.
 func (e *endpoint) runClientLoad() error {
 	over := make(chan error, 2)
 	onOwnThread := func(half func() error) { // on the endpoint's CPU
@@ -161,8 +164,9 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(e.generate)
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
-			// While the generator's thread sleeps in a raw system call, Go takes it for one that
-			// runs, and would not poll for this goroutine if it were locked to its thread.
+			// While the sending thread sleeps in a raw system call, the Go scheduler believes that
+			// it runs Go code and will poll soon. A goroutine that is locked to its thread would
+			// then be woken late or never, so this one must not be locked.
 			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
@@ -170,8 +174,9 @@ func (e *endpoint) runClientLoad() error {
 	if err := <-over; err != nil {
 		return err
 	}
-	// If the loop was given up, the receiving goroutine waits forever for replies to messages that
-	// were never sent; it ends with the worker.
+	// If the loop was given up, the receiving goroutine waits for replies to messages that were
+	// never sent, and ends only with the worker. So this loop also returns when there is a reply to
+	// every message that was sent.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -187,7 +192,7 @@ func (e *endpoint) runClientLoad() error {
 }
 
 // finishLoad reports what a load moved, and its latencies. In a stream only the sender knows when
-// messages were sent: it hands these times over to the receiver, which reports.
+// messages were sent. The sender hands these times over to the receiver, and the receiver reports.
 func (e *endpoint) finishLoad() error {
 	if e.isMixed() {
 		return e.finishMixed()
@@ -214,12 +219,13 @@ func (e *endpoint) finishLoad() error {
 	return e.summariseLoad()
 }
 
-// handOver tells the receiver a number of messages, and when each message of the load was sent.
+// handOver sends the receiver the number n, and the time at which each message of the load was
+// sent.
 func (e *endpoint) handOver(n int64) error {
 	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
 }
 
-// takeOver receives what handOver sends.
+// takeOver receives what handOver sends: it returns the number and keeps the times in the load.
 func (e *endpoint) takeOver() (n int64, err error) {
 	account := make([]int64, 1+len(e.load.sent))
 	err = binary.Read(e.fromPeer, binary.NativeEndian, account)
@@ -227,7 +233,8 @@ func (e *endpoint) takeOver() (n int64, err error) {
 	return account[0], err
 }
 
-// summariseLoad reports how well an open loop kept its rate, the latencies, and what was moved.
+// summariseLoad fills in the report: the latencies, what was moved, and how well an open loop kept
+// its rate.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
@@ -255,8 +262,10 @@ func (e *endpoint) summariseLoad() error {
 	return nil
 }
 
-// addLoadLatencies reports latencies of the first n messages: under name, the time from when each
-// was sent; in an open loop also the time from when it was due, and how late it was sent.
+// addLoadLatencies adds the latencies of the first n messages to the report, each kind under a key.
+// Under name is the time from when a message was sent to when it was received. In an open loop,
+// "due" is the time from when a message was due to when it was received, and "lateness" is the time
+// from when it was due to when it was sent.
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

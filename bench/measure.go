@@ -14,18 +14,18 @@ import (
 // A Result is the record of a cell that was measured.
 type Result struct{ results.Record }
 
-// Goodput returns payload bytes per second: the median of the samples.
+// Goodput returns payload bytes per second, the median of the samples.
 func (r Result) Goodput() float64 { return r.median("goodput") }
 
-// Time returns how long a message takes: the median of the samples.
+// Time returns how long one message or one round trip takes, the median of the samples.
 func (r Result) Time() time.Duration { return time.Duration(r.median("time")) }
 
 func (r Result) median(metric string) float64 {
 	return stat.MustMetric(metric).Estimate(r.Record).Median
 }
 
-// Measure runs a plan of one cell. A field that the cell leaves empty has its usual value:
-// Cell{Framing: "ndjson", Size: 4096} is enough.
+// Measure measures the cell c. A field that c leaves empty has its usual value: Cell{Framing:
+// "ndjson", Size: 4096} is enough. If this machine cannot run the cell, Measure returns an error.
 func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	var result Result
 	plan := Plan{Cells: []results.Cell{c}}
@@ -39,11 +39,11 @@ func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	return result, err
 }
 
-// SliceTime is the default length of a slice: much longer than an error of the clock, and short
-// enough that most slices lie between two disturbances.
+// SliceTime is the default length of a slice, the timed run that gives one sample. It is much
+// longer than an error of the clock, and so short that most slices lie between two disturbances.
 const SliceTime = 3 * time.Millisecond
 
-// usualSamples is the default number of slices per cell.
+// usualSamples is the default number of samples per cell.
 const usualSamples = 24
 
 // withDefaults fills in what the plan and its cells leave empty, except Forks (see forksOf).
@@ -76,7 +76,7 @@ func completeCell(c results.Cell) results.Cell {
 	if c.Placement == "" {
 		c.Placement = Placed(c)[0].Placement
 	}
-	if c.Source == results.SourceHot { // the usual source, which records do not name
+	if c.Source == results.SourceHot { // the default, which records leave empty
 		c.Source = ""
 	}
 	return c

@@ -15,34 +15,36 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// PatternMixed is the pattern in which large messages are sent without pause through a
-// [framers.Mux]. Small messages fall due at the cell's rate, and go before the next frame of a
-// large one. The latency of such a cell is that of the small messages.
+// PatternMixed is the pattern "mixed". Large messages are sent without pause through a
+// [framers.Mux]. Small messages fall due at the cell's rate. A small message that is due is sent
+// before the next frame of a large message. The latency of such a cell is the latency of the small
+// messages.
 const PatternMixed = results.PatternMixed
 
-// SmallSize is the length of a small message of the pattern mixed, in bytes: a notification, or the
-// answer to a ping.
+// SmallSize is the length in bytes of a small message in the "mixed" pattern. A notification or the
+// answer to a ping is about as long.
 const SmallSize = 256
 
-// Priorities in the Mux.
+// Priorities in the Mux. The higher one goes first.
 const (
 	largePriority = iota
 	smallPriority
 )
 
-// mixed is what an endpoint of a mixed cell keeps beside its load, which counts the small messages.
+// mixed is the state of an endpoint in the "mixed" pattern, except for its load. The load records
+// only the small messages.
 type mixed struct {
 	small *payload.Source
 	mux   *framers.Mux // nil at the end that receives
-	out   [][]byte     // small messages to send, each in its own memory: several may wait
+	out   [][]byte     // small messages to send, each in its own memory, as several may wait
 
 	large int64 // how many large messages were sent, or received
 	bytes int64 // payload received
 	last  int64 // when the last message arrived, on the shared clock
 }
 
-// isMixed reports whether the endpoint moves both large and small messages now. The warm-up and the
-// untimed job of a mixed cell are streams of large messages.
+// isMixed reports whether the endpoint moves both large and small messages now. In the "mixed"
+// pattern, the warm-up and the untimed job are streams of large messages only.
 func (e *endpoint) isMixed() bool { return e.Cell.Pattern == PatternMixed && e.load != nil }
 
 // A muxWriter sends large messages through a Mux, one at a time.
@@ -52,7 +54,8 @@ func (w muxWriter) WriteMessage(msg []byte) error {
 	return w.mux.Send(context.Background(), largePriority, msg)
 }
 
-// newMixed makes the state for a slice of n small messages.
+// newMixed returns the state for a slice with n small messages. It keeps the Mux of the slice
+// before.
 func (e *endpoint) newMixed(n int64) (mixed, error) {
 	m := e.mixed
 	m.large = 0
@@ -70,15 +73,17 @@ func (e *endpoint) newMixed(n int64) (mixed, error) {
 	return m, nil
 }
 
-// sendMixed sends each small message when it falls due, and large ones until all small ones are
-// out. At last it sends a small one with a number beyond the others', which says that all are sent.
+// sendMixed sends each small message when it falls due, and large messages without pause until all
+// small ones are sent. Then it sends one more message of the small size. Its number is above those
+// of all others, which tells the receiver that nothing follows.
 func (e *endpoint) sendMixed() error {
 	minimiseTimerSlack()
 	e.clock.await(e.load.schedule.start, false) // do not spin
 	var smallDone atomic.Bool
 	large := make(chan error, 1)
-	// Large messages are not sent on this goroutine: it is bound to its thread, so each turn of the
-	// Mux would go from one thread to another. Other goroutines pass the turn on within a thread.
+	// Another goroutine sends the large messages, because this goroutine is locked to its thread.
+	// If it shared the Mux with others, each change of the sender would be a switch between
+	// threads. Goroutines that are not locked can follow each other on one thread.
 	go func() { large <- e.sendLarge(&smallDone) }()
 	err := e.sendSmall()
 	smallDone.Store(true)
@@ -101,7 +106,7 @@ func (e *endpoint) sendLarge(smallDone *atomic.Bool) error {
 	return nil
 }
 
-// sendSmall sends each small message when it falls due, whether those before it are out or not.
+// sendSmall sends each small message when it falls due, even if earlier small messages still wait.
 func (e *endpoint) sendSmall() error {
 	l := e.load
 	var waiting sync.WaitGroup
@@ -112,7 +117,7 @@ func (e *endpoint) sendSmall() error {
 		waiting.Go(func() {
 			failed[i] = e.mixed.mux.Send(context.Background(), smallPriority, e.mixed.out[i])
 		})
-		// await sleeps without the scheduler's knowledge: let the new goroutine go first.
+		// The Go scheduler does not notice when await sleeps, so let the new goroutine run before.
 		runtime.Gosched()
 	}
 	waiting.Wait()
@@ -123,8 +128,8 @@ func (e *endpoint) sendSmall() error {
 	return nil
 }
 
-// receiveMixed receives messages until the one that says that all are sent. Small ones may overtake
-// each other, but each comes once.
+// receiveMixed receives messages until the final one, which says that nothing follows. Small
+// messages may overtake each other, but each comes once.
 func (e *endpoint) receiveMixed() error {
 	m := &e.mixed
 	check := e.checker()
@@ -152,7 +157,8 @@ func (e *endpoint) receiveMixed() error {
 	}
 }
 
-// takeSmall notes when a small message arrived; last says that it is the final message of all.
+// takeSmall checks a small message and notes that it arrived at the time now. last reports whether
+// it is the final message, which says that nothing follows.
 func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	l := e.load
 	number, err := e.mixed.small.Number(msg)
@@ -173,8 +179,9 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	return false, nil
 }
 
-// finishMixed reports what a mixed slice moved, and the latencies of the small messages. The sender
-// only tells the receiver when it sent them.
+// finishMixed reports what the slice moved, and the latencies of the small messages. The receiver
+// makes this report. The sender only tells the receiver when it sent each small message, and how
+// many large messages it sent.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
@@ -193,7 +200,7 @@ func (e *endpoint) finishMixed() error {
 	e.report.Messages = m.large + small
 	e.report.PayloadBytes = m.bytes
 	e.report.ElapsedNS = m.last - l.schedule.start
-	// All that is sent arrives, however long it waits: only the generator can miss the rate.
+	// No message is given up. So the rate is missed only if the sender begins to send too late.
 	end := max(l.schedule.due(small), slices.Max(l.sent))
 	e.report.Load = &results.Load{
 		Due: small, Sent: small,
@@ -202,17 +209,18 @@ func (e *endpoint) finishMixed() error {
 	return e.addLoadLatencies("oneway", small)
 }
 
-// readQuantum is the most bytes of a slowReader's read. With larger reads the pipe would run in
-// jerks, and a small message would wait for one.
+// readQuantum is the largest number of bytes that a slowReader reads at once. With larger reads the
+// bytes would move in bursts with long pauses, and a small message would wait for such a pause to
+// end.
 const readQuantum = 4 << 10
 
-// A slowReader is the input of a mixed cell whose reader limits itself to a pace, like a program
-// that works on each byte. It belongs to one goroutine.
+// A slowReader reads from in at a limited pace, like a program that works on each byte. It is for
+// the receiver of a cell with the "mixed" pattern. It belongs to one goroutine.
 type slowReader struct {
 	in    io.Reader
 	pace  pace
 	clock *clock
-	spin  bool // the CPU is the reader's own: keep it busy, as such a program would
+	spin  bool // keep the CPU busy, as such a program would; no other end uses it
 }
 
 // Read first waits until the reader is done with the bytes of earlier reads.
@@ -223,7 +231,8 @@ func (s *slowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// validateMixed reports fields of a cell that do not fit the pattern mixed.
+// validateMixed returns an error if the cell has the "mixed" pattern and another field does not fit
+// it, or if the cell has another pattern and a field that only "mixed" can have.
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
 		if c.FrameWait != "" {
@@ -254,7 +263,7 @@ func validateMixed(c results.Cell) error {
 	return nil
 }
 
-// splits reports whether a framing sends a message in several frames.
+// splits reports whether a framing can send one message in several frames.
 func splits(spec string) bool {
 	f, err := parseFraming(spec)
 	if err != nil {

@@ -7,22 +7,25 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A pace slows a reader down to a number of bytes per second. It belongs to one goroutine.
+// A pace slows a reader down to a number of bytes per second. Its times are in nanoseconds of any
+// one clock. It belongs to one goroutine.
 type pace struct {
 	PerSecond int64 // bytes; 0: no limit
-	Next      int64 // when the reader is done with the bytes that it took; 0: took none yet
+	Next      int64 // when the reader is done with all bytes read so far; 0: none yet
 }
 
-// catchUp is how far a reader may fall behind its pace and still catch up. So it makes up for
-// sleeps that end late, but not for time in which the pipe was empty.
+// catchUp is how much lost time a reader may make up by reading faster than its pace. It is enough
+// to make up for a sleep that ends late, but not for a time in which the pipe was empty.
 const catchUp = time.Millisecond
 
-// Take counts n bytes taken at a moment, in nanoseconds, and returns when the reader is done.
+// Take counts n bytes that were read at the time now. It returns the time at which the reader will
+// be done with them.
 func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now
 	}
-	// The reader begins with these bytes when it is done with those before, at most catchUp ago.
+	// The reader begins with these bytes when it is done with the earlier bytes. If that was more
+	// than catchUp ago, it begins at the time now minus catchUp.
 	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
 	return p.Next
 }

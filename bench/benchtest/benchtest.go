@@ -49,8 +49,8 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// framingCells returns the cells that [Framing] measures, in the order of the sizes. Each cell of
-// the framing spec comes after the same cell with the framing "raw".
+// framingCells returns the cells that [Framing] measures, in the order of the sizes. For each cell
+// with the framing spec there is the same cell with the framing "raw".
 func framingCells(spec string, sizes []int) []results.Cell {
 	streams := sizes
 	roundtrips := sizes

@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// describe fills in what Linux tells.
+// describe fills in the fields that Linux tells.
 func describe(env *results.Environment) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err == nil {
@@ -21,8 +21,8 @@ func describe(env *results.Environment) {
 	}
 	env.CPU = cpuModel()
 	env.Virtualisation = virtualised()
-	// Under qemu-user this link names the emulator, which fakes only /proc/self/exe: that names the
-	// emulated program.
+	// Under qemu-user this link names the emulator. The link /proc/self/exe would not help, because
+	// the emulator makes it name the emulated program.
 	program, _ := os.Readlink("/proc/thread-self/exe") // "" if the link cannot be read
 	env.Imitation = imitated(program)
 	env.Governor = read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -45,8 +45,8 @@ func cpuModel() string {
 	return field(info, "cpu") // POWER
 }
 
-// virtualised names the virtual machine that this system runs in, and says whether it is a
-// container; "" if neither.
+// virtualised says in which virtual machine this system runs, and whether it runs in a container;
+// "" if it runs in neither.
 func virtualised() string {
 	var signs []string
 	switch {
@@ -80,7 +80,8 @@ func imitated(program string) string {
 	return ""
 }
 
-// emulated reports whether QEMU emulates the processor: each way of it leaves its name somewhere.
+// emulated reports whether QEMU emulates the processor. QEMU leaves a trace in a different place
+// for each type of processor.
 func emulated(program string) bool {
 	info := read("proc/cpuinfo")
 	switch {
@@ -93,7 +94,7 @@ func emulated(program string) bool {
 	case strings.Contains(read("proc/sysinfo"), "QEMU"): // s390x
 		return true
 	}
-	// POWER: guests of KVM, which run on the real processor, say "emulated by qemu", too.
+	// POWER: a guest of KVM also says "emulated by qemu", although it runs on the real processor.
 	hypervisor := read("proc/device-tree/hypervisor/compatible")
 	return strings.Contains(field(info, "machine"), "emulated by qemu") &&
 		!strings.Contains(hypervisor, "kvm")

@@ -9,18 +9,18 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fault is something about a machine that disturbs what is measured on it.
+// A Fault is a property or state of a machine that disturbs what is measured on it.
 type Fault struct {
-	ID     string // "governor"
+	ID     string // a word that names it, such as "governor"
 	Found  string // what is wrong
 	Advice string // the remedy
 	always bool   // it affects every figure of a run, whatever was measured
 }
 
-// Warning returns the fault in a line, as it stands in the records of a run.
+// Warning returns the fault as one line of text, for [results.Record.Warnings].
 func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Found, f.Advice) }
 
-// Finding returns the fault as a line of results.
+// Finding returns the fault as a finding for a results file.
 func (f Fault) Finding() results.Finding {
 	return results.Finding{
 		Kind: results.KindFinding, ID: results.AreaMachine + "/" + f.ID, Verdict: results.Noted,
@@ -28,10 +28,10 @@ func (f Fault) Finding() results.Finding {
 	}
 }
 
-// Faults returns what disturbs measurements in the machine itself, as far as the machine tells. For
-// other programs that use the machine see [Usage.Faults].
+// Faults returns the faults of the machine itself, as far as the system tells them. For
+// disturbances by other programs, see [Usage.Faults].
 func Faults(env results.Environment) []Fault {
-	list := []Fault{ // those that the machine does not have, too: their Found is empty
+	list := []Fault{ // all known faults; Found is "" if there is no fault
 		{
 			ID:     "virtual",
 			Found:  env.Virtualisation,
@@ -100,7 +100,7 @@ func governor(name string) string {
 	return name + ": the CPU's frequency follows its load"
 }
 
-// Thresholds above which the clock is at fault, in nanoseconds. A reading without a system call
+// Limits in nanoseconds, above which the clock counts as a fault. A reading without a system call
 // takes some 25 ns, a reading of an old timer chip more than a microsecond.
 const (
 	maxReading = 1000

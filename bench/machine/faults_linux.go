@@ -61,7 +61,7 @@ func hardwareThreads() string {
 // kernel stops a process, even in the middle of a sample.
 func quota() string {
 	runtime, period, _ := strings.Cut(read("sys/fs/cgroup/cpu.max"), " ")
-	if runtime == "" { // cgroup 1, not 2
+	if runtime == "" { // version 1 of cgroups
 		runtime = read("sys/fs/cgroup/cpu/cpu.cfs_quota_us")
 		period = read("sys/fs/cgroup/cpu/cpu.cfs_period_us")
 	}

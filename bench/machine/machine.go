@@ -4,8 +4,8 @@
 //	env := machine.Describe("20261121-1", 1) // run, seed
 //	faults := machine.Faults(env)
 //
-// Fields that a system does not tell are left empty. Describe may be called concurrently, but takes
-// some milliseconds of a CPU to measure the clock.
+// Describe leaves a field empty if the system does not tell its value. It may be called
+// concurrently, but takes some milliseconds of CPU time to measure the clock.
 package machine
 
 import (
@@ -58,19 +58,19 @@ func Version() string {
 	return info.Main.Version
 }
 
-// identify returns a short hash by which two runs are known to be of one machine. It hashes what
-// decides a pipe's figures and does not change between runs.
+// identify returns a short hash that is the same for all runs on one machine. It hashes the
+// properties of a machine that decide how fast pipes are and that do not change between runs.
 func identify(e results.Environment) string {
 	hash := sha256.Sum256([]byte(strings.Join([]string{
 		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize),
-		e.Virtualisation + e.Imitation, // one part: earlier versions had them in one field
+		e.Virtualisation + e.Imitation, // joined: earlier versions had one field for both
 	}, "\x00")))
 	return hex.EncodeToString(hash[:6])
 }
 
-// clock measures what a reading of the monotonic clock costs, and the clock's smallest step, in
-// nanoseconds. The cost is that of the fastest batch of readings: during slower ones something else
-// had the CPU.
+// clock measures how long a reading of the monotonic clock takes, and the clock's smallest step,
+// both in nanoseconds. The cost is the mean of the fastest batch of readings: in slower batches,
+// something else had the CPU for a while.
 func clock() (cost float64, step int64) {
 	const batches = 50
 	const readings = 400 // in a batch

@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults returns none: [Faults] looks for everything that these systems tell.
+// systemFaults returns no faults: [Faults] already looks for all that these systems tell.
 func systemFaults() []Fault { return nil }
 
 // systemUsage reads five counters of ticks from FreeBSD: user, nice, system, interrupt and idle.
@@ -33,8 +33,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in what these systems tell: no governor, and no PipeMaxSize, because a program
-// cannot ask for a capacity. A pipe grows by itself, to 64 KiB.
+// describe fills in the fields that these systems tell. Governor stays empty. So does PipeMaxSize,
+// because a program cannot choose the capacity of a pipe: a pipe grows by itself, to 64 KiB.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")

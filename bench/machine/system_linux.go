@@ -12,13 +12,13 @@ import (
 // root is the folder below which the files of the kernel are read. Only tests change it.
 var root fs.FS = os.DirFS("/")
 
-// hertz is the number of units of /proc/stat in a second (USER_HZ). It is 100 for every program,
-// whatever the kernel counts in itself.
+// hertz is how many of the time units in /proc/stat make a second (USER_HZ). It is 100 for every
+// program, whatever unit the kernel uses internally.
 const hertz = 100
 
-// systemUsage reads /proc/stat. The line "cpu" has the sums of all CPUs, "cpu0" those of the first.
-// Their columns are user, nice, system, idle, iowait, irq, softirq and steal; further ones, the
-// times of guests, are in user already.
+// systemUsage reads /proc/stat. The line "cpu" has the sums of all CPUs, and the line "cpu0" has
+// the values of the first CPU. The columns are user, nice, system, idle, iowait, irq, softirq and
+// steal. Further columns have the times of guests, which the columns user and nice include already.
 func systemUsage() Usage {
 	u := Usage{stolenByCPU: map[int]float64{}}
 	for line := range strings.Lines(read("proc/stat")) {
@@ -65,9 +65,10 @@ func throttled() float64 {
 	return seconds
 }
 
-// throttledIn adds up the values of key in the files cpu.stat of a group and of each group above
-// it, up to the folder top; ok is false if no file has one. perSecond units of the value make a
-// second. In a container the group's own folder is often missing, and top describes that group.
+// throttledIn adds up the values of key in the file cpu.stat of a group and of each group above it,
+// up to the folder top. perSecond is how many units of the value make a second. ok is false if none
+// of the files has the key. In a container the group's own folder is often missing, and the folder
+// top describes the group.
 func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok bool) {
 	for folder := path.Join("/", group); ; folder = path.Dir(folder) {
 		for line := range strings.Lines(read(path.Join(top, folder, "cpu.stat"))) {

@@ -9,14 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults returns none: [Faults] looks for everything that Windows tells.
+// systemFaults returns no faults: [Faults] already looks for all that Windows tells.
 func systemFaults() []Fault { return nil }
 
 // systemUsage returns an unknown usage, because golang.org/x/sys has no call for it.
 func systemUsage() Usage { return Usage{} }
 
-// describe fills in what Windows tells. Virtualisation, governor and load stay empty, because
-// golang.org/x/sys has no call for them. So does PipeMaxSize, because pipes have no largest size.
+// describe fills in the fields that Windows tells. Virtualisation, governor and load stay empty,
+// because golang.org/x/sys has no call for them. So does PipeMaxSize, because pipes have no largest
+// size.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)

@@ -10,11 +10,11 @@ import (
 
 // A Usage says how all CPUs together spent an interval, in CPU seconds.
 type Usage struct {
-	Known     bool    // the system tells; if not, the figures mean nothing
-	Busy      float64 // they ran something
+	Known     bool    // if false, the system does not tell, and the rest means nothing
+	Busy      float64 // the CPUs ran something
 	Own       float64 // the part of Busy for this process and the children that it has waited for
-	Stolen    float64 // the hypervisor had taken them while something wanted to run
-	Throttled float64 // a quota kept processes from running
+	Stolen    float64 // the hypervisor had taken CPUs while something wanted to run
+	Throttled float64 // a CPU quota kept processes from running
 	Elapsed   float64 // the length of the interval, in seconds
 	CPUs      int
 
@@ -22,18 +22,19 @@ type Usage struct {
 	at          time.Time       // the end of the interval
 }
 
-// ReadUsage returns what the CPUs did since the machine was started. Its Elapsed is 0; only the
-// difference of two readings, made by [Usage.Since], has one.
+// ReadUsage returns how the CPUs have spent the time since the machine was started. Elapsed is 0:
+// only the difference of two readings has a length (see [Usage.Since]).
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at = time.Now()
 	self, _ := proc.OwnCPU()          // 0 if it is not known
-	children, _ := proc.ChildrenCPU() // likewise
+	children, _ := proc.ChildrenCPU() // 0 if it is not known
 	u.Own = (self + children).Seconds()
 	return u
 }
 
-// Since returns what was done between two readings. It is unknown unless both are known.
+// Since returns the usage between two readings: from is the earlier one, u the later one. The
+// result is known only if both readings are.
 func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}
@@ -59,11 +60,11 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 	return time.Duration(seconds * 1e9).Round(time.Millisecond), known
 }
 
-// Thresholds above which a disturbance is reported.
+// Limits above which a disturbance is reported.
 const (
-	busyCPUs    = 0.1  // kept busy by others: that moves a figure by more than a percent
+	busyCPUs    = 0.1  // kept busy by others: more moves a figure by over a percent
 	stolenShare = 0.01 // of the time in which something ran or wanted to
-	minElapsed  = 0.5  // seconds: systems count hundredths, too coarse for a shorter interval
+	minElapsed  = 0.5  // seconds: hundredths, which systems count, are too coarse for less
 )
 
 // Faults returns what disturbed measurements in the interval: others used the CPUs, the hypervisor
