@@ -1,5 +1,7 @@
-// Package bench measures cells. A cell says which messages pass through which framing over which
-// kind of pipe; its record says how long this took and what it cost.
+// Package bench measures pipes, and the framings of messages that pass through them. What to
+// measure is a [results.Cell]: it says which messages pass, in which framing, through which kind of
+// pipe. What was measured is the [results.Record] of the cell: it says how long this took and what
+// it cost.
 //
 //	func main() {
 //		bench.Worker() // does a worker's job and exits, or returns
@@ -10,8 +12,8 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells beside each other, and passes a record of each to a function. A file of
-// records has what pictures and reports need:
+// [Run] measures many cells in turn, and passes the record of each cell to a function. Pictures and
+// reports can be made from a file of records:
 //
 //	w, err := results.Append("results.jsonl")
 //	...
@@ -26,34 +28,38 @@
 // # The controller and its workers
 //
 // [Run] is the controller: it opens the pipes, hands their ends to workers, and never reads or
-// writes them. Each end belongs to a worker, a process of its own. Cells that are compared share
-// their workers, which measure a short slice of one cell after another. The workers are started
-// several times, since slices of two starts differ more than two slices of one start. A worker is
-// this same program, started again by syspipe/proc, and does its work in [Worker]. It is bound to
-// its CPU, has the garbage collector off while the clock runs, and is killed at its deadline. When
-// the controller ends, even if it is killed, its workers end too.
+// writes them. Each end belongs to a worker, a process of its own. Cells that are compared with
+// each other share their workers. The workers measure these cells in turn, for some milliseconds at
+// a time: one such measurement is a slice, and gives one sample. The workers are started several
+// times, since slices of two different starts differ more than two slices of the same start.
+//
+// A worker is this same program, started again by package syspipe/proc, and does its work in
+// [Worker]. It is bound to its CPU, its garbage collector is off while the clock runs, and it is
+// killed at a deadline. When the controller ends, even if it is killed, its workers end too.
 //
 // # The clock
 //
-// Both ends first warm up through the same pipe. The end that receives the stream, or awaits the
-// replies, holds the clock. It waits until the other is ready, starts the clock, says go, and stops
-// the clock when it has the last message. While the clock runs, every framed message is checked for
-// length and number; before, some messages of each cell are compared byte for byte, untimed.
+// Both ends first warm up through the same pipe. The clock is at one end: in a stream at the end
+// that receives, in round trips at the end that awaits the replies. This end waits until the other
+// end is ready, starts the clock, tells the other end to go, and stops the clock when it has the
+// last message. While the clock runs, the length and the number of every framed message are
+// checked. Before that, without a clock, some messages of each cell are compared byte for byte.
 //
-// If a cell asks for it ([results.Cell.ClosesAfter]), the reader stops after its messages, and
-// closes its end when the pipe is full. The writer goes on until the kernel reports the close to
-// it. Both moments are recorded, by a clock that all processes share.
+// If a cell sets [results.Cell.ClosesAfter], the reader stops reading after that many messages, and
+// closes its end when the pipe is full. The writer goes on until the kernel tells it that the
+// reader's end is closed. Both moments are recorded, by a clock that all processes share.
 //
 // # Where messages lie
 //
-// What a copy in the kernel costs depends on where its source and its destination lie within a
-// page. So messages begin at an offset that is drawn for each start of the workers and recorded in
-// the sample; a cell may name another ([results.Cell.PayloadOffset]).
+// The cost of a copy in the kernel depends on the offsets of its source and its destination within
+// a page. So the messages begin at a random offset, which is drawn for each start of the workers
+// and recorded in the sample. A cell may set the offset instead ([results.Cell.PayloadOffset]).
 //
 // # Concurrency
 //
-// Run may be called from several goroutines, but runs on one machine disturb each other. A figure
-// may well differ on another day: compare only what was measured in one run.
+// Run may be called from several goroutines, but two runs at the same time on one machine disturb
+// each other. Figures may well be different on another day: compare only figures that were measured
+// in the same run.
 package bench
 
 import (
@@ -72,20 +78,21 @@ import (
 // A Plan says what to measure, and for how long. A field that the plan or one of its cells leaves
 // empty has its usual value.
 type Plan struct {
-	Run       string         // names the run in its records; "" is a name of [results.NewRun]
+	Run       string         // names the run in its records; "": [results.NewRun] makes a name
 	Cells     []results.Cell // each at most once
-	Samples   int            // slices of each cell; 0 is 24, and fewer than 6 give no interval
-	Duration  time.Duration  // of one slice, about; 0 is [SliceTime]
-	Forks     int            // starts of the workers, over which the slices are spread; 0 is 5
-	MaxTime   time.Duration  // begin nothing that would end later than this; 0 is no limit
-	Seed      int64          // of the messages, where they lie, and the order of samples
+	Samples   int            // of each cell; 0 means 24; fewer than 6 give no 95 % interval
+	Duration  time.Duration  // of one slice, roughly; 0 means [SliceTime]
+	Forks     int            // starts of the workers; slices are spread over them; 0 means 5
+	MaxTime   time.Duration  // begin nothing that would end later than this; 0 means no limit
+	Seed      int64          // for the messages, their offsets, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
-	// Turn, if set, waits for the run's turn on a machine that several runs share. It is called
-	// before each start of workers and before each round, in which every cell gets one slice.
+	// Turn, if set, returns when this run may go on, on a machine that several runs share. It is
+	// called before each start of workers and before each round. In a round, every cell of the
+	// workers gets one slice.
 	Turn func(context.Context) error
 
-	// Observe, if set, is told of progress from the goroutine that called Run.
+	// Observe, if set, is called after each step, on the goroutine that called Run.
 	Observe func(Progress)
 }
 
@@ -93,7 +100,7 @@ type Plan struct {
 type Progress struct {
 	Cell   results.Cell
 	Step   Step
-	Sample int // of the cell, from 1, if the step is Timed
+	Sample int // its number, from 1, if Step is Timed; else 0
 }
 
 // A Step is what was just finished for a cell.
@@ -103,7 +110,7 @@ const (
 	Compared   Step = "compared"   // every byte of its untimed messages was compared
 	Calibrated Step = "calibrated" // it is known how many messages fill a slice
 	Timed      Step = "timed"      // a sample was taken
-	Finished   Step = "finished"   // its record was passed on
+	Finished   Step = "finished"   // its record was passed to the caller of Run
 )
 
 // A placedCell is a cell and the CPUs for its ends, or why this machine cannot run it.
@@ -115,13 +122,13 @@ type placedCell struct {
 
 // Validate returns an error if the plan has an unknown name, a message that a framing cannot carry,
 // or a capacity that this system refuses. It is no error if this machine merely lacks something
-// that a cell needs: the cell becomes an unsupported record.
+// that a cell needs: Run then makes a record that says why the cell is unsupported.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().validateAndPlace()
 	return err
 }
 
-// validateAndPlace validates a plan whose defaults are filled in, and finds CPUs for its cells.
+// validateAndPlace validates a plan that withDefaults has completed, and finds CPUs for its cells.
 func (p Plan) validateAndPlace() ([]placedCell, error) {
 	if err := p.checkNumbers(); err != nil {
 		return nil, err
@@ -181,8 +188,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// tryOptions returns an error if the cell needs options of package framers, and its framing is of
-// another package, which cannot read them.
+// tryOptions returns an error if the cell needs a [framers.Option] and its framing is not of
+// package framers: no other package can read the options.
 func tryOptions(c results.Cell) error {
 	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
 	if _, err := framers.Parse(c.Framing); err == nil || !needed {
@@ -213,7 +220,7 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
-// Unsupported reports why this machine cannot run a cell, nil if it can.
+// Unsupported returns an error that says why this machine cannot run a cell, or nil if it can.
 func Unsupported(c results.Cell) error {
 	_, err := placeCell(c)
 	return err

@@ -42,8 +42,9 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// unframed returns the function that moves the messages of a raw cell while the clock runs. Like a
-// C program it only counts bytes. Nobody looks at the messages' numbers, so they have none.
+// unframed returns the function that moves the messages of a cell with the framing "raw" while the
+// clock runs. This function only counts bytes, like a simple C program. Nobody looks at the numbers
+// of the messages, so none are written into the messages.
 func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {
@@ -51,8 +52,8 @@ func (e *endpoint) unframed() func(from, n int64) error {
 		}
 		return e.writeRaw
 	}
-	// A raw end asks for as much in one read as a framing's reader would, so that no framing beats
-	// raw by larger reads alone.
+	// One read asks for as many bytes as the reader of a framing does, so that no framing is faster
+	// than "raw" merely because its reads are larger.
 	readSize := max(e.source.Largest(), framers.DefaultReadBuffer)
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
 		readSize = e.Cell.ReadBuffer
@@ -79,7 +80,7 @@ func (e *endpoint) writeRaw(from, n int64) error {
 	return nil
 }
 
-// writeRawPieces writes n messages in writes of a bounded size.
+// writeRawPieces writes n messages in writes of at most the cell's write size.
 func (e *endpoint) writeRawPieces(from, n int64) error {
 	w := rawWriter{e.out, e.Cell.WriteSize}
 	for i := from; i < from+n; i++ {
@@ -90,8 +91,8 @@ func (e *endpoint) writeRawPieces(from, n int64) error {
 	return nil
 }
 
-// vmsplice gives the pipe the pages of n messages instead of their bytes. The pages do not change,
-// so the reader may take its time.
+// vmsplice gives the pipe the memory pages of n messages instead of a copy of their bytes. The
+// pages never change, so it does not matter when the reader reads them.
 func (e *endpoint) vmsplice(from, n int64) error {
 	for i := from; i < from+n; i++ {
 		if _, err := e.out.Vmsplice(e.source.Body(i)); err != nil {
@@ -101,7 +102,7 @@ func (e *endpoint) vmsplice(from, n int64) error {
 	return nil
 }
 
-// readRaw takes the bytes of n messages as they come.
+// readRaw reads the bytes of n messages, and takes no notice of where a message ends.
 func (e *endpoint) readRaw(from, n int64) error {
 	buf := e.buf
 	left := e.source.Bytes(from, n)
@@ -118,8 +119,9 @@ func (e *endpoint) readRaw(from, n int64) error {
 	return nil
 }
 
-// requestRaw makes the round trips of a raw cell. If all messages are alike it looks the body up
-// once: a trip of 2 µs has four system calls, and everything else that is done in it shows.
+// requestRaw makes round trips without a framing. If all messages have the same bytes, it looks the
+// message up only once. The two ends make four system calls in a trip of 2 µs, so any other work in
+// the loop would be visible in the figures.
 func (e *endpoint) requestRaw(from, n int64) error {
 	alike := e.source.IsOne()
 	body := e.source.Body(from)
@@ -160,7 +162,8 @@ func (e *endpoint) respondRaw(from, n int64) error {
 	return nil
 }
 
-// writeAll writes a message through as few layers of functions as possible.
+// writeAll writes a message through as few layers of functions as possible, for the reason that
+// [syspipe.End.ReadUnguarded] tells.
 func (e *endpoint) writeAll(msg []byte) error {
 	if e.Cell.WriteSize > 0 {
 		return rawWriter{e.out, e.Cell.WriteSize}.WriteMessage(msg)
@@ -169,7 +172,7 @@ func (e *endpoint) writeAll(msg []byte) error {
 	return err
 }
 
-// readFull fills p through as few layers of functions as possible.
+// readFull fills p, and like writeAll calls as few functions as possible.
 func (e *endpoint) readFull(p []byte) error {
 	for len(p) > 0 {
 		n, err := e.in.ReadUnguarded(p)

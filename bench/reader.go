@@ -1,6 +1,7 @@
 package bench
 
-// This file is what a cell's reader may do with bytes: look at them, work on them, slow down.
+// This file holds what a cell's reader can do with the bytes that it reads: look at them, spend CPU
+// time on them, or read them slowly.
 
 import (
 	"encoding/binary"
@@ -10,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// touch looks at every byte that was read, if the cell asks its reader to.
+// touch looks at every byte of b, if the cell asks its reader to do so.
 func (e *endpoint) touch(b []byte) {
 	if e.Cell.Touch && e.isReader() { // sumOf is a separate function so that this is inlined
 		e.sum += sumOf(b)
@@ -30,10 +31,10 @@ func sumOf(b []byte) uint64 {
 	return sum
 }
 
-// work is how much a reader works on the bytes that it reads. The zero work is none.
+// work is how much CPU time a reader spends on the bytes that it reads. The zero work spends none.
 type work struct{ perByte float64 } // nanoseconds of CPU time
 
-// spend spends the CPU time that n bytes cost.
+// spend keeps the CPU busy for as long as n bytes take.
 func (w work) spend(n int) {
 	if w.perByte > 0 { // spin is a separate function so that this check is inlined
 		spin(time.Duration(w.perByte * float64(n)))
@@ -56,7 +57,7 @@ func spin(d time.Duration) {
 	}
 }
 
-// A workingReader is the input of an end whose reader works after each read.
+// A workingReader reads from in, and after each read spends CPU time on the bytes.
 type workingReader struct {
 	in io.Reader
 	e  *endpoint
@@ -81,8 +82,8 @@ func (e *endpoint) input() io.Reader {
 	return bareEnd{e.in}
 }
 
-// A bareEnd reads and writes an end without a guard against its being closed meanwhile, as a C
-// program does. So framings move their bytes by the same calls as raw cells.
+// A bareEnd reads from and writes to an end without the guard against a concurrent Close. So
+// framings move their bytes by the same calls as cells with the framing "raw".
 type bareEnd struct{ *syspipe.End }
 
 func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }

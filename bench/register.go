@@ -13,7 +13,8 @@ var registered sync.Map
 
 // Register makes f, a framing of the caller's own, known to the engine under the name f.String(),
 // in this process and in the workers it starts. Call it before [Worker], in main or TestMain. It
-// panics if package framers has a framing of that name, which would be measured instead.
+// panics if package framers has a framing of that name, because that framing would be measured
+// instead of f.
 //
 // A [framers.Option] does not reach f. So a cell of f that sets a read buffer, a read offset or a
 // write size is unsupported: see [framers.Framing].
@@ -39,7 +40,7 @@ func parseFraming(spec string) (framers.Framing, error) {
 }
 
 // CheckRegistered returns an error if a worker would not find f by its name, or would find another
-// framing, whose figures would then be taken for those of f.
+// framing by that name: its figures would be taken for those of f.
 func CheckRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {

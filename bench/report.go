@@ -6,11 +6,11 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A report is what a worker answers: a line of JSON.
+// A report is a worker's answer to a job. It is sent as one line of JSON.
 type report struct {
 	Role     role
 	Error    string // empty if all went well
-	PeerGone bool   // the error is that the other endpoint left, so the cause lies there
+	PeerGone bool   // the error is that the other endpoint left: look there for the cause
 
 	results.Sample // the fields of the sample that this endpoint knows
 
@@ -18,10 +18,10 @@ type report struct {
 	Checked     bool    // each message was checked, by number and length
 	Trips       []int64 // nanoseconds of each round trip
 	Collections uint32  // of the garbage collector while the clock ran: none is expected
-	ClosedAt    int64   // when a reader closed its end, or its writer was told, on the shared clock
+	ClosedAt    int64   // shared clock: when the reader closed its end, or the writer learnt of it
 }
 
-// reports are those of the two endpoints about one job.
+// reports are the reports of both endpoints on one job.
 type reports []report
 
 // from returns the report of the endpoint that has one of the roles.
@@ -56,8 +56,9 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// failure returns the report to blame for a failed job: the first with an error, or better, with an
-// error that says more than that the other endpoint left.
+// failure returns the report that best explains why a job failed. It prefers a report with an error
+// of its own endpoint to a report that only says that the other endpoint left. failed is false if
+// no report has an error.
 func (rs reports) failure() (blamed report, failed bool) {
 	for _, r := range rs {
 		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {

@@ -12,17 +12,25 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Run measures the plan's cells. It calls keep with a cell's record after the cell's last sample.
+// Run measures the plan's cells. It calls keep with the record of a cell after the last sample of
+// the cell.
 //
-// Cells that differ in their framing, or in what the ends do with their memory, are compared.
-// Compared cells of all message sizes are a group, which shares its workers. The workers of a group
-// are started several times; each start is a fork. In each round of a fork every cell takes a
-// slice. Each round has a new random order, in which compared cells follow each other. The groups
-// take turns, a fork each time: so whatever else the machine does meets all cells alike, and the
-// forks of one group lie spread over the run.
+// Cells are compared with each other if they differ only in their framing, in what the ends do with
+// memory, or in what the reader does with the bytes. Compared cells of all message sizes form a
+// group. The cells of a group share two processes that measure them, the workers.
 //
-// Run stops early when ctx ends, when keep fails, or when a cell fails: a message is lost or
-// altered, a worker dies or hangs. It then keeps what was measured. At its end no worker is left.
+// The workers of a group are started several times. Each start is a fork, and a fork takes several
+// rounds. In a round, every cell of the group is measured once, for some milliseconds: this is a
+// slice, and gives one sample. Each round has a new random order, in which compared cells follow
+// each other directly.
+//
+// The groups take turns: first every group takes a fork, then every group takes another one, and so
+// on. So the forks of a group are spread over the whole run, and whatever else the machine does
+// affects all cells alike.
+//
+// Run stops early if ctx ends, if keep returns an error, or if a cell fails: a message is lost or
+// altered, or a worker dies or hangs. It then calls keep with what was measured until then. When
+// Run returns, no worker is left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -31,14 +39,14 @@ func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	return r.run(ctx)
 }
 
-// A runner is a run under way.
+// A runner is the state of one call of [Run].
 type runner struct {
 	Plan
 	placed       []placedCell
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
-	grace        time.Duration // how much longer than 20 × its duration a slice may take
+	grace        time.Duration // see the constant grace; tests shorten it
 	interference *interference
 	groups       []*group // those that still need samples
 	measured     bool     // a sample was taken
@@ -58,7 +66,7 @@ type group struct {
 type cellRun struct {
 	record     results.Record
 	group      *group
-	rate       float64 // messages per second, the best so far
+	rate       float64 // messages per second, the highest so far
 	size       float64 // bytes of a message on average
 	capacity   int     // of its pipe, in bytes, as a worker reported it; 0: not known
 	calibrated bool
@@ -81,7 +89,8 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	}, err
 }
 
-// run takes every group through its forks, until each has its samples or time is too short.
+// run takes one fork of each group after another, until every group has its samples or the time is
+// up.
 func (r *runner) run(ctx context.Context) error {
 	if err := r.openGroups(); err != nil {
 		return r.end(ctx, err)
@@ -104,8 +113,9 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end finishes the groups that still need samples. err is why the run failed, nil if its time is up
-// or all is done. end returns an error if the run failed, or if no cell was measured.
+// end finishes the groups that still need samples. err says why the run failed; it is nil if the
+// time is up or if all samples are taken. end returns an error if the run failed, or if no cell was
+// measured.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
@@ -124,7 +134,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return err
 }
 
-// openGroups groups the cells that this machine can run. The others get a record that says why not.
+// openGroups makes groups of the cells that this machine can run. For each of the other cells it
+// makes a record that says why the machine cannot run the cell.
 func (r *runner) openGroups() error {
 	groups := map[results.Cell]*group{}
 	for _, placed := range r.placed {
@@ -176,7 +187,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
-	g.cost.fork = time.Since(began) // without prepare, which later forks do not need
+	g.cost.fork = time.Since(began) // does not count prepare, as later forks skip it
 	for _, c := range shuffled(r.random, g.cells) {
 		if err := r.prepare(f, c); err != nil {
 			return r.failed(c, err)
@@ -188,8 +199,8 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	return r.takeRounds(ctx, f, g, rounds)
 }
 
-// prepare verifies and calibrates a cell, unless an earlier fork did. If it returns nil but the
-// cell is not calibrated, a slice was left out, and the fork is over.
+// prepare verifies and calibrates a cell if no earlier fork has done so. If it returns nil and the
+// cell is still not calibrated, a slice was left out, and the fork is over.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -204,8 +215,8 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 }
 
 // takeRounds takes the given number of rounds in a fork, or fewer if the time is up. In the first
-// fork the number rests on a guessed cost. So there it is computed anew after each round, and the
-// first fork takes no more rounds than the later ones will.
+// fork, the number was computed from a guessed cost. So after each round of the first fork it is
+// computed anew, from the measured cost, and the fork is over when it has taken that many rounds.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
@@ -236,7 +247,8 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 	return nil
 }
 
-// inTurn returns the cells in a random order, in which those that are compared follow each other.
+// inTurn returns the cells in a random order, in which cells that are compared with each other
+// follow each other directly.
 func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	var order []results.Cell
 	compared := map[results.Cell][]*cellRun{}
@@ -254,7 +266,8 @@ func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	return cells
 }
 
-// turn waits for the run's turn (see Plan.Turn). The wait does not count as time of the run.
+// turn waits until Plan.Turn says that the run may go on. The wait does not count as time of the
+// run.
 func (r *runner) turn(ctx context.Context) error {
 	if r.Turn == nil {
 		return nil
@@ -265,7 +278,7 @@ func (r *runner) turn(ctx context.Context) error {
 	return err
 }
 
-// stopReason returns why a group needs no more samples, "" if it needs some.
+// stopReason returns why a group needs no more samples, or "" if it needs more.
 func (r *runner) stopReason(g *group) string {
 	for _, c := range g.cells {
 		if len(c.record.Samples) < r.Samples {
@@ -288,8 +301,9 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish passes on the records of the groups for which why returns a reason. If the run was
-// interrupted or failed, a cell without samples gets a record only if it has failed itself.
+// finish makes the records of the groups for which why returns a reason, and passes them to keep.
+// If the run was interrupted or failed, a cell without samples gets a record only if the cell
+// itself has failed.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil
@@ -302,7 +316,7 @@ func (r *runner) finish(why func(*group) string) error {
 		}
 		for _, c := range g.cells {
 			if reason == "interrupted" {
-				c.record.Failed = "" // it only says that the workers were killed
+				c.record.Failed = "" // it only says that we killed the workers
 			}
 			if reason != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
 				continue

@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job has about compareBytes of messages, which is what some pipes hold: at least
-// minCompare messages, and at most maxCompare, which are quickly made. From a recording it sends
-// each message at least once.
+// The untimed job of a cell sends messages of compareBytes altogether, roughly. This is as much as
+// a large pipe holds. But the job sends no fewer than minCompare messages, and no more than
+// maxCompare, so that it is soon done. From a recording it sends each message at least once.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
@@ -21,8 +21,8 @@ const (
 )
 
 // compare verifies a cell by its untimed job, in which every byte is compared. If cells differ only
-// in what their readers do beside reading, the job of one verifies all. If the job was left out,
-// the cell's Verified stays nil.
+// in what their readers do besides reading, the job of one of them verifies all of them. If the job
+// took too long and was left out, the cell's Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = withoutReadersWork(j.Cell)
@@ -42,12 +42,12 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	}
 	n := int64(compareBytes / max(1, source.Largest()))
 	if _, sleeps := sleepOf(j.Cell); sleeps {
-		n = 0 // the writer sleeps each time that the pipe is full
+		n = 0 // be brief: the writer sleeps whenever the pipe is full
 	}
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
-	if err != nil && r.leaveOut(c, 0, err) { // with 0 only if the time was up
+	if err != nil && r.leaveOut(c, 0, err) { // 0: only if the time was up
 		return nil
 	}
 	if err != nil {
@@ -56,20 +56,21 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	timer := reports.timer()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
 	c.size = float64(timer.PayloadBytes) / float64(j.Messages)
-	c.rate = rate(j.Messages, timer.ElapsedNS) // low: comparing is slower than checking
+	c.rate = rate(j.Messages, timer.ElapsedNS) // too low: comparing is slower than checking
 	c.capacity = reports.origin().Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 	return nil
 }
 
-// calibrations is the most calibrating slices of a cell. A slice tells how many messages fit into
-// its length. But in one that is far too short, the first messages, which are slow, are a large
-// part, and another slice is needed.
+// calibrations is the largest number of slices that are taken to calibrate a cell. A slice shows
+// how many messages fit into its time. But the first messages of a slice are slow. If the slice was
+// far too short, they are a large part of it, and another slice is needed.
 const calibrations = 3
 
-// calibrate takes short slices that are not kept, until one was long enough to tell how many
-// messages fill the time of a slice. Not needed for an open loop, a sleeping writer, or a reader
-// that closes its end: their message count is given.
+// calibrate takes short slices until one was long enough to tell how many messages fill the time of
+// a slice. It does not keep these slices as samples. It takes none if the number of messages is
+// known beforehand: in an open loop, with a writer that sleeps when the pipe is full, and with a
+// reader that closes its end.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
@@ -91,8 +92,9 @@ func (c *cellRun) adapts() bool {
 	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
-// addSample adds to a cell's record what its ends report of a slice. It sums up the round trips
-// here, in the controller: that makes garbage, which a worker does not collect.
+// addSample makes a sample of the reports of both ends on a slice, and adds it to the cell's
+// record. It computes the latency of round trips here, in the controller, because this makes
+// garbage, and a worker should make none.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
@@ -105,7 +107,7 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 			return err
 		}
 		s.Latency = map[string]results.Latency{"roundtrip": latency}
-		r.interference.usage = machine.ReadUsage() // summing up is no part of the next sample
+		r.interference.usage = machine.ReadUsage() // do not blame the next sample for this work
 	}
 	c.record.Samples = append(c.record.Samples, s)
 	r.measured = true
@@ -122,13 +124,15 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	return nil
 }
 
-// fallbackDivisor is how many times slower a cell may become between two slices: if another program
-// computes on the ends' CPU, a message may wait some milliseconds for its turn, not a microsecond.
+// fallbackDivisor is the number by which a cell's rate is divided after a slice that was far too
+// slow. A cell can become that much slower between two slices: if another program begins to compute
+// on the ends' CPU, a message waits for its turn for some milliseconds instead of a microsecond.
 const fallbackDivisor = 1000
 
-// slice lets the workers move as many messages of a cell as fill d at the best rate so far. (The
-// latest rate may be that of a slice that others disturbed.) If the slice was so slow that leaveOut
-// skips it, the reports are nil, and the fork's workers have ended.
+// slice lets the workers move as many messages of a cell as fill the time d at the best rate so
+// far. (The latest rate may come from a slice that other programs disturbed.) If the slice was too
+// slow and is left out (see leaveOut), the returned reports are nil, and the fork's workers have
+// ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
@@ -144,9 +148,10 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether a slice of n messages that ended with err is left out instead of failing
-// its cell: if it was too slow, and the slices before were much faster (the next fork then tries
-// with far fewer messages) or the run's time was up.
+// leaveOut reports whether a slice of n messages that ended with err is left out, instead of making
+// its cell fail. It is left out if it was too slow, for one of two reasons:
+//   - The earlier slices were much faster. The next fork then tries with far fewer messages.
+//   - The run's time was up, so the limit for the slice was short.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -167,7 +172,8 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	return false
 }
 
-// messagesFor returns how many messages fill d, at the rate asked for or the best rate so far.
+// messagesFor returns how many messages fill the time d, at the rate that the cell asks for or else
+// at the best rate so far.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
 	if cell.ClosesAfter > 0 {
@@ -190,8 +196,9 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }
 
-// messagesOfFills returns how many messages fill the pipe the given number of times, for a writer
-// that sleeps: the rate of a burst that fits the pipe says nothing about the next burst.
+// messagesOfFills returns how many messages fill the pipe the given number of times. It is for a
+// writer that sleeps when the pipe is full. The rate is of no use there: the rate of a burst that
+// fits into the pipe says nothing about the next burst.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
 	capacity := int64(usualCapacity)
 	if c.capacity > 0 {
@@ -200,14 +207,15 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
-// leastFills is how often a slice of a writer that sleeps fills the pipe at least: twice, so that
-// the pipe refuses a write once.
+// leastFills is the smallest number of times that a slice fills the pipe if the writer sleeps when
+// the pipe is full. It is two, so that the pipe refuses at least one write.
 const leastFills = 2
 
 // usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
 const usualCapacity = 64 << 10
 
-// sleepOf returns how long the writer of a stream sleeps when the pipe is full, if it does.
+// sleepOf returns how long the writer of a stream sleeps when the pipe is full. sleeps is false if
+// the writer waits in another way, or if the cell is not a plain stream.
 func sleepOf(c results.Cell) (pause time.Duration, sleeps bool) {
 	writer, _, err := parseIO(c.IO)
 	pause = writer.Pause()
@@ -220,13 +228,15 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording, Offset: p.offsetOf(1)}
 }
 
-// offsetOf draws where in a page the messages of a fork begin: in all groups alike.
+// offsetOf returns the random offset within a page at which the messages of a fork begin. It is the
+// same for all groups.
 func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// timed makes the job a timed one of n messages. A warm-up of n/8 messages goes before, at most
-// 1000: enough to fill the caches and wake the CPUs. A writer that sleeps needs none.
+// timed makes the job a timed one of n messages. The warm-up before has n/8 messages, at least 1
+// and at most 1000: enough to fill the caches and wake the CPUs. If the writer sleeps when the pipe
+// is full, the warm-up may have no message.
 func (j job) timed(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {
@@ -240,5 +250,5 @@ func (j job) timed(n int64) job {
 	return j
 }
 
-// mixedWarmup is how many large messages warm a mixed cell up.
+// mixedWarmup is how many large messages are the warm-up of a cell with the "mixed" pattern.
 const mixedWarmup = 2

@@ -23,24 +23,25 @@ func (c *clock) sleepUntil(moment int64) {
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// watchdogTime is how long the Go runtime's watchdog takes until it wakes less than once a
-// millisecond: 50 times 20 µs, each with the kernel's timer slack of 50 µs, and some longer sleeps.
+// watchdogTime is how long the Go runtime's watchdog takes until it wakes less than once per
+// millisecond: 50 sleeps of 20 µs, each made longer by the kernel's timer slack of 50 µs, and some
+// longer sleeps after them.
 const watchdogTime = 6 * time.Millisecond
 
-// calmWatchdog waits until the Go runtime's watchdog (sysmon) sleeps for long. The watchdog wakes
-// every 20 µs for some milliseconds, and then more and more rarely, down to once in 10 ms. It
-// begins anew whenever all goroutines of the process were blocked. On the CPU of the ends it
-// preempts them each time: for messages of 65,000 B on one CPU, a tenth to a third of the slices
-// took twice as long.
+// calmWatchdog waits until the Go runtime's watchdog, a thread named sysmon in its source, wakes
+// only rarely. At first the watchdog wakes every 20 µs. After some milliseconds it wakes more and
+// more rarely, down to once in 10 ms. When all goroutines of the process have been blocked, it
+// begins again with 20 µs. If it runs on the CPU of the ends, it interrupts them each time that it
+// wakes. For messages of 65,000 B on one CPU, a tenth to a third of the slices took twice as long.
 //
-// A worker's goroutine must therefore never count as blocked: the worker sleeps here, and reads its
-// jobs, in raw system calls, of which the scheduler does not know.
+// Therefore the scheduler must never count a worker's goroutine as blocked. So the worker sleeps
+// here, and reads its jobs, in raw system calls, which the scheduler does not notice.
 func calmWatchdog() { rawSleep(watchdogTime) }
 
 // jobs is standard input.
 var jobs = rawInput(0)
 
-// A rawInput is a descriptor that is read by raw system calls.
+// A rawInput is a descriptor that is read by raw system calls (see calmWatchdog).
 type rawInput int
 
 func (r rawInput) Read(b []byte) (int, error) {
@@ -59,11 +60,13 @@ func (r rawInput) Read(b []byte) (int, error) {
 	}
 }
 
-// quietTime is how long the Go runtime is left alone before the warm-up. To read the statistics of
-// the heap stopped the world and woke threads; after this time they have parked again.
+// quietTime is how long the Go runtime is left alone before the warm-up. Reading the statistics of
+// the heap has stopped the world and woken threads of the runtime. After quietTime these threads
+// sleep again.
 const quietTime = 250 * time.Microsecond
 
-// quiesce sleeps without the scheduler's knowledge: any other sleep would wake more threads.
+// quiesce sleeps for quietTime in a raw system call. A sleep that the scheduler notices would wake
+// more threads.
 func quiesce() { rawSleep(quietTime) }
 
 func rawSleep(d time.Duration) {
@@ -73,9 +76,9 @@ func rawSleep(d time.Duration) {
 }
 
 // ownDescriptors gives the calling thread a descriptor table of its own. While threads share a
-// table, the kernel takes a reference to the file in every call. This makes up some 15 % of a 64 B
-// write, and a C program of one thread does not pay it. If the thread is not allowed to leave the
-// shared table, its figures include this cost.
+// table, the kernel takes a reference to the file in every call. This takes some 15 % of the time
+// of a 64 B write, and a C program with one thread does not need it. If the system does not allow
+// the thread a table of its own, the figures include this cost.
 //
 // First a pipe is opened, so that Go's poller opens its descriptor in the table of all threads. If
 // the poller opened it later, only this thread might have it.
@@ -88,21 +91,21 @@ func ownDescriptors() {
 }
 
 // A runQueue tells how long the thread that opened it was ready to run but had no CPU. It is a
-// descriptor of the kernel's file about the thread.
+// descriptor of the thread's file /proc/thread-self/schedstat, or -1.
 type runQueue int
 
 func openRunQueue() runQueue {
 	fd, err := unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1 // no descriptor: waited fails
+		return -1 // no descriptor: waited then returns -1
 	}
 	return runQueue(fd)
 }
 
 // waited returns how many nanoseconds the thread waited in a run queue, or -1 if the system does
 // not tell. The kernel's file has three numbers: nanoseconds on a CPU, nanoseconds in a run queue,
-// and turns. Because the clock is about to start, waited allocates nothing and makes a raw system
-// call, of which Go's scheduler does not know.
+// and turns. The clock is about to start, so waited allocates nothing, and makes a raw system call
+// that Go's scheduler does not notice.
 func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),

@@ -12,14 +12,15 @@ func minimiseTimerSlack() {}
 
 func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }
 
-// calmWatchdog does nothing here: only on Linux a worker waits without telling the Go scheduler.
+// calmWatchdog does nothing here: only on Linux do workers wait in calls that the Go scheduler does
+// not notice.
 func calmWatchdog() {}
 
 // jobs is standard input.
 var jobs = os.Stdin
 
-// quiesce leaves the runtime alone for a moment before the warm-up, until the threads that were
-// woken by reading the heap's statistics sleep again.
+// quiesce leaves the Go runtime alone for a moment before the warm-up. Reading the statistics of
+// the heap has woken threads of the runtime, which sleep again after this time.
 func quiesce() { time.Sleep(time.Millisecond) }
 
 // ownDescriptors does nothing here: only Linux lets a thread leave the common descriptor table.

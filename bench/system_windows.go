@@ -5,7 +5,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// readCPUTime reads the processor time of this process. Windows does not count switches.
+// readCPUTime reads the processor time of this process. Windows does not count context switches.
 func readCPUTime() cpuTime {
 	spent, known := proc.OwnCPU()
 	if !known {

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage is what an endpoint had used up by a moment. A figure that the system does not tell is
-// marked: by SeesEAGAIN and SeesWaits in calls, by -1 in time.
+// usage has the totals that an endpoint had reached at one moment. If the system does not tell a
+// figure, this is marked: in calls by SeesEAGAIN and SeesWaits, in time by -1.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -21,7 +21,8 @@ type usage struct {
 	heap  runtime.MemStats
 }
 
-// cpuTime is CPU time and context switches of an endpoint's process; -1 if not known or not read.
+// cpuTime has the CPU time and the context switches of an endpoint's process. A figure is -1 if it
+// is not known or was not read.
 type cpuTime struct {
 	cpu         int64 // nanoseconds
 	voluntary   int64 // switches
@@ -31,7 +32,7 @@ type cpuTime struct {
 
 var unknownTime = cpuTime{cpu: -1, voluntary: -1, involuntary: -1, queued: -1}
 
-// snapshot reads all figures into u but those of the heap: to read these stops the world.
+// snapshot reads all figures into u except those of the heap: reading them stops the world.
 func (e *endpoint) snapshot(u *usage) {
 	u.calls = e.counters()
 	u.wire = e.data.Counters().Bytes
@@ -39,8 +40,9 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap if the endpoint is alone. Else it returns none: to read
-// them stops the world, which has to wait until raw system calls end.
+// heap reads the statistics of the heap if the endpoint is alone. If it is not alone, heap returns
+// zeros: reading the statistics stops the world, and that has to wait until other goroutines return
+// from raw system calls.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -52,8 +54,8 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 // client with a load has such a goroutine: see runClientLoad.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
-// counters returns the counters of the pipes that messages and replies pass through. Only writes
-// can be Short: a read takes what there is.
+// counters returns the counters of the pipes that messages and replies pass through. Short counts
+// only writes: it is normal that a read does not fill its buffer.
 func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()
@@ -84,14 +86,14 @@ func (e *endpoint) fillReport(before, after usage) error {
 	e.report.PayloadBytes = e.source.Bytes(e.Warmup, e.Messages)
 	e.report.PayloadOffset = payload.Offset(e.source.Body(0))
 	e.report.Counters = e.countersSince(before, after)
-	// The heap was read before the warm-up: leave the warm-up's share out.
+	// The heap was read before the warm-up, so subtract the share of the warm-up.
 	if n := e.report.Counters.Allocs; n != nil && !e.isLoad() {
 		*n = *n * e.Messages / (e.Warmup + e.Messages)
 	}
 	if e.alone() {
 		e.report.Collections = after.heap.NumGC - before.heap.NumGC
 	}
-	if capacity, err := e.data.Capacity(); err == nil { // what cannot be told stays 0
+	if capacity, err := e.data.Capacity(); err == nil { // 0 if it cannot be told
 		e.report.Capacity = capacity
 	}
 	if e.load != nil {
@@ -101,7 +103,7 @@ func (e *endpoint) fillReport(before, after usage) error {
 	return nil
 }
 
-// countersSince returns what was used between before and after. A figure that is not known is nil.
+// countersSince returns what was used between before and after. A figure is nil if it is not known.
 func (e *endpoint) countersSince(before, after usage) results.Counters {
 	was := before.calls
 	is := after.calls
@@ -130,7 +132,7 @@ func (e *endpoint) countersSince(before, after usage) results.Counters {
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
-	if !e.shared { // to read it costs a tenth of a short slice
+	if !e.shared { // reading it takes a tenth of a short slice
 		if peak, ok := proc.PeakMemory(os.Getpid()); ok {
 			c.PeakBytes = new(peak)
 		}

@@ -8,10 +8,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// minSamples is the number of samples below which there is no 95 % interval.
+// minSamples is the smallest number of samples for which there is a 95 % confidence interval.
 const minSamples = 6
 
-// warnings returns what is doubtful about a record. A record without samples says itself why.
+// warnings returns a text for each doubt about a record's figures. asked is how many samples were
+// asked for. A record without samples gets no warning, because it says itself why it has none.
 func warnings(r results.Record, asked int) []string {
 	if r.Unsupported != "" || len(r.Samples) == 0 {
 		return nil
@@ -19,7 +20,8 @@ func warnings(r results.Record, asked int) []string {
 	return slices.Concat(countWarnings(r, asked), loadWarnings(r), spreadWarnings(r))
 }
 
-// countWarnings warns of too few samples. Its text is the same for all counts.
+// countWarnings warns of too few samples. The text does not name their number, so that all records
+// of a run have the same text.
 func countWarnings(r results.Record, asked int) []string {
 	if len(r.Samples) >= min(asked, minSamples) {
 		return nil
@@ -36,7 +38,7 @@ func countWarnings(r results.Record, asked int) []string {
 	return []string{"fewer samples than asked for, too few for an interval: " + why}
 }
 
-// minAchieved is the share of the requested rate that must be achieved.
+// minAchieved is the share of the requested rate below which there is a warning.
 const minAchieved = 0.99
 
 // loadWarnings warns of a rate that was not kept, and of a generator whose own lateness makes up
@@ -62,7 +64,7 @@ func loadWarnings(r results.Record) []string {
 		return out
 	}
 	all, err := results.MergeLatencies(r.Samples, "due")
-	if err != nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS { // less than half of the tail
+	if err != nil || all.P99NS == nil || *own.P99NS*2 < *all.P99NS { // less than half of it
 		return out
 	}
 	p99 := results.FormatDuration(float64(*own.P99NS))
@@ -70,14 +72,14 @@ func loadWarnings(r results.Record) []string {
 		"p99: place the ends apart, or ask for a lower rate", p99))
 }
 
-// maxOutliers is the largest share of outliers with which the median is not in doubt.
+// maxOutliers is the share of outliers among the samples above which there is a warning.
 const maxOutliers = 0.2
 
 // spreadWarnings warns of samples that do not agree although nothing is known to have disturbed
 // them, and of unpinned ends that shared a CPU.
 func spreadWarnings(r results.Record) []string {
 	var undisturbed []results.Sample
-	together := false // in a sample, both ends ran on one CPU and no other
+	together := false // in some sample, both ends ran on the same CPU only
 	for _, s := range r.Samples {
 		if s.Disturbed == "" {
 			undisturbed = append(undisturbed, s)
@@ -108,7 +110,7 @@ func spreadWarnings(r results.Record) []string {
 	return out
 }
 
-// warnOnce adds a warning to the cell's record, if the record does not have it.
+// warnOnce adds a warning to the cell's record if the record does not have that warning yet.
 func (c *cellRun) warnOnce(text string) {
 	if !slices.Contains(c.record.Warnings, text) {
 		c.record.Warnings = append(c.record.Warnings, text)

@@ -15,24 +15,29 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// cellWork names what a worker does: see [Jobs].
+// cellWork is the name of a worker's job in [Jobs].
 const cellWork = "bench"
 
-// Jobs has what the processes that [Run] starts do, for a main that starts other processes too:
+// Jobs returns, by its name, the job of the processes that [Run] starts. It is for a program that
+// also starts other processes of its own by package proc, and whose main has to know the jobs of
+// all:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
 
-// workerMemory is how much a worker may hold, in bytes, before it collects garbage after all.
+// workerMemory is how many bytes of memory a worker may hold before it collects garbage, although
+// its collector is off.
 const workerMemory = 1 << 30
 
-// Worker does a worker's job and exits, if this process was started as one; else it returns at
-// once. Call it first in main and in TestMain of every program that calls [Run]: the engine starts
-// the program again for each fork, so that nothing else of it runs beside a measured endpoint.
+// Worker does the job of a worker and exits, if this process was started as a worker. Otherwise it
+// returns at once. Call it first in main and in TestMain of every program that calls [Run]: Run
+// starts the program again for each worker, and nothing else of the program may run beside a
+// measured endpoint.
 func Worker() { proc.Main(Jobs()) }
 
-// A job is what the controller asks of a worker: a slice of a cell. It travels as one line of JSON
-// on the worker's standard input. The worker's argument, an [endpointConfig], names its endpoint.
+// A job is what the controller asks of both workers: a slice of a cell. It is one line of JSON on a
+// worker's standard input. Which endpoint of the cell a worker is, is not in the job but in the
+// worker's argument, an [endpointConfig].
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -40,27 +45,28 @@ type job struct {
 
 	Offset   int   // where in a page messages begin, if the cell does not say
 	Warmup   int64 // messages before the clock starts
-	Messages int64 // messages while it runs
+	Messages int64 // messages while the clock runs
 	Compare  bool  // compare every byte: the untimed job of a cell
 }
 
 // isLast reports whether the workers exit after the job.
 func (j job) isLast() bool { return takesOneJob(j.Cell) && !j.Compare }
 
-// An endpointConfig is one end of the pipe: what it does, and where.
+// An endpointConfig tells a worker what its end of the pipe does, and on which CPU.
 type endpointConfig struct {
 	Role   role
 	CPU    int
 	Closes bool // the reader closes its end early
 }
 
-// A role is what an endpoint does. Of the two, the one that holds the clock says when to go.
+// A role is what an endpoint does. One of the two endpoints has the clock, and tells the other when
+// to start.
 type role string
 
 const (
 	sender   role = "sender"   // streams messages
-	receiver role = "receiver" // takes them, and holds the clock
-	client   role = "client"   // sends a message, awaits the reply, and holds the clock
+	receiver role = "receiver" // receives messages, and has the clock
+	client   role = "client"   // sends a message, awaits the reply, and has the clock
 	server   role = "server"   // sends each message back
 )
 
@@ -70,9 +76,9 @@ func (r role) isOrigin() bool { return r == sender || r == client }
 // serveJobs does the jobs that come on standard input, one after another, on a thread that is bound
 // to the endpoint's CPU. It returns after a job that failed or is the last.
 //
-// Between two jobs it waits without waking the Go runtime's watchdog (see [calmWatchdog]), and
-// collects garbage. While the clock runs the collector is off, unless a framing allocates more than
-// workerMemory; such collections are counted.
+// Between two jobs it collects garbage, and waits in a way that does not wake the Go runtime's
+// watchdog (see calmWatchdog). While the clock runs, the garbage collector is off. It runs only if
+// a framing allocates more than workerMemory, and the report counts such collections.
 func serveJobs(p *proc.Work) error {
 	var c endpointConfig
 	if err := p.Args(&c); err != nil {
@@ -97,7 +103,8 @@ func serveJobs(p *proc.Work) error {
 		r := w.do(j)
 		last := j.isLast() || r.Error != ""
 		if last {
-			// The peer may still read, for example messages that an open loop never sent.
+			// The peer may still be in a read, for example of messages that an open loop never
+			// sent. Closing the ends makes the read return.
 			proc.CloseAll(p.Ends)
 		}
 		if err := p.Report(r); err != nil || last {
@@ -107,7 +114,8 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it. To read a metric does not stop the world.
+// collectGarbage collects garbage if there is much of it. It reads a metric to know, since this
+// does not stop the world.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
@@ -124,7 +132,7 @@ type workplace struct {
 	queue   runQueue
 	sources sources
 	cells   map[results.Cell]*endpoint
-	broken  error // why the process could not be bound to its CPU
+	broken  error // why the process could not be bound to its CPU, or nil
 }
 
 func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
@@ -138,7 +146,7 @@ func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
 	}
 }
 
-// do does this end's half of a job.
+// do does this end's part of a job.
 func (w *workplace) do(j job) report {
 	e, err := w.endpoint(j)
 	if err == nil {
@@ -172,8 +180,9 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	return e, nil
 }
 
-// sources are the messages of an endpoint's cells. Cells with the same messages at the same offset
-// share them: else one cell might find its messages in the cache, and another not.
+// sources has the messages of all cells of an endpoint. Cells with the same messages at the same
+// offset share the memory of these messages. Otherwise one cell might find its messages in the
+// cache, and another cell might not.
 type sources struct {
 	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source
@@ -223,8 +232,8 @@ func (j job) messages() (*payload.Source, error) {
 	return recording.Source(), nil
 }
 
-// asAllocated is the payload offset of messages that lie where Go's allocator puts them. For
-// messages of some KiB and more this is the beginning of a page.
+// asAllocated is the payload offset of messages that stay where Go's allocator has put them. If
+// they are longer than some KiB, this is the beginning of a page.
 const asAllocated = "0"
 
 // place moves the messages of the sending end to where the cell wants them in memory.

@@ -80,8 +80,8 @@ func imitated(program string) string {
 	return ""
 }
 
-// emulated reports whether QEMU emulates the processor. QEMU leaves a trace in a different place
-// for each type of processor.
+// emulated reports whether QEMU emulates the processor. Where QEMU leaves its name depends on how
+// it emulates, and on the type of processor.
 func emulated(program string) bool {
 	info := read("proc/cpuinfo")
 	switch {

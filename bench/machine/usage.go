@@ -64,7 +64,7 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 const (
 	busyCPUs    = 0.1  // kept busy by others: more moves a figure by over a percent
 	stolenShare = 0.01 // of the time in which something ran or wanted to
-	minElapsed  = 0.5  // seconds: hundredths, which systems count, are too coarse for less
+	minElapsed  = 0.5  // seconds: systems count in hundredths, too coarse for less
 )
 
 // Faults returns what disturbed measurements in the interval: others used the CPUs, the hypervisor

@@ -25,9 +25,9 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
-	copies [][]byte // if not nil: copies of the only body, which are sent in its place, in turn
+	copies [][]byte // if not nil: copies of the only body, sent in turn in place of it
 
-	head, tail int // where a generated message carries its number; -1: nowhere
+	head, tail int // where a message carries its number, twice; -1: nowhere
 }
 
 // Message returns message i. It is valid until the next call, and may be written to the pipe, but
@@ -69,7 +69,7 @@ func (s *Source) Bytes(from, n int64) int64 {
 	for _, b := range s.bodies {
 		total += int64(len(b))
 	}
-	rounds := n / int64(len(s.bodies)) // of all bodies
+	rounds := n / int64(len(s.bodies)) // how often every body is sent
 	total *= rounds
 	for i := from + rounds*int64(len(s.bodies)); i < from+n; i++ {
 		total += int64(s.Size(i))
@@ -77,7 +77,8 @@ func (s *Source) Bytes(from, n int64) int64 {
 	return total
 }
 
-// Distinct returns how many messages differ in more than their number.
+// Distinct returns how many different messages the source has. Messages that differ only in the
+// number that they carry count as one.
 func (s *Source) Distinct() int64 { return int64(len(s.bodies)) }
 
 // Largest returns the length of the longest message in bytes.
@@ -89,8 +90,9 @@ func (s *Source) Largest() int {
 	return n
 }
 
-// Check returns an error if msg cannot be message i. It looks only at the length, and at eight
-// bytes at each end: those with the message's number, if it has two.
+// Check returns an error if msg cannot be message i. It looks only at the length and at two times
+// eight bytes: the two places of the message's number, or the first and the last eight bytes if the
+// message does not carry its number twice.
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
@@ -98,7 +100,7 @@ func (s *Source) Check(i int64, msg []byte) error {
 		return mismatch(i, min(len(msg), len(want)), why)
 	}
 	hasTwoNumbers := s.head >= 0 && s.tail >= 0
-	if !hasTwoNumbers { // too short, or recorded
+	if !hasTwoNumbers { // the message is too short, or recorded
 		want = s.Message(i)
 		n := min(stampLen, len(want))
 		if bytes.Equal(msg[:n], want[:n]) && bytes.Equal(msg[len(msg)-n:], want[len(want)-n:]) {
@@ -132,7 +134,7 @@ func (s *Source) Number(msg []byte) (int64, error) {
 	return int64(n), nil
 }
 
-// Compare returns an error if msg is not message i, byte for byte.
+// Compare returns an error if msg differs from message i in any byte.
 func (s *Source) Compare(i int64, msg []byte) error {
 	want := s.Message(i)
 	if bytes.Equal(want, msg) {
@@ -161,28 +163,29 @@ func firstDifference(a, b []byte) int {
 }
 
 // digits returns the low 32 bits of i as eight hexadecimal digits, the first in the highest byte.
-// It works on all eight at once: a number is written twice per message inside the timed part, and
-// there a loop over the digits showed in the figures.
+// It works on all eight digits at once: a number is written twice per message while the clock runs,
+// and a loop over the digits made the measured times longer.
 func digits(i int64) uint64 {
-	x := uint64(uint32(i)) // the next three lines spread its digits, one per byte
+	x := uint64(uint32(i)) // the next three lines spread its digits: one per byte
 	x = (x<<16 | x) & 0x0000ffff0000ffff
 	x = (x<<8 | x) & 0x00ff00ff00ff00ff
 	x = (x<<4 | x) & 0x0f0f0f0f0f0f0f0f
-	// Adding 6 carries a digit from 10 to 15 into the upper half of its byte.
+	// Adding 6 to a digit from 10 to 15 carries into the upper half of its byte.
 	aToF := (x + 0x0606060606060606) >> 4 & 0x0101010101010101 // 1 in each such byte
 	return x + 0x3030303030303030 + aToF*('a'-'0'-10)
 }
 
-// A Kind is what generated messages are made of.
+// A Kind is a kind of content for generated messages.
 type Kind struct {
 	Name string
-	What string // a line for a list
+	What string // a description, for lists of kinds
 
-	// fill fills b, and returns where the number of a message goes.
+	// fill fills b with a message. It returns the two offsets at which the message's number goes;
+	// -1 for none.
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 
-// Recorded names the payload of a recording; see [ReadRecording].
+// Recorded is the name of the payload of cells that send a recording; see [ReadRecording].
 const Recorded = "recorded"
 
 // Kinds returns the kinds that [Generate] knows.
@@ -194,8 +197,8 @@ func Kinds() []Kind {
 	}
 }
 
-// Generate makes a source of messages of one kind and of exactly size bytes. Short messages have no
-// room for their number twice: those of less than 16 bytes, and JSON of less than 68.
+// Generate makes a source of messages of one kind, each of exactly size bytes. Messages of less
+// than 16 bytes (JSON: 68) are too short to carry their number twice.
 func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
@@ -213,14 +216,15 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
-// numberMark stands in a shape for the message's number, and textMark for as much text as the
-// message's size asks for.
+// Placeholders in a shape. numberMark is where the message's number goes. textMark is where text
+// goes, as much as the message's size asks for.
 const (
 	numberMark = "########"
 	textMark   = "…"
 )
 
-// shapes are those of a JSON message, the richest first. fillJSON takes the first that fits.
+// shapes are the forms that a JSON message can have, the longest first. fillJSON takes the first
+// one that fits into the size of the message.
 var shapes = []string{
 	`{"jsonrpc":"2.0","id":"########","method":"tools/call",` +
 		`"params":{"name":"echo","arguments":{"message":"…"},` +
@@ -257,7 +261,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// characters have one to four bytes. Those of one byte are the most frequent, as in text.
+// characters are those of UTF-8 messages, of one to four bytes each. Characters of one byte are the
+// most frequent, as in most texts.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
@@ -269,7 +274,7 @@ func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
 	for n := 0; n < len(body); {
 		n += copy(body[n:], block)
 	}
-	// The last block may have been cut inside a character: replace the bytes of that.
+	// The last block may have been cut inside a character: replace the bytes of that character.
 	lastBlock := len(body) - len(body)%max(1, len(block))
 	for i := lastBlock; i < len(body); {
 		_, n := utf8.DecodeRune(body[i:])
@@ -287,9 +292,9 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// period is the number of bytes after which the filling of a message repeats: so few that it is
-// cheap to make. It is a prime number, so that neighbouring chunks differ, and a chunk taken for
-// its neighbour is noticed.
+// period is the number of bytes after which the content of a message repeats. It is small, so that
+// a message is made quickly. It is a prime number, so that neighbouring chunks of a message differ,
+// and it is noticed if one is received in place of the other.
 const period = 65521
 
 // fillRepeating fills b with random bytes that repeat after a period.
@@ -303,7 +308,8 @@ func fillRepeating(b []byte, random func() byte) {
 	}
 }
 
-// reserveEnds reserves room for the number at both ends of b, if b is long enough.
+// reserveEnds reserves room for the number at both ends of b, if b is long enough. body is the rest
+// of b.
 func reserveEnds(b []byte) (head, tail int, body []byte) {
 	if len(b) < 2*stampLen {
 		return -1, -1, b

@@ -9,20 +9,20 @@ const pageSize = 4096
 // spreadMemory is how many bytes [Source.Spread] fills: more than any cache near a core holds.
 const spreadMemory = 64 << 20
 
-// Aligned returns n bytes of memory that begin at an offset within a page.
+// Aligned returns a slice of n bytes that begins at the given offset within a page.
 func Aligned(n, offset int) []byte {
 	b := make([]byte, n+offset+pageSize)
 	skip := (pageSize-Offset(b))%pageSize + offset
 	return b[skip : skip+n : skip+n]
 }
 
-// Offset returns where in a page b begins.
+// Offset returns the offset within a page at which b begins.
 func Offset(b []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) % pageSize)
 }
 
-// Place moves the messages to memory that begins at an offset within a page. The messages of a
-// recording lie one behind the other there, so that only the first has the offset.
+// Place moves the messages to memory that begins at the given offset within a page. The messages of
+// a recording lie one after the other in that memory, so only the first one has the offset.
 func (s *Source) Place(offset int) {
 	total := 0
 	for _, b := range s.bodies {
@@ -38,11 +38,12 @@ func (s *Source) Place(offset int) {
 	s.bodies = bodies
 }
 
-// Spread fills 64 MiB with copies of the message of a generated source. The source then sends one
-// copy after the other, so that a message is not in the cache when it is sent.
+// Spread fills 64 MiB with copies of the source's message, which must be a generated one. The
+// source then sends one copy after the other, so that a message is not in the cache when it is
+// sent.
 func (s *Source) Spread() {
 	body := s.bodies[0]
-	const line = 64 // bytes of a cache line: two copies share none
+	const line = 64 // bytes of a cache line; no two copies share a line
 	stride := (len(body) + line - 1) / line * line
 	if stride > pageSize { // whole pages, so that each copy has the same offset within its page
 		stride = (len(body) + pageSize - 1) / pageSize * pageSize

@@ -26,19 +26,20 @@ type Message struct {
 
 	Redacted bool // values in the body were overwritten
 
-	At time.Duration // from the begin of the recording until it had passed; 0 if unknown
+	At time.Duration // when it had passed, since the recording began; 0 if unknown
 }
 
-// maxRecording is the most bytes that the messages of a recording may have together.
+// maxRecording is the largest number of bytes that all messages of a recording may have together.
 const maxRecording = 1 << 30
 
-// maxLine is the most bytes that a line of the file may have: tap keeps messages of up to 16 MiB,
-// and a control character takes six bytes in JSON.
+// maxLine is the largest number of bytes in a line of the file. The command "pipebench tap" records
+// messages of up to 16 MiB, and in JSON a control character takes six bytes.
 const maxLine = 128 << 20
 
-// ReadMessages reads a recording of tap, with bodies or without, or a file with a message per line.
-// It skips blank lines. In a recording it skips every line that is no message, also a last line
-// that was not written to its end.
+// ReadMessages reads the messages of a file. The file is a recording by "pipebench tap", with or
+// without the bodies of messages, or it has one message per line. ReadMessages skips blank lines.
+// In a recording it also skips every line that is not a message, such as a last line that was cut
+// off.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,7 +55,7 @@ func ReadMessages(path string) ([]Message, error) {
 
 func readMessages(f io.Reader) ([]Message, error) {
 	var c collector
-	// A device may be named, and its line may have no end: hence the limit.
+	// The path may name a device that never ends a line: hence the limit.
 	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine))
 	for {
 		line, err := r.ReadMessage()
@@ -79,7 +80,7 @@ func readMessages(f io.Reader) ([]Message, error) {
 type collector struct {
 	messages    []Message
 	total       int64 // bytes of the messages
-	isRecording bool  // of tap: only its records are messages
+	isRecording bool  // made by tap: a line without a record is no message
 }
 
 func (c *collector) addLine(line []byte) {
@@ -102,7 +103,7 @@ func (c *collector) add(m Message) {
 func recordedMessage(r results.Message) Message {
 	m := Message{
 		Dir: r.Dir, Method: r.Method, ID: r.ID, Redacted: r.Redacted, At: time.Duration(r.T),
-		Size: int(min(r.Size, maxRecording+1)), // any larger size is too large, too
+		Size: int(min(r.Size, maxRecording+1)), // enough to be refused
 	}
 	if len(r.Body) > 0 {
 		m.Body = []byte(r.Body)
@@ -111,8 +112,8 @@ func recordedMessage(r results.Message) Message {
 	return m
 }
 
-// parseRecord parses a line of a results file. isRecord is false for a message of a protocol, which
-// has no kind or no run.
+// parseRecord parses a line of a results file. isRecord is false if the line is a message itself,
+// such as a JSON-RPC request: that has no kind or no run.
 func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
 		return m, false
@@ -120,7 +121,8 @@ func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	return m, m.Kind != "" && m.Run != ""
 }
 
-// Bytes returns the message. If its body was not kept, Bytes makes JSON of the same size from seed.
+// Bytes returns the bytes of the message. If the recording kept no body, Bytes makes JSON of the
+// same size from seed.
 func (m Message) Bytes(seed int64) []byte {
 	if m.Body != nil {
 		return m.Body
@@ -130,8 +132,8 @@ func (m Message) Bytes(seed int64) []byte {
 	return b
 }
 
-// A Recording is messages that once passed between two real programs, to be sent again in order,
-// each with its own size.
+// A Recording holds messages that once passed between two real programs. They are sent again in the
+// same order and with the same sizes.
 type Recording struct {
 	Messages [][]byte
 	Hash     string // of the messages, 16 hexadecimal digits; names the recording in a cell

@@ -4,9 +4,9 @@
 //	cpus, err := topology.Choose("apart") // cpus.Writer, cpus.Reader
 //	err = placement.PinThread(cpus.Writer)
 //
-// Where the ends run decides a pipe's figures more than anything else: a copy that stays in one
-// core's cache is several times as fast as one that crosses to another's. All functions may be
-// called concurrently.
+// Where the ends run decides a pipe's speed more than anything else: a copy that stays in the cache
+// of one core is several times as fast as a copy that moves to the cache of another core. All
+// functions may be called concurrently.
 package placement
 
 import (
@@ -22,10 +22,10 @@ import (
 // A Place is a relation between the CPUs of the two ends.
 type Place struct {
 	Name string
-	What string // a line for a list
+	What string // a description, for lists of places
 
-	related func(a, b CPU) bool // whether a and b have the relation; nil if any two will do
-	lacking string              // the error if no two CPUs have it
+	related func(a, b CPU) bool // whether a and b have the relation; nil if any CPUs will do
+	lacking string              // the error if no CPUs have the relation
 }
 
 // Places returns the relations that [Topology.Choose] knows.
@@ -58,20 +58,20 @@ func Places() []Place {
 // Any stands for a CPU that is left to the scheduler.
 const Any = -1
 
-// CPUs are where the ends of a pipe are to run.
+// CPUs are the numbers of the CPUs on which the two ends of a pipe are to run.
 type CPUs struct{ Writer, Reader int }
 
 // A Topology is the CPUs that this process may use.
 type Topology struct{ CPUs []CPU }
 
-// A CPU is one hardware thread, and what it shares with the others.
+// A CPU is one hardware thread, and what it shares with other CPUs.
 type CPU struct {
 	ID    int
 	Core  string // hardware threads with the same Core are siblings
 	Cache string // CPUs with the same Cache share their last-level cache
 }
 
-// String sums a topology up: "2 CPUs, 2 cores, 1 last-level cache".
+// String counts what the topology has: "2 CPUs, 2 cores, 1 last-level cache".
 func (t Topology) String() string {
 	count := func(name func(CPU) string, one, many string) string {
 		seen := map[string]bool{}
@@ -90,8 +90,9 @@ func (t Topology) String() string {
 	}, ", ")
 }
 
-// Best returns the placements that show most of this machine: same, and the first of apart, sibling
-// and far that the machine has. It returns only free if a program cannot choose its CPUs.
+// Best returns the names of the placements that show most about this machine: "same", and the first
+// of "apart", "sibling" and "far" that the machine has. If programs cannot choose their CPUs here,
+// it returns only "free".
 func (t Topology) Best() []string {
 	can := func(place string) bool {
 		_, err := t.Choose(place)
@@ -108,7 +109,8 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
-// BestAndFree returns the best placements, and then free, which is what most programs get.
+// BestAndFree returns the placements of [Topology.Best], and after them "free", the placement that
+// most programs have.
 func (t Topology) BestAndFree() []string {
 	best := t.Best()
 	if slices.Contains(best, "free") {
@@ -117,9 +119,9 @@ func (t Topology) BestAndFree() []string {
 	return append(best, "free")
 }
 
-// Choose picks the CPUs for the place with a name. It prefers CPUs with high numbers, since those
-// with the lowest serve most interrupts. The error is [errors.ErrUnsupported] if this process may
-// use no CPUs with that relation.
+// Choose picks the CPUs for the [Place] with the given name. It prefers CPUs with high numbers,
+// since the CPUs with the lowest numbers serve most interrupts. If this process may use no CPUs
+// with that relation, the error wraps [errors.ErrUnsupported].
 func (t Topology) Choose(name string) (CPUs, error) {
 	var known []string
 	var place Place

@@ -14,17 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinThread binds the calling thread to a CPU. The caller must have locked its goroutine to the
-// thread.
+// PinThread binds the calling thread to a CPU; for [Any] it does nothing. The caller must have
+// locked its goroutine to the thread.
 func PinThread(cpu int) error { return pin(0, cpu) } // 0: the calling thread
 
-// PinProcess binds every thread of this process to a CPU, and so those that they will start.
+// PinProcess binds every thread of this process to a CPU, and so the threads that they start later;
+// for [Any] it does nothing.
 func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
 	}
 	bound := map[string]bool{}
-	for { // until a list has no new thread: one that was not bound yet may have started others
+	for { // until no thread is new: a thread may have started others before it was bound
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
 			return fmt.Errorf("list this process's threads: %w", err)
@@ -70,7 +71,8 @@ func pin(thread, cpu int) error {
 
 // Read returns the CPUs that this process may use. If sysfs does not tell which of them share a
 // core or a cache, as in some containers, each counts as a core of its own, and all share one
-// cache. The first call must come before any thread is bound to a CPU; later calls return the same.
+// cache. The first call must come before any thread is bound to a CPU; later calls return the
+// result of the first.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
@@ -78,7 +80,7 @@ func readTopology() (t Topology, err error) {
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return t, fmt.Errorf("read the allowed CPUs: %w", err)
 	}
-	for id := range len(allowed) * 64 { // no word of the set has more bits
+	for id := range len(allowed) * 64 { // 64: no word of the set has more bits
 		if allowed.IsSet(id) {
 			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", id)
 			core := cmp.Or(line(dir, "topology/thread_siblings_list"), strconv.Itoa(id))
@@ -88,11 +90,12 @@ func readTopology() (t Topology, err error) {
 	return t, nil
 }
 
-// lastCache names a last-level cache by the CPUs that share it. dir is the folder of one of them.
+// lastCache returns a name for the last-level cache of the CPU whose folder is dir: the list of the
+// CPUs that share the cache. It returns "" if the system does not tell.
 func lastCache(dir string) string {
 	name := ""
 	highest := 0
-	caches, _ := filepath.Glob(filepath.Join(dir, "cache/index*")) // the pattern has no error
+	caches, _ := filepath.Glob(filepath.Join(dir, "cache/index*")) // the pattern is valid
 	for _, cache := range caches {
 		level, err := strconv.Atoi(line(cache, "level"))
 		if err == nil && level > highest {
