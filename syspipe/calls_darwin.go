@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits. macOS has no pipe2(2), which makes such a pipe in one
-// call. So ForkLock keeps other goroutines from starting a child between the calls.
+// pipe makes a pipe that no child inherits. macOS has no pipe2(2), which would make such a pipe in
+// one call. So ForkLock keeps other goroutines from starting a child before the descriptors are
+// marked close-on-exec.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -45,7 +46,7 @@ func replace(from, fd int) error {
 	return nil
 }
 
-// wakeThreads has nothing to do: replacing the descriptor ended the calls.
+// wakeThreads has nothing to do: replace has ended the calls.
 func wakeThreads() error { return nil }
 
 // pollable refuses FIFOs, which kqueue cannot watch: it does not report that the last writer has
@@ -58,15 +59,15 @@ func pollable(e *End) error {
 	return nil
 }
 
-// macOS keeps its C library stable, not its system calls. So these functions go through libSystem,
-// and the Go scheduler sees the calls.
+// macOS keeps its C library stable, but not its system calls. So the next three functions call
+// libSystem, and the Go scheduler sees these calls.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) { return result(unix.Read(fd, p)) }
 
 func sysWrite(fd int, p []byte) (int, syscall.Errno) { return result(unix.Write(fd, p)) }
 
-// sysWritev turns the vectors back into slices, which unix.Writev wants; up to eight of them cost
-// no allocation, neither here nor in unix.Writev.
+// sysWritev turns the vectors back into slices, because unix.Writev takes slices. For up to eight
+// of them, neither sysWritev nor unix.Writev allocates memory.
 func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	var few [8][]byte
 	bufs := few[:0]
@@ -76,7 +77,7 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return result(unix.Writev(fd, bufs))
 }
 
-// result turns a result of x/sys into one of a raw system call.
+// result turns the result of a function of x/sys into the result of a raw system call.
 func result(n int, err error) (int, syscall.Errno) {
 	if err == nil {
 		return n, 0

@@ -26,9 +26,9 @@ func replace(from, fd int) error {
 	return os.NewSyscallError("dup3", unix.Dup3(from, fd, unix.O_CLOEXEC))
 }
 
-// The next three calls are raw: they do not tell the Go scheduler when they begin, nor when they
-// end. syscall.Read tells it both, which takes 30 ns each. A non-blocking call is over too soon for
-// the scheduler to matter; for a blocking call, see the package comment.
+// The next three functions make raw system calls: the Go scheduler is not told when a call begins
+// or ends. syscall.Read tells the scheduler both, and takes 30 ns for each. A non-blocking call is
+// over too soon for this to matter to the scheduler. For a blocking call, see the package comment.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
@@ -50,7 +50,7 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 
 // pollable refuses writers to terminals: Linux does not wake a poller when a terminal has room
 // again (n_tty_poll asks for no such wake-up), so a writer in Go's poller would wait for ever.
-// FreeBSD is treated alike.
+// FreeBSD is treated like Linux.
 func pollable(e *End) error {
 	if e.kind == PTY && e.dir == writes {
 		err := unsupported("a pseudo-terminal in Go's poller")

@@ -1,8 +1,9 @@
 package syspipe
 
-// Capacity returns the bytes that the pipe holds before a writer waits. This is what the kernel
-// states (pipes of Linux), what was asked for (Windows), or how much a new pipe of the same kind
-// accepts (everything else). Writes of some sizes fill a pipe with fewer bytes.
+// Capacity returns how many bytes the pipe holds before a writer has to wait. For a pipe or FIFO on
+// Linux, this is what the kernel states. On Windows, it is what was asked for. In all other cases,
+// Capacity measures how many bytes a new pipe of the same kind accepts. Writes of some sizes fill a
+// pipe with fewer bytes than its capacity.
 func (e *End) Capacity() (n int, err error) {
 	err = e.briefly("read capacity of", func() (err error) {
 		n, err = e.capacity()
@@ -11,7 +12,8 @@ func (e *End) Capacity() (n int, err error) {
 	return max(n, 0), err
 }
 
-// SetCapacity asks for n bytes and returns the new capacity. A refusal is a [*CapacityError].
+// SetCapacity asks for a capacity of n bytes and returns the new capacity, which the system may
+// have rounded. If the system refuses, the error is a [*CapacityError].
 func (e *End) SetCapacity(n int) (now int, err error) {
 	err = e.briefly("set capacity of", func() error {
 		err := e.setCapacity(n)
@@ -24,8 +26,8 @@ func (e *End) SetCapacity(n int) (now int, err error) {
 	return now, err
 }
 
-// Buffered returns the bytes that are in the pipe now. Some systems tell this only for the reading
-// end; for the writing end the error then wraps [errors.ErrUnsupported].
+// Buffered returns how many bytes are in the pipe now. Some systems tell this only at the reading
+// end. There, the error at the writing end wraps [errors.ErrUnsupported].
 func (e *End) Buffered() (n int, err error) {
 	err = e.briefly("read fill of", func() (err error) {
 		n, err = e.buffered()

@@ -10,8 +10,8 @@ import (
 )
 
 // pipeCapacity measures the capacity, since neither system tells it. It fills a new pipe and leaves
-// the caller's pipe alone, because all new pipes of a kind hold the same. The kind matters: a FIFO
-// of macOS is a pair of sockets, and holds less than an anonymous pipe.
+// the caller's pipe alone, because all pipes of a kind hold the same number of bytes. The kind
+// matters: a FIFO of macOS is a pair of sockets, and holds less than an anonymous pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {
@@ -37,8 +37,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 // neither for macOS nor for FreeBSD.
 const fionread = 0x4004667f
 
-// buffered can ask the reading end only: the pipes of FreeBSD have two directions, and the writing
-// end tells the bytes of the other direction.
+// buffered can only ask the reading end. A pipe of FreeBSD has two directions, and its writing end
+// would tell how many bytes are in the opposite direction.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")
@@ -47,7 +47,8 @@ func (e *End) buffered() (int, error) {
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is 1: SO_SNDBUF returns the value that it was set to.
+// socketBufferScale is by what factor SO_SNDBUF returns more than it was set to. Here it is 1:
+// SO_SNDBUF returns the value that it was set to.
 const socketBufferScale = 1
 
 const socketLimit = "sysctl kern.ipc.maxsockbuf"

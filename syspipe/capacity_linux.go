@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity returns what the kernel says that a pipe holds.
+// pipeCapacity returns how many bytes a pipe holds, as the kernel states it.
 func pipeCapacity(_ Kind, fd int) (int, error) {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	return n, os.NewSyscallError("F_GETPIPE_SZ", err)
 }
 
-// setPipeCapacity asks the kernel for n bytes. If the kernel refuses, the error says why: EPERM
-// comes from the limit of one pipe if n is above it, else from that of all pipes of this user.
+// setPipeCapacity asks the kernel for a capacity of n bytes. If the kernel refuses, the error says
+// why. EPERM has two causes: n is above the limit for a single pipe, or else all pipes of this user
+// together have reached their limit.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
 	if n <= maxPipe {
@@ -46,9 +47,9 @@ const (
 	softPagesFile = "/proc/sys/fs/pipe-user-pages-soft"
 )
 
-// buffered asks by TIOCINQ, which is x/sys's name for FIONREAD.
+// buffered uses the ioctl FIONREAD, which x/sys calls TIOCINQ.
 func (e *End) buffered() (int, error) {
-	if e.kind == PTY { // its answer leaves out bytes that are on their way to the reading side
+	if e.kind == PTY { // its answer leaves out bytes on their way to the reading side
 		return 0, unsupported("asking a pseudo-terminal")
 	}
 	// The kernel writes a C int. IoctlGetInt would misread that on big-endian machines.
@@ -56,8 +57,8 @@ func (e *End) buffered() (int, error) {
 	return int(n), os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is 2: Linux doubles the value that SO_SNDBUF is set to, for its bookkeeping,
-// and returns the double (socket(7)).
+// socketBufferScale is by what factor SO_SNDBUF returns more than it was set to. Here it is 2:
+// Linux doubles the value, to have room for its bookkeeping, and returns the double (socket(7)).
 const socketBufferScale = 2
 
 const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

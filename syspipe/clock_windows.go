@@ -25,8 +25,9 @@ func Now() time.Duration {
 	return time.Duration(ns)
 }
 
-// query calls a function that fills in a number. The two functions cannot fail on the versions of
-// Windows that Go supports. Unlike LazyProc.Call, query allocates nothing.
+// query calls a function that stores a number at the given address, and returns that number. The
+// two functions above cannot fail on the versions of Windows that Go supports. Unlike
+// LazyProc.Call, query allocates nothing.
 func query(call *windows.LazyProc) (n uint64) {
 	syscall.SyscallN(call.Addr(), uintptr(unsafe.Pointer(&n)))
 	return n

@@ -7,15 +7,16 @@ import (
 
 // Counters tell what an end did since it was opened. They are counted at each system call.
 type Counters struct {
-	Calls    uint64        // system calls that moved bytes or tried to, also those that met EAGAIN
-	Bytes    uint64        // bytes the kernel took from this end or gave to it
-	Short    uint64        // calls that moved fewer bytes than they offered or had room for
+	Calls    uint64        // system calls that moved bytes or tried to, even if they met EAGAIN
+	Bytes    uint64        // bytes that the kernel took from this end or gave to it
+	Short    uint64        // calls that moved some bytes, but fewer than were asked for
 	EAGAIN   uint64        // calls that the kernel refused for now
-	Waits    uint64        // times the end had to wait: refusals in a row are one wait
+	Waits    uint64        // times that the end had to wait; refusals in a row are one wait
 	WaitTime time.Duration // total of all waits, each from its first refusal to the next success
 
-	// SeesEAGAIN says whether EAGAIN is counted, SeesWaits whether Waits and WaitTime are. A field
-	// that is not counted, because the system or the end's io does not tell it, is 0.
+	// SeesEAGAIN says whether EAGAIN is counted. SeesWaits says whether Waits and WaitTime are
+	// counted. Whether they can be counted depends on the system and on the end's IO. A field that
+	// is not counted is 0.
 	SeesEAGAIN, SeesWaits bool
 }
 
@@ -28,7 +29,8 @@ type counter struct {
 	since                              time.Time // when the kernel refused, if waiting
 }
 
-// moved counts a call that was to move asked bytes and moved n. It ends a wait.
+// moved counts a call that was asked to move some bytes and moved n of them. If a wait is under
+// way, it is over now.
 func (c *counter) moved(asked, n int) {
 	c.calls++
 	c.bytes += uint64(n)
@@ -45,7 +47,7 @@ func (c *counter) endWait() {
 	c.waiting = false
 }
 
-// account counts a call by its outcome, but not a call that a signal interrupted.
+// account counts a call by its outcome. It does not count a call that a signal interrupted.
 func (c *counter) account(asked, n int, errno syscall.Errno) {
 	switch errno {
 	case 0:

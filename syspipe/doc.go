@@ -10,16 +10,16 @@
 //	w.Close()
 //	fmt.Println(w.Counters().Calls, "call")
 //
-// A pipe has two ends. Each end owns its descriptor, and its owner closes it once. A later use is
-// an error that wraps [os.ErrClosed], and so is any use of the zero [End]. How an end waits for
-// the kernel is its [IO]. An end can be handed to a child process with [End.Pass] and taken up
-// there with [Inherited].
+// A pipe has two ends. Each end owns its descriptor, and the owner of the end closes the end once.
+// Any use after that returns an error that wraps [os.ErrClosed], and so does any use of the zero
+// [End]. How an end waits for the kernel is its [IO]. An end can be handed to a child process with
+// [End.Pass] and taken up there with [Inherited].
 //
 // # Who may call concurrently
 //
 // One goroutine at a time may read from an end, and one may write to it. Both may do so at once if
-// the kind has two directions ([SocketPair]). Any goroutine may call Close at any time, which ends
-// a call that is under way. All other methods are for the goroutine that reads or writes.
+// the kind has two directions ([SocketPair]). Any goroutine may call Close at any time. Close ends
+// a read or write that is under way. All other methods are for the goroutine that reads or writes.
 //
 // # Blocking ends
 //
@@ -35,5 +35,6 @@
 //
 // # Not promised
 //
-// Two writers of one pipe get through in any order. Messages are not told apart.
+// If two writers share a pipe, their writes pass in any order. A reader gets bytes: nothing says
+// where one message ends and the next begins.
 package syspipe

@@ -62,7 +62,7 @@ type End struct {
 	descriptor             // each system has its own type
 }
 
-// A direction says what an end is for.
+// A direction says whether an end is for reading, for writing, or for both.
 type direction uint8
 
 const (
@@ -71,7 +71,8 @@ const (
 	duplex = reads | writes
 )
 
-// newEnd makes an end of a blocking descriptor. How the end waits is set later, by initIO.
+// newEnd makes an end from a descriptor that is in blocking mode. initIO later sets how the end
+// waits.
 func newEnd(kind Kind, dir direction, d descriptor) *End {
 	e := &End{kind: kind, dir: dir, io: Blocking, descriptor: d}
 	e.open.Store(true)
@@ -86,7 +87,8 @@ func (e *End) IO() IO { return e.io }
 
 // SetIO decides how the end waits. Call it before the first Read or Write. An end given to Go's
 // poller stays there, because nothing can take a descriptor out of it again. SetIO sets or clears
-// non-blocking mode: all duplicates of this end share this mode, the other end has its own.
+// non-blocking mode. All duplicates of this end share the mode. The other end of the pipe has a
+// mode of its own.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
@@ -124,7 +126,7 @@ func (e *End) initIO(io IO) error {
 	return e.SetIO(io)
 }
 
-// enter tells Close that a read or a write is under way; it reports false if the end is closed.
+// enter tells Close that a read or a write is under way. It returns false if the end is closed.
 func (e *End) enter() bool {
 	e.calls.Add(1)
 	if e.open.Load() {
@@ -136,8 +138,8 @@ func (e *End) enter() bool {
 
 func (e *End) leave() { e.calls.Add(-1) }
 
-// Read waits until there are bytes and reads at most len(p) of them in one call; it returns
-// [io.EOF] when every copy of the writing end is closed and the pipe is empty.
+// Read waits until there are bytes, and reads at most len(p) of them in one system call. It returns
+// [io.EOF] when the pipe is empty and every copy of the writing end is closed.
 func (e *End) Read(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("read", os.ErrClosed)
@@ -147,8 +149,8 @@ func (e *End) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write hands all of p to the kernel, in as many calls as it takes. On an error it returns how many
-// bytes the kernel accepted; if the reader has left, the error is a [*BrokenPipeError].
+// Write hands all of p to the kernel, in as many system calls as needed. On an error it returns how
+// many bytes the kernel accepted. If the reader has left, the error is a [*BrokenPipeError].
 func (e *End) Write(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -159,8 +161,9 @@ func (e *End) Write(p []byte) (int, error) {
 }
 
 // Writev writes the buffers one after the other, in one call of writev(2) if the kernel takes all
-// of them; if not, Writev goes on at the right byte. It neither keeps nor changes bufs or their
-// bytes. Windows has no such call for pipes: there the buffers are copied together first.
+// of them. If the kernel takes only some of the bytes, Writev goes on after them. It neither keeps
+// nor changes bufs or their bytes. Windows has no such call for pipes: there the buffers are copied
+// together first.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -170,10 +173,11 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Vmsplice writes like Write, but gives the pages of p to the pipe instead of copying them: p must
-// not change until the reader has taken the pages. Two buffers that are written alternately are
-// enough, if each has at least the pipe's capacity. Linux only, for pipes and FIFOs, with any io
-// but [Poller]; elsewhere the error wraps [errors.ErrUnsupported].
+// Vmsplice writes like Write, but gives the memory pages of p to the pipe instead of copying their
+// bytes. So p must not change until the reader has read all of it. Two buffers that are written in
+// turn are enough, if each is at least as long as the pipe's capacity. Vmsplice works only on
+// Linux, for pipes and FIFOs, with any IO except [Poller]. Otherwise the error wraps
+// [errors.ErrUnsupported].
 func (e *End) Vmsplice(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("vmsplice to", os.ErrClosed)
@@ -209,7 +213,7 @@ func (e *End) read(p []byte) (int, error) {
 	}
 }
 
-// readDone turns the result of a call, neither refused nor interrupted, into that of Read.
+// readDone turns n and errno, the result of a system call, into the result of Read or TryRead.
 func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 	if errno != 0 {
 		return 0, e.readFailed(errno)
@@ -263,7 +267,8 @@ func (e *End) retryAfter(errno syscall.Errno, asked int) error {
 	return errno
 }
 
-// writeFailed returns what Write does if it met err after the kernel had accepted n bytes.
+// writeFailed returns the error of a Write that failed with err after the kernel had accepted n
+// bytes.
 func (e *End) writeFailed(n int64, err error) error {
 	if !e.open.Load() {
 		return e.failed("write", os.ErrClosed)
@@ -291,8 +296,9 @@ func (e *End) wait(toward direction) error {
 }
 
 // SetReadDeadline sets the time after which reads fail with an error that wraps
-// [os.ErrDeadlineExceeded]; this includes a read that is waiting already. The zero time is no
-// deadline. An end must have [Poller]; with any other IO the error wraps [os.ErrNoDeadline].
+// [os.ErrDeadlineExceeded]. This includes a read that is waiting already. The zero time means no
+// deadline. The end's IO must be [Poller]; with any other IO, the error of SetReadDeadline wraps
+// [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -302,7 +308,8 @@ func (e *End) SetReadDeadline(t time.Time) error {
 	})
 }
 
-// SetWriteDeadline is SetReadDeadline for writes. Write still returns what the kernel accepted.
+// SetWriteDeadline is SetReadDeadline for writes. A Write that fails at the deadline still returns
+// how many bytes the kernel accepted.
 func (e *End) SetWriteDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -312,9 +319,10 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 	})
 }
 
-// Close closes the descriptor and the duplicates that Pass made. A call under way ends with an
-// error that wraps [os.ErrClosed], and Close waits for its end. A second Close returns such an
-// error itself. How soon a call under way ends depends on the end's IO:
+// Close closes the descriptor and the duplicates that Pass made. A read or write under way ends
+// with an error that wraps [os.ErrClosed], and Close returns only after that. A second Close
+// returns an error that wraps [os.ErrClosed], too. How soon a call under way ends depends on the
+// end's IO:
 //
 //	poller          at once
 //	blocking        at once; Linux and FreeBSD need a SIGURG to each thread of the process for
@@ -337,16 +345,16 @@ func (e *End) Close() error {
 // busy reports whether a read or a write is under way.
 func (e *End) busy() bool { return e.calls.Load() > 0 }
 
-// awaitNone returns when none of the counted calls is under way any more. This is soon, because
-// the calls are about to return, unless one of them sleeps between two tries.
+// awaitNone returns when none of the counted calls is under way any more. The calls are about to
+// return, so this takes long only if one of them sleeps between two tries.
 func awaitNone(calls *atomic.Int32) {
 	for pause := time.Microsecond; calls.Load() > 0; pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
 	}
 }
 
-// briefly runs f, unless the end is closed. It is for an f that uses the descriptor and does not
-// wait: Close waits for f, so that the descriptor stays valid. An error names the op.
+// briefly runs f if the end is open. f may use the descriptor but must not wait: Close waits until
+// f returns, so that the descriptor stays valid. briefly adds op to an error.
 func (e *End) briefly(op string, f func() error) error {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

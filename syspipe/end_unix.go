@@ -14,7 +14,8 @@ import (
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
 // pollerSubstitute is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
-// tries. Neither can poll(2), and Close could not end a read that waits in the kernel.
+// two tries. [Poll] would not do, because poll(2) cannot watch such an end either. [Blocking] would
+// not do, because Close could not end a read that waits in the kernel.
 const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -27,7 +28,8 @@ type descriptor struct {
 	gather     gather
 }
 
-// A polledRead is the state of a read through Go's poller. Each End keeps one, to allocate nothing.
+// A polledRead is the state of a read through Go's poller. Each End keeps one, so that a read
+// allocates nothing.
 type polledRead struct {
 	try   func(fd uintptr) bool // readOnce, for Go's poller
 	buf   []byte                // the caller's
@@ -43,10 +45,10 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// readAgain reads once more after EIO, a terminal's end of file. The kernel looks first for bytes
-// and then for a writer (n_tty_read), so it misses a writer that writes and leaves between the two,
-// and the bytes are still to be read. This happened to three of 120,000 such writers on a loaded
-// machine. The caller counts both calls as one.
+// readAgain reads once more after EIO, by which a terminal reports the end of file. The kernel
+// looks first for bytes and then for a writer (n_tty_read). If a writer writes and leaves between
+// the two, the read fails with EIO although there are bytes to read. This happened to three of
+// 120,000 such writers on a loaded machine. The caller counts both reads as one call.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {
@@ -63,7 +65,7 @@ func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// offer returns how much of p to write in one call. On Unix this is all.
+// offer returns how much of p to write in one call. On Unix this is all of p.
 func (e *End) offer(p []byte) []byte { return p }
 
 func (e *End) setIO(want IO) error {
@@ -121,16 +123,17 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return int(n), err
 }
 
-// readerGone are the errors, besides EPIPE, of a write without a reader. ECONNRESET comes from a
-// socket whose reader left bytes unread.
+// readerGone are the errors, besides EPIPE, of a write after the reader has left. ECONNRESET comes
+// from a socket whose reader left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-// pollSlice is the longest time in one poll(2), for the sake of macOS: it lets nobody interrupt the
-// call, so the end has to look whether it was closed; and its poll does not report that the other
-// end of a FIFO has left, so the read or write has to be tried again.
+// pollSlice is the longest time that one call of poll(2) waits. The limit is needed on macOS, for
+// two reasons. First, nothing can interrupt the call there, so the end has to check regularly
+// whether it was closed. Second, poll(2) does not report there that the other end of a FIFO has
+// left, so the read or write has to be tried again regularly.
 const pollSlice = 100 * time.Millisecond
 
-// poll waits in poll(2) until a call in that direction may be tried again.
+// poll waits in poll(2) until a read or write, as toward says, may be tried again.
 func (e *End) poll(toward direction) error {
 	events := int16(unix.POLLIN)
 	if toward == writes {
@@ -157,7 +160,8 @@ func (e *End) closeDescriptor() error {
 	}
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
-			// The calls go on until the other end acts. Until then, no new file may get e.fd.
+			// The calls go on until the other end acts. Until then e.fd must stay open, so that no
+			// new file gets its number.
 			go func() {
 				awaitNone(&e.calls)
 				unix.Close(e.fd)
@@ -202,8 +206,8 @@ func (e *End) writable() (bool, error) {
 	}
 }
 
-// HungUp reports whether nobody can write to a stream any more, though there may be more to read.
-// It is false for a stream without a descriptor.
+// HungUp reports whether nobody can write to a stream any more. There may still be bytes to read.
+// It returns false for a stream without a descriptor.
 func HungUp(stream any) bool {
 	f, ok := stream.(syscall.Conn)
 	if !ok {

@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// supportedIOs are the ways to wait besides Sleep, which every system has. Poll is missing: Windows
-// has no call that waits until a pipe has bytes or room.
+// supportedIOs are the ways to wait on Windows. [Sleep] is not listed, because every system has it.
+// Poll is missing: Windows has no call that waits until a pipe has bytes or room.
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// pollerSubstitute is how an end of an anonymous pipe waits: Go's poller does not take such a pipe,
-// which is synchronous. The Go scheduler sees these calls, and a call blocks its own thread only.
+// pollerSubstitute is how an end of an anonymous pipe waits if [Poller] is asked for: Go's poller
+// does not take such a pipe, which is synchronous. On Windows the Go scheduler sees blocking calls,
+// so a call blocks only its own thread.
 const pollerSubstitute = Blocking
 
 // descriptor is what an [End], one end of a pipe, consists of on Windows.
@@ -66,12 +67,13 @@ func (e *End) setNowait(nowait bool) error {
 	}
 	e.nowait = nowait
 	if nowait && e.dir&writes != 0 {
-		e.quota, _ = e.capacity() // on an error, offer gives each write all it has
+		e.quota, _ = e.capacity() // on an error, offer does not limit a write
 	}
 	return nil
 }
 
-// countersSeen reports which counters are known. If the system waits inside the call, neither is.
+// countersSeen reports which counters are known. If the system waits inside the call, neither is
+// known.
 func (e *End) countersSeen() (eagain, waits bool) { return e.nowait, e.nowait }
 
 // sysRead reads once and returns what read(2) of Unix would: 0 bytes at the end of file, and EAGAIN
@@ -102,7 +104,8 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(n, 0)
 }
 
-// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by a success with 0 bytes.
+// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by reporting success and 0
+// bytes.
 func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.writing, func(o *windows.Overlapped) error {
 		return windows.WriteFile(e.handle, p, &e.writing.done, o)
@@ -137,8 +140,8 @@ func errnoOf(err error) syscall.Errno {
 	return windows.ERROR_GEN_FAILURE
 }
 
-// offer returns how much of p to write in one call. With PIPE_NOWAIT a write goes through whole or
-// not at all, so the system would refuse one above the pipe's quota for ever.
+// offer returns how much of p to write in one call. With PIPE_NOWAIT the system takes all bytes of
+// a write or none. So it would for ever refuse a write that is longer than the pipe's quota.
 func (e *End) offer(p []byte) []byte {
 	if !e.nowait || e.quota <= 0 {
 		return p
@@ -146,8 +149,8 @@ func (e *End) offer(p []byte) []byte {
 	return p[:min(e.quota, len(p))]
 }
 
-// readerGone are the errors of a write without a reader, for ReaderLeft: ERROR_NO_DATA if the
-// reader left before the write began, ERROR_BROKEN_PIPE if it left while the write waited.
+// readerGone are the errors of a write after the reader has left: ERROR_NO_DATA if the reader left
+// before the write began, ERROR_BROKEN_PIPE if it left while the write waited. See ReaderLeft.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
 // transfer runs one ReadFile or WriteFile to its end. With a synchronous handle the call itself
@@ -191,8 +194,9 @@ func (e *End) closeDescriptor() error {
 		return e.file.Close()
 	}
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		// A call that is counted may begin only after this cancellation, so the loop goes on until
-		// no call is counted. The error does not matter: it says that there is nothing to cancel.
+		// A call that is counted already may enter the kernel only after this cancellation, so the
+		// loop goes on until no call is counted. The error does not matter: it says that there is
+		// nothing to cancel.
 		windows.CancelIoEx(e.handle, nil)
 		time.Sleep(pause)
 	}

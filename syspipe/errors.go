@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// A CapacityError is returned if a pipe cannot get the capacity that was asked for.
+// A CapacityError says that a pipe cannot have the capacity that was asked for, and why.
 type CapacityError struct {
 	Kind  Kind
 	Asked int    // bytes
@@ -34,9 +34,9 @@ func (e *CapacityError) Unwrap() error { return e.Err }
 // errors.Is(err, syscall.EPIPE) holds for it on every system. The caller gets no signal.
 type BrokenPipeError struct {
 	Kind Kind
-	// Accepted counts the bytes of this call that the kernel took before the error; the reader need
-	// not have read them. On macOS the kernel may have taken more: it does not report what it took
-	// of a write during which the reader left.
+	// Accepted is how many bytes of this call the kernel took before the error. The reader need not
+	// have read them. On macOS the kernel may have taken more bytes: if the reader leaves during a
+	// write, the kernel does not report how many bytes of that write it took.
 	Accepted int64
 	// Err is what the system said: EPIPE, ECONNRESET from a socket whose reader left bytes unread,
 	// or ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109) on Windows.
@@ -50,11 +50,11 @@ func (e *BrokenPipeError) Error() string {
 
 func (e *BrokenPipeError) Unwrap() error { return e.Err }
 
-// Is makes every BrokenPipeError an EPIPE.
+// Is makes errors.Is(err, syscall.EPIPE) true for every BrokenPipeError.
 func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
 
 // ReaderLeft reports whether a write to an [End] or a file failed because nobody holds the reading
-// end any more. It also knows the names that Windows has for that error.
+// end any more. It also knows the errors by which Windows says so.
 func ReaderLeft(err error) bool {
 	if errors.Is(err, syscall.EPIPE) {
 		return true
@@ -75,7 +75,7 @@ func ErrorName(err error) string {
 		return "success"
 	case errors.Is(err, syscall.EAGAIN):
 		return "EAGAIN"
-	case errors.Is(err, syscall.ECONNRESET): // before EPIPE, which every broken pipe is too
+	case errors.Is(err, syscall.ECONNRESET): // before EPIPE: a BrokenPipeError is both
 		return "ECONNRESET"
 	case errors.Is(err, syscall.EPIPE):
 		return "EPIPE"

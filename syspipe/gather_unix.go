@@ -10,15 +10,15 @@ import (
 // maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
 const maxIovecs = 1024
 
-// A gather is the state of one Writev: what writev(2) still has to write of the caller's buffers.
-// Each End has one, so that a Writev allocates nothing.
+// A gather is the state of one call of Writev: which bytes of the caller's buffers writev(2) still
+// has to write. Each End has one, so that Writev allocates nothing.
 type gather struct {
 	try   func(fd uintptr) bool // tryWritev, for Go's poller
 	vecs  []syscall.Iovec       // what is left to write
 	store []syscall.Iovec       // the memory behind vecs, kept for the next Writev
-	most  int                   // at most so many vectors in one call
+	most  int                   // the largest number of vectors in one call
 	n     int64                 // bytes that the kernel has accepted
-	left  int64                 // bytes that it has not
+	left  int64                 // bytes that the kernel has not accepted yet
 	errno syscall.Errno         // of the last call
 }
 
@@ -40,7 +40,8 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	return g.n, e.writeFailed(g.n, err)
 }
 
-// writeGathered returns the error of waiting for room; that of a write is in e.gather.errno.
+// writeGathered writes what the gather holds. It returns an error only if waiting for room failed.
+// If a write failed, its error is in e.gather.errno.
 func (e *End) writeGathered() error {
 	if e.file != nil {
 		return e.conn.Write(e.gather.try)
@@ -53,7 +54,7 @@ func (e *End) writeGathered() error {
 	return nil
 }
 
-// load makes vectors of the buffers, without the empty ones.
+// load makes a vector of each buffer that is not empty.
 func (g *gather) load(bufs [][]byte) {
 	g.n = 0
 	g.left = 0
@@ -71,7 +72,8 @@ func (g *gather) load(bufs [][]byte) {
 	g.vecs = g.store
 }
 
-// tryWritev writes until everything is accepted or a call fails; it reports false after EAGAIN.
+// tryWritev writes until the kernel has accepted everything or a call fails. It returns false if
+// the call failed with EAGAIN.
 func (e *End) tryWritev(uintptr) bool {
 	g := &e.gather
 	for g.left > 0 {
@@ -94,7 +96,8 @@ func (e *End) tryWritev(uintptr) bool {
 	return true
 }
 
-// sysWritev makes one call: write(2) for a single vector, because it is faster, else writev(2).
+// sysWritev makes one system call: write(2) for a single vector, because it is faster, and
+// writev(2) for more.
 func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
 	if len(vecs) == 1 {
 		return e.sysWrite(unsafe.Slice(vecs[0].Base, vecs[0].Len))
@@ -102,7 +105,7 @@ func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
 	return sysWritev(e.fd, vecs)
 }
 
-// advance drops the first n bytes of what is left.
+// advance drops n bytes, which the kernel has accepted, from what is left to write.
 func (g *gather) advance(n int) {
 	g.n += int64(n)
 	g.left -= int64(n)

@@ -2,14 +2,15 @@ package syspipe
 
 import "golang.org/x/sys/unix"
 
-// maxPipe is the largest size to ask for: F_SETPIPE_SZ cuts its argument to 32 bits, so it would
-// take a larger one for a small one.
+// maxPipe is the largest size to ask for. F_SETPIPE_SZ cuts its argument to 32 bits, so it would
+// mistake a larger size for a small one.
 const maxPipe = 1<<31 - 1
 
-// growFrom asks for n bytes, which is more than now. If the kernel refuses, it asks for the limit
-// of one pipe, then for half as much, and so on until the kernel agrees: even the limit may be
-// refused, if this user's pipes hold many pages already. growFrom returns what the pipe holds then,
-// and the first refusal.
+// growFrom asks the kernel for a capacity of n bytes. This is more than now, the present capacity.
+// If the kernel refuses, growFrom asks for less: for the limit of one pipe if n is above that, or
+// else for half of n. Then it asks for half as much, and so on until the kernel agrees. Even the
+// limit may be refused, if the pipes of this user have many pages already. growFrom returns how
+// many bytes the pipe holds after that, and the error of the first refusal.
 func (e *End) growFrom(now, n int) (int, error) {
 	if !e.kind.IsPipe() {
 		return now, unsupported("growing a " + e.kind.noun())

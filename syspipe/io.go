@@ -8,7 +8,7 @@ import (
 )
 
 // An IO is how an end waits when the kernel cannot serve it yet. The zero IO is [Poller]. A
-// positive one is the pause between two tries, in nanoseconds: [Sleep] makes it.
+// positive IO is a pause between two tries, in nanoseconds; [Sleep] makes it.
 type IO int64
 
 const (
@@ -23,10 +23,11 @@ const (
 	Spin
 )
 
-// DefaultPause is the pause of "sleep" without a duration: a widely used SDK pauses as long.
+// DefaultPause is the pause of "sleep" without a duration. A widely used SDK pauses for as long.
 const DefaultPause = 10 * time.Millisecond
 
-// Sleep pauses for d before it repeats a non-blocking call. A d of zero or less is [Spin].
+// Sleep returns the IO that pauses for d before it repeats a non-blocking call. If d is zero or
+// less, this is [Spin].
 func Sleep(d time.Duration) IO {
 	if d <= 0 {
 		return Spin
@@ -34,10 +35,11 @@ func Sleep(d time.Duration) IO {
 	return IO(d)
 }
 
-// Pause returns how long an end sleeps between two tries; 0 for an end that does not sleep.
+// Pause returns how long an end with this IO sleeps between two tries; 0 if it does not sleep.
 func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
 
-// IOs returns every way to wait, always in the same order, with [DefaultPause] for sleep.
+// IOs returns every way to wait, always in the same order. [Sleep] is there once, with
+// [DefaultPause].
 func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
 
 // String returns what ParseIO reads: "poller", "blocking", "poll", "spin", "sleep=10ms".
@@ -75,9 +77,9 @@ func ParseIO(name string) (IO, error) {
 	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-// Supported returns nil if this operating system has a kind of pipe that can be waited for in this
-// way, else an error that wraps [errors.ErrUnsupported] and names the system. For a given pipe,
-// [End.SetIO] may still refuse.
+// Supported returns nil if this operating system has any kind of pipe whose ends can wait in this
+// way. Otherwise the error wraps [errors.ErrUnsupported] and names the system. Even if Supported
+// returns nil, [End.SetIO] may fail for an end of another kind.
 func (io IO) Supported() error {
 	if io.Pause() > 0 || slices.Contains(supportedIOs, io) {
 		return nil

@@ -21,24 +21,26 @@ const (
 	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM): what Node.js gives its children as standard
 	// streams. It has two directions.
 	SocketPair Kind = "socketpair"
-	// Named is a Windows named pipe in overlapped mode, for which deadlines and Go's poller work.
+	// Named is a named pipe of Windows in overlapped mode, with which deadlines and Go's poller
+	// work.
 	Named Kind = "named"
-	// PTY is a pseudo-terminal that passes bytes on unchanged: a program writes to its side, and
-	// the program that shows the terminal reads from the other. Linux only.
+	// PTY is a pseudo-terminal that passes bytes on unchanged. A program in the terminal writes to
+	// one side, and the program that shows the terminal reads from the other side. Linux only.
 	PTY Kind = "pty"
 )
 
-// Kinds returns every kind that pipebench knows, on any system, always in the same order.
+// Kinds returns every kind that this package knows, whether this system has it or not, always in
+// the same order.
 func Kinds() []Kind { return append(StreamKinds(), PTY) }
 
-// StreamKinds returns the kinds that programs get as standard streams when these are no terminal.
+// StreamKinds returns the kinds that programs can get as standard streams, without terminals.
 func StreamKinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// IsPipe reports whether the kind is a pipe, not a socket pair or a terminal. Some calls are for
-// pipes alone, such as [End.Vmsplice].
+// IsPipe reports whether the kind is a pipe and not a socket pair or a terminal. Some calls, such
+// as [End.Vmsplice], work only with pipes.
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
-// Supported returns nil if this operating system has the kind, else an error that wraps
+// Supported returns nil if this operating system has the kind. Otherwise the error wraps
 // [errors.ErrUnsupported] and names the system.
 func (k Kind) Supported() error {
 	if slices.Contains(supportedKinds, k) {
@@ -55,7 +57,7 @@ func ParseKind(name string) (Kind, error) {
 	return "", fmt.Errorf("unknown pipe kind %q (known: %s)", name, joinNames(Kinds()))
 }
 
-// noun names the kind in the middle of a sentence.
+// noun returns the words for the kind in the middle of a sentence.
 func (k Kind) noun() string {
 	switch k {
 	case Anonymous:
@@ -81,7 +83,7 @@ func joinNames[T any](list []T) string {
 }
 
 // System names the system whose rules pipes follow here: [runtime.GOOS], or "gvisor" if the kernel
-// is gVisor, which calls itself a certain build of Linux.
+// is gVisor. gVisor claims to be a certain build of Linux: see [IsGVisor].
 func System() string {
 	version, err := os.ReadFile("/proc/version")
 	if err == nil && IsGVisor(string(version)) {
@@ -95,8 +97,8 @@ func IsGVisor(version string) bool {
 	return strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
 }
 
-// ReadLimit returns the number in a file of Linux's /proc/sys/fs, where the limits of pipes are;
-// false if there is no such file or no number in it.
+// ReadLimit returns the number in a file such as /proc/sys/fs/pipe-max-size, where Linux has a
+// limit of pipes. It returns false if there is no such file or no number in it.
 func ReadLimit(file string) (int, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

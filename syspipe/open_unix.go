@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open makes a pipe. How its ends wait is set later, by initIO.
+// open makes a pipe. initIO later sets how its ends wait.
 func open(kind Kind, capacity int) (w, r *End, err error) {
 	w, r, err = openEnds(kind)
 	if err == nil && capacity > 0 {
 		err = w.setCapacity(capacity)
 	}
 	if err == nil && capacity > 0 && kind == SocketPair {
-		// On Linux the writer's buffer counts, on macOS and FreeBSD the reader's.
+		// On Linux the writer's buffer counts, on macOS and FreeBSD the reader's buffer.
 		err = r.setCapacity(capacity)
 	}
 	if err == nil {
@@ -61,8 +61,8 @@ func openEnds(kind Kind) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// openFIFO makes a FIFO in a folder that nobody else can use, opens both ends and removes FIFO and
-// folder. With an error it returns the ends that were opened already.
+// openFIFO makes a FIFO in a folder that nobody else can use. It opens both ends, and then removes
+// the FIFO and the folder. With an error it returns the ends that were opened already.
 func openFIFO() (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-fifo-")
 	if err != nil {
@@ -146,10 +146,10 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	return uint64(number), nil
 }
 
-// duplicate makes a file of a duplicate of the end. Neither NewFile nor Fd, by which os/exec gets
-// the descriptor, changes its blocking mode.
+// duplicate returns a duplicate of the end as a file. The duplicate keeps the end's blocking mode:
+// neither os.NewFile changes it, nor the method Fd, which os/exec calls.
 func (e *End) duplicate() (*os.File, error) {
-	const atLeast = 3 // not the number of a standard stream that happens to be closed
+	const atLeast = 3 // not the number of a standard stream that is closed
 	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, atLeast)
 	if err != nil {
 		return nil, os.NewSyscallError("dup", err)
@@ -157,7 +157,7 @@ func (e *End) duplicate() (*os.File, error) {
 	return os.NewFile(uintptr(fd), e.kind.noun()), nil
 }
 
-// takeUp makes an end of a descriptor that this process got from its parent.
+// takeUp makes an end from a descriptor that this process inherited from its parent.
 func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	fd := int(number)
 	var st unix.Stat_t
@@ -172,7 +172,7 @@ func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	return newEnd(kind, dir, descriptor{fd: fd}), nil
 }
 
-// A Stream describes a file as a standard stream.
+// A Stream describes an open file, such as a standard stream.
 type Stream struct {
 	Kind        string // "pipe", "socket", or what else the system calls the file
 	Capacity    int    // bytes, if the kernel states it; else 0
@@ -212,9 +212,9 @@ func describe(fd int) (Stream, error) {
 	return s, err
 }
 
-// capacity asks for the capacity of a pipe. That of a socket pair or a terminal is found by filling
-// a new one: a terminal states none, and the buffer size that a socket states includes the
-// kernel's bookkeeping. The new socket pair gets the buffer sizes of the end.
+// capacity returns the capacity of the end's pipe. For a socket pair or a terminal, it fills a new
+// one and counts the bytes: a terminal states no capacity, and the buffer size that a socket states
+// includes the kernel's bookkeeping. The new socket pair gets the buffer sizes of the end.
 func (e *End) capacity() (int, error) {
 	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)

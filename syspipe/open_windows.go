@@ -30,8 +30,8 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 const defaultNamedCapacity = 64 << 10
 
 // openNamed makes a named pipe whose name only this process knows, and connects to it. The server's
-// end writes, the client's end reads. The server's end has both directions: of an outbound one, the
-// system refuses to tell the quota (GetNamedPipeInfo).
+// end writes, the client's end reads. The server's end is opened for both directions, because the
+// system does not tell the quota of an end that can only write (GetNamedPipeInfo).
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -102,7 +102,7 @@ func duplicateHandle(h windows.Handle, inherit bool) (windows.Handle, error) {
 	return copied, nil
 }
 
-// takeUp makes an end of a handle that this process got from its parent.
+// takeUp makes an end from a handle that this process inherited from its parent.
 func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	h := windows.Handle(number)
 	fileType, err := windows.GetFileType(h)

@@ -8,7 +8,8 @@ import (
 	"os/exec"
 )
 
-// A reference tells a child, as JSON, which of its descriptors is an end. It is of use only there.
+// A reference tells a child which of its descriptors is an end. It is passed to the child as JSON,
+// and is of no use to any other process.
 type reference struct {
 	Number    uint64    `json:"number"` // of the descriptor (Windows: handle) in the child
 	Kind      Kind      `json:"kind"`
@@ -16,11 +17,13 @@ type reference struct {
 	IO        IO        `json:"io"`
 }
 
-// Pass lets the child that cmd starts next inherit a duplicate of the end. Give the child the
-// returned reference, by an argument, the environment or standard input: with it, the child takes
-// up the duplicate by [Inherited]. Close the end after cmd.Start: as long as the parent keeps it,
-// the other end sees neither end of file nor a broken pipe. Open an end that is to be passed with
-// the io that the child needs; on Windows, this must not be [Poller].
+// Pass lets the child that cmd starts next inherit a duplicate of the end. Give the returned
+// reference to the child in an argument, in the environment or on standard input. The child calls
+// [Inherited] with it, to take up the duplicate.
+//
+// Close the end after cmd.Start: as long as the parent keeps it open, the other end of the pipe
+// sees neither end of file nor a broken pipe. Open an end that is to be passed with the IO that the
+// child needs. On Windows, this must not be [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a concurrent Close either prevents the duplicate or closes it
 	defer e.passing.Unlock()
@@ -58,8 +61,8 @@ func (e *End) File() (f *os.File, err error) {
 }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. The returned end
-// belongs to the caller. It waits as the parent's end did unless SetIO changes that, and further
-// children do not inherit it. Take up each reference once.
+// belongs to the caller. It waits as the parent's end did; SetIO can change that. Children of this
+// process do not inherit it. Take up each reference only once.
 func Inherited(ref string) (*End, error) {
 	var r reference
 	err := json.Unmarshal([]byte(ref), &r)

@@ -11,8 +11,9 @@ import (
 
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair, PTY}
 
-// openPTY makes a pseudo-terminal. The side that a program gets as its terminal is the writing end,
-// our side is the reading end. With an error openPTY returns the ends that were opened already.
+// openPTY makes a pseudo-terminal. The side that a program gets as its terminal is the writing end.
+// The other side is the reading end. With an error openPTY returns the ends that were opened
+// already.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)
@@ -41,7 +42,8 @@ func openPTY() (w, r *End, err error) {
 func ptyPeer(ours int, flags uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ours), unix.TIOCGPTPEER, flags)
 	if errno == syscall.ENOTTY {
-		// gVisor. No other way is tried: its readers never learn that the writer has left.
+		// This is gVisor. Another way to open the side would be of no use: a reader in gVisor never
+		// learns that the writer has left.
 		return -1, unsupported("TIOCGPTPEER")
 	}
 	if errno != 0 {

@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// CountSIGPIPE begins to count the SIGPIPEs that this process gets. It returns a function for one
-// goroutine, which tells how many came since its last call, or nil if the system has no such
-// signal. Several that came at the same time count as one, because the system delivers one.
+// CountSIGPIPE begins to count the SIGPIPE signals that this process gets. The returned function
+// tells how many came since its last call, or returns nil if the system has no such signal. Only
+// one goroutine may call it. Several signals at the same time count as one, because the system
+// delivers only one of them.
 func CountSIGPIPE() func() *int {
 	pipes := make(chan os.Signal, 16)
 	marks := make(chan os.Signal, 1)
@@ -28,9 +29,9 @@ func CountSIGPIPE() func() *int {
 
 // awaitSignals returns when Go has handed on every SIGPIPE that came before the call. Go hands
 // pending signals on in the order of their numbers, so a SIGWINCH that is sent now, as a mark,
-// arrives after every earlier SIGPIPE. But a received SIGWINCH may be somebody else's (a terminal
-// was resized): one that was in the channel already, or one that Go was just handing on. So three
-// are sent, and the third one received is surely ours.
+// arrives after every earlier SIGPIPE. But a received SIGWINCH may come from somebody else, because
+// a terminal was resized: one may be in the channel already, and one may be on its way there. So
+// awaitSignals sends three, and the third one that it receives is surely one that it has sent.
 func awaitSignals(marks <-chan os.Signal) {
 	for range 3 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {

@@ -6,10 +6,10 @@ import (
 	"runtime"
 )
 
-// TryWrite makes one non-blocking call and returns its result. Unlike Write, it neither waits nor
-// tries again: it may return a short count with a nil error, or an error for which
-// errors.Is(err, syscall.EAGAIN) holds if the kernel refuses for now. The end's IO must not be
-// [Blocking]; on Windows it must be [Spin] or [Sleep].
+// TryWrite makes one non-blocking system call and returns its result. Unlike Write, it neither
+// waits nor tries again. It may return a short count with a nil error. If the kernel refuses the
+// write for now, it returns an error for which errors.Is(err, syscall.EAGAIN) holds. The end's IO
+// must not be [Blocking]; on Windows it must be [Spin] or [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)
@@ -24,7 +24,7 @@ func (e *End) TryWrite(p []byte) (int, error) {
 	return n, nil
 }
 
-// TryRead is TryWrite for a read; at the end of file it returns [io.EOF].
+// TryRead is like TryWrite, but reads. At the end of file it returns [io.EOF].
 func (e *End) TryRead(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)
@@ -50,8 +50,8 @@ func (e *End) mayTry(op string) error {
 	return nil
 }
 
-// Writable reports whether poll(2) calls the end writable now. This predicts nothing: a write may
-// be refused even so, and may succeed otherwise.
+// Writable reports whether poll(2) says that the end is writable now. This predicts nothing: a
+// write to a writable end may be refused, and a write to any other end may succeed.
 func (e *End) Writable() (can bool, err error) {
 	err = e.briefly("poll", func() (err error) {
 		can, err = e.writable()

@@ -2,10 +2,10 @@
 
 package syspipe
 
-// ReadUnguarded is Read. On Linux and FreeBSD it makes the system call itself, without Read's guard
-// against a concurrent Close, to save function calls in the loops of benchmarks. macOS and Windows
-// promise stable libraries, but no stable system calls.
+// ReadUnguarded is the same as Read on this system. On Linux and FreeBSD it makes the system call
+// itself, without Read's guard against a concurrent Close, to save function calls in the loops of
+// benchmarks. macOS and Windows have no stable system calls, only stable libraries.
 func (e *End) ReadUnguarded(p []byte) (int, error) { return e.Read(p) }
 
-// WriteUnguarded is Write, for the same reason.
+// WriteUnguarded is the same as Write, for the reason that [End.ReadUnguarded] tells.
 func (e *End) WriteUnguarded(p []byte) (int, error) { return e.Write(p) }

@@ -7,7 +7,8 @@
 //	}
 //
 // Do not call Check in tests that run in parallel: each would see what the others have open.
-// Descriptors are counted where /dev/fd lists them, children where /proc does.
+// Descriptors are counted only on systems where /dev/fd lists them, children only where /proc lists
+// them.
 package leaktest
 
 import (
@@ -23,7 +24,8 @@ import (
 // patience is how long Check waits for goroutines and children that are about to end.
 const patience = 20 * time.Second
 
-// checked has the names of the tests that are being checked. They run one after another.
+// checked has the names of the tests that are being checked. It has no lock, because the tests run
+// one after another.
 var checked = make(map[string]bool)
 
 // Check fails t if anything is left when the test and its cleanups are done. Call it first in the
@@ -75,7 +77,8 @@ func descriptors() int {
 	return len(list)
 }
 
-// children returns the numbers of this process's children and zombies, if the system lists them.
+// children returns the IDs of this process's children, even of those that have ended but were not
+// waited for. It returns none on a system that does not list them.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")

@@ -1,6 +1,6 @@
-// Package procfs reads what Linux tells about processes in the files of /proc. No function keeps
-// what it has read. A process may end at any time: if its file is gone, or may not be read, the
-// function returns an error or leaves the process out. Other systems do not have these files.
+// Package procfs reads what Linux tells about processes in the files of /proc. It keeps no cache. A
+// process may end at any time. If its file is gone, or this process may not read it, a function
+// returns an error or leaves the process out. Other systems do not have these files.
 package procfs
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Available says whether the system has these files.
+// Available says whether this system has the files of /proc that this package reads.
 const Available = runtime.GOOS == "linux"
 
 // Root is the folder in which the kernel describes processes. Only tests change it.
@@ -33,16 +33,16 @@ func Text(pid int, rest ...string) (string, error) {
 	return string(text), err
 }
 
-// PIDs returns every process that can be seen.
+// PIDs returns the ID of every process that this process can see.
 func PIDs() ([]int, error) { return numbers(Root) }
 
-// Threads returns the threads of a process.
+// Threads returns the IDs of the threads of a process.
 func Threads(pid int) ([]int, error) { return numbers(Path(pid, "task")) }
 
-// Descriptors returns the descriptors that a process has open.
+// Descriptors returns the numbers of the descriptors that a process has open.
 func Descriptors(pid int) ([]int, error) { return numbers(Path(pid, "fd")) }
 
-// numbers returns the names in a folder that are numbers.
+// numbers returns those names in a folder that are numbers.
 func numbers(folder string) ([]int, error) {
 	if !Available {
 		return nil, errors.ErrUnsupported
@@ -57,7 +57,8 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// Children returns the children of a process that it has not waited for.
+// Children returns the IDs of the children of a process. Children that have ended are included
+// until the process has waited for them.
 func Children(pid int) []int {
 	var list []int
 	threads, _ := Threads(pid)
@@ -72,7 +73,7 @@ func Children(pid int) []int {
 	return list
 }
 
-// Tree returns a process and its descendants, each after its parent.
+// Tree returns the IDs of a process and its descendants, each one after its parent.
 func Tree(pid int) []int {
 	list := []int{pid}
 	for _, child := range Children(pid) {
@@ -97,10 +98,12 @@ type Stat struct {
 // kernelThread is PF_KTHREAD of linux/sched.h.
 const kernelThread = 0x00200000
 
-// OfKernel reports whether s is of a thread of the kernel itself, which makes no system calls.
+// OfKernel reports whether s is about a thread of the kernel itself. Such a thread makes no system
+// calls.
 func (s Stat) OfKernel() bool { return s.Flags&kernelThread != 0 }
 
-// Ended reports whether the process has ended, not just its first thread, which is a 'Z' too.
+// Ended reports whether the whole process has ended. If only its first thread has ended, the State
+// is 'Z' too, but Threads still counts the others.
 func (s Stat) Ended() bool { return s.State == 'Z' && s.Threads < 2 || s.State == 'X' }
 
 // ReadStat reads the state of a process.
@@ -111,8 +114,9 @@ func ReadThread(pid, tid int) (Stat, error) {
 	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
 }
 
-// parseStat reads "1 (a command) S 0 …", fields in the order of proc_pid_stat(5), unless there is
-// an error already. The command may contain any characters, also blanks and brackets.
+// parseStat parses the text of a stat file, such as "1 (a command) S 0 …". The fields are in the
+// order of proc_pid_stat(5). The command may contain any characters, even blanks and parentheses.
+// If err is not nil, parseStat returns it.
 func parseStat(text string, err error) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
@@ -136,20 +140,23 @@ func parseStat(text string, err error) (Stat, error) {
 	}, nil
 }
 
-// number returns 0 for a text that is no number. The kernel writes numbers only.
+// number parses a field as a number. It returns 0 for any other text, but the kernel writes only
+// numbers here.
 func number(field string) int {
 	n, _ := strconv.Atoi(field)
 	return n
 }
 
-// Field returns the value in a line "name:\tvalue" of a text like /proc/PID/status; "" for none.
+// Field returns the value in the line "name:\tvalue" of a text like that of /proc/PID/status; "" if
+// there is no such line.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(value)
 }
 
-// StatusBytes returns a size of /proc/PID/status in bytes; the file has it in KiB, "VmHWM: 9 kB".
+// StatusBytes returns the size with the given name in /proc/PID/status, in bytes. The file has
+// sizes in KiB: "VmHWM: 9 kB".
 func StatusBytes(pid int, name string) (int64, bool) {
 	text, err := Text(pid, "status")
 	if err != nil {
@@ -159,7 +166,8 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment of a process at its start; none if it is just being started.
+// Environ returns the environment that a process had at its start. It returns none if the process
+// is just being started.
 func Environ(pid int) ([]string, error) {
 	text, err := Text(pid, "environ")
 	if err != nil || text == "" {
