@@ -114,7 +114,7 @@ func (r *runner) roundsFor(g *group) int {
 	return min(max(int(share), leastRounds), asked)
 }
 
-// left returns how many forks and rounds a group has yet to take, at least one of each.
+// left returns how many forks and rounds a group still has to take, at least one of each.
 func (r *runner) left(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)

@@ -216,7 +216,7 @@ var labelDefaults = map[string]string{
 }
 
 // Label names a cell briefly, for a line of progress or an error: framing, size, pattern and
-// placement, and those other fields that do not have their usual value.
+// placement, and every other field that does not have its usual value.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {

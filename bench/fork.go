@@ -62,7 +62,7 @@ type pipes struct {
 //   - for round trips, a pipe for the replies
 func openPipes(c results.Cell) (*pipes, error) {
 	const fromOrigin, toOrigin = true, false
-	const usual = 0 // capacity
+	const usual = 0 // the system's default capacity
 	var p pipes
 	p.open(syspipe.Anonymous, usual, fromOrigin)
 	p.open(syspipe.Anonymous, usual, toOrigin)

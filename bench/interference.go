@@ -10,14 +10,14 @@ import (
 )
 
 // interference finds out what disturbs the measurements of a run: faults of the machine itself, and
-// other programs and virtual machines that use its CPUs during the run.
+// other programs or virtual machines that use the machine's CPUs during the run.
 type interference struct {
 	lasting []string      // warnings of faults that the machine had before the run
 	before  machine.Usage // of the machine's CPUs, before the run
 	usage   machine.Usage // of the machine's CPUs, when the latest slice was over
 
 	// The next two fields are set by update.
-	current   []string // all warnings, with those in lasting
+	current   []string // all warnings, including those in lasting
 	disturbed bool     // others took CPU time that the cells needed
 }
 
@@ -34,10 +34,10 @@ func newInterference() *interference {
 // which other programs run. If they wait longer, the sample counts as disturbed.
 const maxQueued = 0.05
 
-// mark sets the sample's StealNS, the CPU time that the hypervisor took from its CPUs since the
-// previous slice. If something outside the measurement disturbed the sample, mark says in Disturbed
-// what it was, and the figures leave the sample out. The rules are the same for every sample, and
-// the sample's speed plays no part in them.
+// mark sets StealNS and Disturbed of the sample s. StealNS is the time that the hypervisor took
+// from the CPUs of the ends since the previous slice. Disturbed says what took CPU time from the
+// sample, if anything did; the figures then leave the sample out. The rules are the same for every
+// sample, and the speed of a sample plays no part in them.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.usage)
@@ -89,9 +89,9 @@ func (i *interference) update() {
 }
 
 // warnings returns the warnings for a finished cell with these samples, and whether the cell was
-// disturbed. It was if more than half of its samples were. If the system does not tell how long
-// threads wait for a CPU, disturbed samples may go unnoticed. Then the cell counts as disturbed if
-// anything disturbed the machine during the run.
+// disturbed. The cell counts as disturbed if more than half of its samples are disturbed. If the
+// system does not tell how long threads wait for a CPU, disturbed samples may go unnoticed. Then
+// the cell counts as disturbed if anything disturbed the machine during the run.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	knowsWaits := false
 	marked := 0

@@ -21,7 +21,7 @@ func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1
 // A schedule says when messages fall due: one per period, from a start that both endpoints know.
 type schedule struct {
 	start  int64   // on the shared clock, in nanoseconds
-	period float64 // nanoseconds; a float64, since fractions add up over many messages
+	period float64 // nanoseconds; not an integer, since rounding would add up
 }
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
@@ -34,7 +34,7 @@ const leadTime = time.Millisecond
 // nanoseconds of the shared clock.
 type load struct {
 	schedule  schedule
-	open      bool          // open loop: messages fall due; else each waits for a slot
+	open      bool          // open loop: send when due; else: send when a slot is free
 	deadline  int64         // of an open loop: nothing is sent after it
 	maySpin   bool          // see clock.await
 	sent      []int64       // when each message was sent
@@ -263,9 +263,9 @@ func (e *endpoint) summariseLoad() error {
 }
 
 // addLoadLatencies adds the latencies of the first n messages to the report, each kind under a key.
-// Under name is the time from when a message was sent to when it was received. In an open loop,
-// "due" is the time from when a message was due to when it was received, and "lateness" is the time
-// from when it was due to when it was sent.
+// The key name is for the time from when a message was sent to when it was received. In an open
+// loop, "due" is the time from when a message was due to when it was received, and "lateness" is
+// the time from when it was due to when it was sent.
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

@@ -24,8 +24,8 @@ func (r Result) median(metric string) float64 {
 	return stat.MustMetric(metric).Estimate(r.Record).Median
 }
 
-// Measure measures the cell c. A field that c leaves empty has its usual value: Cell{Framing:
-// "ndjson", Size: 4096} is enough. If this machine cannot run the cell, Measure returns an error.
+// Measure measures the cell c. A field that c leaves empty has its usual value, so Framing and Size
+// are often enough. If this machine cannot run the cell, Measure returns an error.
 func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	var result Result
 	plan := Plan{Cells: []results.Cell{c}}

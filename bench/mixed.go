@@ -117,7 +117,7 @@ func (e *endpoint) sendSmall() error {
 		waiting.Go(func() {
 			failed[i] = e.mixed.mux.Send(context.Background(), smallPriority, e.mixed.out[i])
 		})
-		// The Go scheduler does not notice when await sleeps, so let the new goroutine run before.
+		// The Go scheduler does not notice when await sleeps, so let the new goroutine run first.
 		runtime.Gosched()
 	}
 	waiting.Wait()
@@ -231,8 +231,9 @@ func (s *slowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// validateMixed returns an error if the cell has the "mixed" pattern and another field does not fit
-// it, or if the cell has another pattern and a field that only "mixed" can have.
+// validateMixed returns an error if a cell with the "mixed" pattern has a field that does not fit
+// this pattern. It also returns an error if a cell with another pattern has a field that is only
+// for the "mixed" pattern.
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
 		if c.FrameWait != "" {

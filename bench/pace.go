@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A pace slows a reader down to a number of bytes per second. Its times are in nanoseconds of
-// whichever clock its user reads. It belongs to one goroutine.
+// A pace slows a reader down to a number of bytes per second. Its times are nanoseconds of the
+// clock that its caller uses. It belongs to one goroutine.
 type pace struct {
 	PerSecond int64 // bytes; 0: no limit
 	Next      int64 // when the reader is done with all bytes read so far; 0: none yet

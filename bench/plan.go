@@ -4,7 +4,7 @@
 // it cost.
 //
 //	func main() {
-//		bench.Worker() // does a worker's job and exits, or returns
+//		bench.Worker() // in a worker: does the job and exits; else: returns
 //		r, err := bench.Measure(ctx, results.Cell{Framing: "ndjson", Size: 4096})
 //		if err != nil {
 //			log.Fatal(err)
@@ -87,9 +87,9 @@ type Plan struct {
 	Seed      int64          // for the messages, their offsets, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
-	// Turn, if set, returns when this run may go on, on a machine that several runs share. It is
-	// called before each start of workers and before each round. In a round, every cell of the
-	// workers gets one slice.
+	// Turn, if set, lets several runs on one machine take turns: it waits until this run may go on.
+	// It is called before each start of workers, and before each round, in which every cell of
+	// these workers gets one slice.
 	Turn func(context.Context) error
 
 	// Observe, if set, is called after each step, on the goroutine that called Run.
@@ -100,7 +100,7 @@ type Plan struct {
 type Progress struct {
 	Cell   results.Cell
 	Step   Step
-	Sample int // its number, from 1, if Step is Timed; else 0
+	Sample int // number of the sample, from 1, if Step is Timed; else 0
 }
 
 // A Step is what was just finished for a cell.

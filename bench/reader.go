@@ -34,7 +34,7 @@ func sumOf(b []byte) uint64 {
 // work is how much CPU time a reader spends on the bytes that it reads. The zero work spends none.
 type work struct{ perByte float64 } // nanoseconds of CPU time
 
-// spend keeps the CPU busy for as long as n bytes take.
+// spend keeps the CPU busy for as long as the reader works on n bytes.
 func (w work) spend(n int) {
 	if w.perByte > 0 { // spin is a separate function so that this check is inlined
 		spin(time.Duration(w.perByte * float64(n)))

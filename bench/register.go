@@ -11,13 +11,13 @@ import (
 // registered holds the framings that Register was given, by their names.
 var registered sync.Map
 
-// Register makes f, a framing of the caller's own, known to the engine under the name f.String(),
-// in this process and in the workers it starts. Call it before [Worker], in main or TestMain. It
+// Register makes f, a framing of the caller's own, known to [Run] under the name f.String(), in
+// this process and in the workers that Run starts. Call it before [Worker], in main or TestMain. It
 // panics if package framers has a framing of that name, because that framing would be measured
 // instead of f.
 //
-// A [framers.Option] does not reach f. So a cell of f that sets a read buffer, a read offset or a
-// write size is unsupported: see [framers.Framing].
+// f cannot read a [framers.Option]. So a cell with the framing f is unsupported if it sets a read
+// buffer, a read offset or a write size: see [framers.Framing].
 func Register(f framers.Framing) {
 	name := f.String()
 	if _, err := framers.Parse(name); err == nil {

@@ -18,7 +18,7 @@ type report struct {
 	Checked     bool    // each message was checked, by number and length
 	Trips       []int64 // nanoseconds of each round trip
 	Collections uint32  // of the garbage collector while the clock ran: none is expected
-	ClosedAt    int64   // shared clock: when the reader closed its end, or the writer learnt of it
+	ClosedAt    int64   // when the reader closed its end or the writer learnt of it; shared clock
 }
 
 // reports are the reports of both endpoints on one job.

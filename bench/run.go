@@ -46,7 +46,7 @@ type runner struct {
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
-	grace        time.Duration // see the constant grace; tests shorten it
+	grace        time.Duration // see the constant grace; tests change it
 	interference *interference
 	groups       []*group // those that still need samples
 	measured     bool     // a sample was taken
@@ -187,7 +187,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
-	g.cost.fork = time.Since(began) // does not count prepare, as later forks skip it
+	g.cost.fork = time.Since(began) // without prepare, which later forks skip
 	for _, c := range shuffled(r.random, g.cells) {
 		if err := r.prepare(f, c); err != nil {
 			return r.failed(c, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job of a cell sends messages of compareBytes altogether, roughly. This is as much as
-// a large pipe holds. But the job sends no fewer than minCompare messages, and no more than
-// maxCompare, so that it is soon done. From a recording it sends each message at least once.
+// The untimed job of a cell sends about compareBytes of messages, which is as much as a large pipe
+// holds. But it sends at least minCompare messages. It sends at most maxCompare messages, so that
+// it is soon done. From a recording it sends each message at least once.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
@@ -42,12 +42,13 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	}
 	n := int64(compareBytes / max(1, source.Largest()))
 	if _, sleeps := sleepOf(j.Cell); sleeps {
-		n = 0 // be brief: the writer sleeps whenever the pipe is full
+		n = 0 // few messages: the writer sleeps whenever the pipe is full
 	}
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
-	if err != nil && r.leaveOut(c, 0, err) { // 0: only if the time was up
+	// For 0 messages, leaveOut returns true only if the run's time was up.
+	if err != nil && r.leaveOut(c, 0, err) {
 		return nil
 	}
 	if err != nil {

@@ -77,8 +77,8 @@ func rawSleep(d time.Duration) {
 
 // ownDescriptors gives the calling thread a descriptor table of its own. While threads share a
 // table, the kernel takes a reference to the file in every call. This takes some 15 % of the time
-// of a 64 B write, and a C program with one thread does not need it. If the system does not allow
-// the thread a table of its own, the figures include this cost.
+// of a 64 B write. A C program with one thread does not have this cost. If the system does not
+// allow the thread a table of its own, the figures include this cost.
 //
 // First a pipe is opened, so that Go's poller opens its descriptor in the table of all threads. If
 // the poller opened it later, only this thread might have it.
@@ -104,8 +104,8 @@ func openRunQueue() runQueue {
 
 // waited returns how many nanoseconds the thread waited in a run queue, or -1 if the system does
 // not tell. The kernel's file has three numbers: nanoseconds on a CPU, nanoseconds in a run queue,
-// and turns. The clock is about to start, so waited allocates nothing, and makes a raw system call
-// that Go's scheduler does not notice.
+// and the number of turns on a CPU. The clock is about to start, so waited allocates nothing, and
+// makes a raw system call that Go's scheduler does not notice.
 func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),

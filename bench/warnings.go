@@ -20,8 +20,8 @@ func warnings(r results.Record, asked int) []string {
 	return slices.Concat(countWarnings(r, asked), loadWarnings(r), spreadWarnings(r))
 }
 
-// countWarnings warns of too few samples. The text does not name their number, so that all records
-// of a run have the same text.
+// countWarnings warns of too few samples. The text does not tell how many there are, so that all
+// records with this warning have the same text.
 func countWarnings(r results.Record, asked int) []string {
 	if len(r.Samples) >= min(asked, minSamples) {
 		return nil

@@ -15,18 +15,18 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// cellWork is the name of a worker's job in [Jobs].
+// cellWork is the name by which package proc knows the work of a worker.
 const cellWork = "bench"
 
-// Jobs returns, by its name, the job of the processes that [Run] starts. It is for a program that
-// also starts other processes of its own by package proc, and whose main has to know the jobs of
-// all:
+// Jobs returns the work of the processes that [Run] starts, for [proc.Main]. A program that starts
+// other processes by package proc, too, calls proc.Main with the work of all of them, instead of
+// [Worker]:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
 
-// workerMemory is how many bytes of memory a worker may hold before it collects garbage, although
-// its collector is off.
+// workerMemory is a worker's memory limit, in bytes. The garbage collector of a worker is off, but
+// runs when the limit is reached.
 const workerMemory = 1 << 30
 
 // Worker does the job of a worker and exits, if this process was started as a worker. Otherwise it
@@ -36,8 +36,8 @@ const workerMemory = 1 << 30
 func Worker() { proc.Main(Jobs()) }
 
 // A job is what the controller asks of both workers: a slice of a cell. It is one line of JSON on a
-// worker's standard input. Which endpoint of the cell a worker is, is not in the job but in the
-// worker's argument, an [endpointConfig].
+// worker's standard input. The worker's argument, an [endpointConfig], says which endpoint of the
+// cell the worker is.
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -114,7 +114,7 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it. It reads a metric to know, since this
+// collectGarbage collects garbage if there is much of it. To find out, it reads a metric, which
 // does not stop the world.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -232,8 +232,8 @@ func (j job) messages() (*payload.Source, error) {
 	return recording.Source(), nil
 }
 
-// asAllocated is the payload offset of messages that stay where Go's allocator has put them. If
-// they are longer than some KiB, this is the beginning of a page.
+// asAllocated is the payload offset of messages that stay where Go's allocator has put them.
+// Messages of some KiB or more then begin where a page begins.
 const asAllocated = "0"
 
 // place moves the messages of the sending end to where the cell wants them in memory.

@@ -174,8 +174,8 @@ func (e *End) closeDescriptor() error {
 }
 
 // interrupt ends the calls under way: it replaces e.fd by the reading end of a pipe without a
-// writer, then wakes the threads. A call that begins only after that, or that the kernel restarts,
-// does not block: a read meets the end of file, a write EBADF.
+// writer, then wakes the threads. If a call begins only after that, or if the kernel restarts a
+// call, it does not block: a read meets the end of file, and a write fails with EBADF.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
 		return nil // each read or write looks between its tries whether the end is open

@@ -11,9 +11,10 @@ package syspipe
 // A caller that only wants more speed can ignore the error.
 //
 // If the two ends run on two CPUs, a larger pipe spares them a sleep and a wake-up per 64 KiB. If
-// they run on one CPU, a pipe of 1 MiB costs nothing as long as it fits into the core's cache (AMD
-// Zen 5), and else a quarter of the speed (Intel Sapphire Rapids). Either end may call Grow. In a
-// larger pipe, a writer that is faster than its reader gets further ahead before it has to wait.
+// they run on one CPU, a pipe of 1 MiB costs nothing if it fits into the core's cache (AMD Zen 5).
+// If it does not fit, it costs a quarter of the speed (Intel Sapphire Rapids). Either end may call
+// Grow. In a larger pipe, a writer that is faster than its reader gets further ahead before it has
+// to wait.
 func (e *End) Grow(n int) (now int, err error) {
 	err = e.briefly("grow", func() (err error) {
 		now, err = e.capacity()

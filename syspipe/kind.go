@@ -57,7 +57,7 @@ func ParseKind(name string) (Kind, error) {
 	return "", fmt.Errorf("unknown pipe kind %q (known: %s)", name, joinNames(Kinds()))
 }
 
-// noun returns the words for the kind in the middle of a sentence.
+// noun returns the name of the kind for use in a sentence, such as "anonymous pipe".
 func (k Kind) noun() string {
 	switch k {
 	case Anonymous:

@@ -131,7 +131,7 @@ func (k Kind) fileType() uint32 {
 	return unix.S_IFIFO
 }
 
-// firstExtra is the number that the first of exec.Cmd.ExtraFiles has in the child.
+// firstExtra is the descriptor number that the first file of exec.Cmd.ExtraFiles has in the child.
 const firstExtra = 3
 
 // passTo gives the child a duplicate and returns the number of the descriptor in the child.

@@ -83,7 +83,7 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 // milliseconds.
 const samplesPerOp = 6
 
-// Cells runs each cell as a sub-benchmark of b. One operation of a sub-benchmark starts two worker
+// Cells runs each cell as a sub-benchmark of b. One operation of a sub-benchmark starts worker
 // processes and takes six samples. The reported figures are medians of the samples of all
 // operations.
 func Cells(b *testing.B, cells ...results.Cell) {

@@ -10,8 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults returns the faults that are looked for only on Linux. A fault that this machine does
-// not have has an empty Found, and [Faults] removes it.
+// systemFaults returns the faults that [Faults] looks for only on Linux. If this machine does not
+// have a fault, Found is empty, and [Faults] removes the fault.
 func systemFaults() []Fault {
 	return []Fault{
 		{

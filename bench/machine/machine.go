@@ -1,7 +1,7 @@
 // Package machine describes the machine on which a run takes place, and finds what disturbs
 // measurements there.
 //
-//	env := machine.Describe("20261121-1", 1) // run, seed
+//	env := machine.Describe("20261121-1", 1) // name of the run, seed
 //	faults := machine.Faults(env)
 //
 // Describe leaves a field empty if the system does not tell its value. It may be called

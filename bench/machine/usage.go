@@ -10,7 +10,7 @@ import (
 
 // A Usage says how all CPUs together spent an interval, in CPU seconds.
 type Usage struct {
-	Known     bool    // if false, the system does not tell, and the rest means nothing
+	Known     bool    // if false, the system does not tell, and the rest is meaningless
 	Busy      float64 // the CPUs ran something
 	Own       float64 // the part of Busy for this process and the children that it has waited for
 	Stolen    float64 // the hypervisor had taken CPUs while something wanted to run
@@ -23,7 +23,7 @@ type Usage struct {
 }
 
 // ReadUsage returns how the CPUs have spent the time since the machine was started. Elapsed is 0:
-// only the difference of two readings has a length (see [Usage.Since]).
+// only a difference between two readings has an Elapsed (see [Usage.Since]).
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at = time.Now()
@@ -62,13 +62,13 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 
 // Limits above which a disturbance is reported.
 const (
-	busyCPUs    = 0.1  // kept busy by others: more moves a figure by over a percent
-	stolenShare = 0.01 // of the time in which something ran or wanted to
+	busyCPUs    = 0.1  // kept busy by others: more changes a figure by over 1 %
+	stolenShare = 0.01 // of the time in which something ran or wanted to run
 	minElapsed  = 0.5  // seconds: systems count in hundredths, too coarse for less
 )
 
-// Faults returns what disturbed measurements in the interval: others used the CPUs, the hypervisor
-// gave the CPUs to others, or a quota stopped this process.
+// Faults returns what disturbed measurements in the interval: other programs used the CPUs, the
+// hypervisor gave CPUs to other machines, or a CPU quota stopped this process.
 func (u Usage) Faults() []Fault {
 	if !u.Known {
 		return nil

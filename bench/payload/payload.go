@@ -27,7 +27,7 @@ type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
 	copies [][]byte // if not nil: copies of the only body, sent in turn in place of it
 
-	head, tail int // where a message carries its number, twice; -1: nowhere
+	head, tail int // offsets of a message's number, carried twice; -1: none
 }
 
 // Message returns message i. It is valid until the next call, and may be written to the pipe, but
@@ -63,7 +63,7 @@ func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
-// Bytes returns the total length of n messages, the first of which is number from.
+// Bytes returns the total length in bytes of n messages, beginning with message from.
 func (s *Source) Bytes(from, n int64) int64 {
 	var total int64
 	for _, b := range s.bodies {
@@ -261,8 +261,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// characters are those of UTF-8 messages, of one to four bytes each. Characters of one byte are the
-// most frequent, as in most texts.
+// characters are what messages of the kind "utf8" consist of. Each has one to four bytes. Those of
+// one byte are the most frequent, as in most texts.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
@@ -293,8 +293,8 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 }
 
 // period is the number of bytes after which the content of a message repeats. It is small, so that
-// a message is made quickly. It is a prime number, so that neighbouring chunks of a message differ,
-// and it is noticed if one is received in place of the other.
+// a message is made quickly. It is a prime number, so that neighbouring chunks of a message differ.
+// A chunk that arrives in place of its neighbour is then noticed.
 const period = 65521
 
 // fillRepeating fills b with random bytes that repeat after a period.

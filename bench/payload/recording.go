@@ -80,7 +80,7 @@ func readMessages(f io.Reader) ([]Message, error) {
 type collector struct {
 	messages    []Message
 	total       int64 // bytes of the messages
-	isRecording bool  // made by tap: a line without a record is no message
+	isRecording bool  // the file was made by tap: only its records count as messages
 }
 
 func (c *collector) addLine(line []byte) {
@@ -103,7 +103,7 @@ func (c *collector) add(m Message) {
 func recordedMessage(r results.Message) Message {
 	m := Message{
 		Dir: r.Dir, Method: r.Method, ID: r.ID, Redacted: r.Redacted, At: time.Duration(r.T),
-		Size: int(min(r.Size, maxRecording+1)), // enough to be refused
+		Size: int(min(r.Size, maxRecording+1)), // any size above maxRecording is refused
 	}
 	if len(r.Body) > 0 {
 		m.Body = []byte(r.Body)
@@ -153,7 +153,8 @@ func ReadRecording(path string) (*Recording, error) {
 	return NewRecording(all), nil
 }
 
-// NewRecording makes a recording of messages. It keeps the slice.
+// NewRecording makes a recording of messages. It keeps the slice, which must not be changed after
+// that.
 func NewRecording(messages [][]byte) *Recording {
 	h := sha256.New()
 	for _, m := range messages {
