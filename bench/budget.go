@@ -32,7 +32,7 @@ func (c *cost) count(n int, took time.Duration) {
 // The guessed times, as measured on a machine with two cores.
 const (
 	forkOverhead  = 45 * time.Millisecond // of a fork: the start of its workers
-	sliceOverhead = 3 * time.Millisecond  // of a slice: warm-up, quiet time, job and reports
+	sliceOverhead = 3 * time.Millisecond  // of a sample: warm-up, quiet time, job, reports
 )
 
 // expect adds the guessed cost of one cell to c, the cost of the cell's group.
@@ -118,7 +118,7 @@ func (r *runner) roundsFor(g *group) int {
 func (r *runner) left(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)
-	// If slices were left out, the group needs more forks than planned. Each of them takes as many
+	// If samples were left out, the group needs more forks than planned. Each of them takes as many
 	// rounds as a planned fork.
 	rounds = max(r.Samples-g.rounds, r.Samples/planned, 1)
 	return forks, rounds
@@ -132,9 +132,9 @@ func (r *runner) late(cost time.Duration) bool {
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit returns how long a slice that begins now may take before it is killed. The limit shrinks
-// with the time that the run has left. So a slice that hangs does not make the run much longer than
-// MaxTime.
+// limit returns how long a sample that begins now may take before its workers are killed. The limit
+// shrinks with the time that the run has left. So a sample that hangs does not make the run much
+// longer than MaxTime.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

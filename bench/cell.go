@@ -22,7 +22,7 @@ var Patterns = [][2]string{
 
 // sharedBy returns a key. Cells with the same key share their workers. The key is the cell without
 // its size, and without the fields in which compared cells may differ (see comparedBy). Cells of
-// different sizes share workers because starting two processes takes as long as some ten slices.
+// different sizes share workers because starting two processes takes as long as some ten samples.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c

@@ -150,8 +150,8 @@ func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == serv
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
 // run does this endpoint's part of a job. It warms up, starts together with the other endpoint (see
-// meet), and moves the messages of the slice. There is no pause between these steps, because an
-// idle CPU is slow to wake up.
+// meet), and moves the timed messages. There is no pause between these steps, because an idle CPU
+// is slow to wake up.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -249,8 +249,8 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	return began, err
 }
 
-// cpuSamples is how many times in a slice an endpoint notes which CPU it runs on. Each time takes a
-// system call of some 50 ns.
+// cpuSamples is how many times an endpoint notes which CPU it runs on while the clock runs. Each
+// time takes a system call of some 50 ns.
 const cpuSamples = 16
 
 // runMessages moves the timed messages, and notes the endpoint's CPU in between.

@@ -15,12 +15,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is the time that a slice may take in addition to twenty times its planned duration. So much
-// is needed because the slowest cells take seconds for one message: messages of 16 MiB in a framing
-// that searches all bytes again after each read.
+// grace is the time that a sample may take in addition to twenty times its planned duration. So
+// much is needed because the slowest cells take seconds for one message: messages of 16 MiB in a
+// framing that searches all bytes again after each read.
 const grace = 30 * time.Second
 
-// An errSlow says that a slice did not finish within its limit.
+// An errSlow says that a sample did not finish within its time limit.
 type errSlow struct{ limit time.Duration }
 
 func (e errSlow) Error() string {

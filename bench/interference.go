@@ -14,7 +14,7 @@ import (
 type interference struct {
 	lasting []string      // warnings of faults that the machine had before the run
 	before  machine.Usage // of the machine's CPUs, before the run
-	usage   machine.Usage // of the machine's CPUs, when the latest slice was over
+	usage   machine.Usage // of the machine's CPUs, after the latest sample
 
 	// The next two fields are set by update.
 	current   []string // all warnings, including those in lasting
@@ -35,7 +35,7 @@ func newInterference() *interference {
 const maxQueued = 0.05
 
 // mark sets StealNS and Disturbed of the sample s. StealNS is the time that the hypervisor took
-// from the CPUs of the ends since the previous slice. Disturbed says what took CPU time from the
+// from the CPUs of the ends since the previous sample. Disturbed says what took CPU time from the
 // sample, if anything did; the figures then leave the sample out. The rules are the same for every
 // sample, and the speed of a sample plays no part in them.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {

@@ -54,8 +54,8 @@ func (w muxWriter) WriteMessage(msg []byte) error {
 	return w.mux.Send(context.Background(), largePriority, msg)
 }
 
-// newMixed returns the state for a slice with n small messages. It keeps the Mux of the slice
-// before.
+// newMixed returns the state for a sample with n small messages. It keeps the Mux, which serves all
+// samples.
 func (e *endpoint) newMixed(n int64) (mixed, error) {
 	m := e.mixed
 	m.large = 0
@@ -179,9 +179,9 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	return false, nil
 }
 
-// finishMixed reports what the slice moved, and the latencies of the small messages. The receiver
-// makes this report. The sender only tells the receiver when it sent each small message, and how
-// many large messages it sent.
+// finishMixed reports what was moved, and the latencies of the small messages. The receiver makes
+// this report. The sender only tells the receiver when it sent each small message, and how many
+// large messages it sent.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed

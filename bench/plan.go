@@ -81,15 +81,15 @@ type Plan struct {
 	Run       string         // names the run in its records; "": [results.NewRun] makes a name
 	Cells     []results.Cell // each at most once
 	Samples   int            // of each cell; 0 means 24; fewer than 6 give no 95 % interval
-	Duration  time.Duration  // of one slice, roughly; 0 means [SliceTime]
-	Forks     int            // starts of the workers; slices are spread over them; 0 means 5
+	Duration  time.Duration  // of one sample, roughly; 0 means [SliceTime]
+	Forks     int            // starts of the workers; samples are spread over them; 0 means 5
 	MaxTime   time.Duration  // begin nothing that would end later than this; 0 means no limit
 	Seed      int64          // for the messages, their offsets, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
 	// Turn, if set, lets several runs on one machine take turns: it waits until this run may go on.
-	// It is called before each start of workers, and before each round, in which every cell of
-	// these workers gets one slice.
+	// It is called before each start of workers, and before each round, in which these workers take
+	// one sample of every cell.
 	Turn func(context.Context) error
 
 	// Observe, if set, is called after each step, on the goroutine that called Run.
@@ -108,7 +108,7 @@ type Step string
 
 const (
 	Compared   Step = "compared"   // every byte of its untimed messages was compared
-	Calibrated Step = "calibrated" // it is known how many messages fill a slice
+	Calibrated Step = "calibrated" // it is known how many messages a sample takes
 	Timed      Step = "timed"      // a sample was taken
 	Finished   Step = "finished"   // its record was passed to the caller of Run
 )

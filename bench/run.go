@@ -200,7 +200,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 }
 
 // prepare verifies and calibrates a cell if no earlier fork has done so. If it returns nil and the
-// cell is still not calibrated, a slice was left out, and the fork is over.
+// cell is still not calibrated, a job was too slow and was left out, and the fork is over.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -230,7 +230,7 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 		for _, c := range g.inTurn(r.random) {
 			got, err := r.slice(f, c, r.Duration)
 			if err == nil && got == nil {
-				return nil // the slice was left out, and the fork is over
+				return nil // the sample was left out, and the fork is over
 			}
 			if err == nil {
 				err = r.addSample(c, got)

@@ -47,7 +47,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
-	// For 0 messages, leaveOut returns true only if the run's time was up.
+	// For 0 messages, leaveOut returns true only if MaxTime was up.
 	if err != nil && r.leaveOut(c, 0, err) {
 		return nil
 	}
@@ -63,13 +63,14 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	return nil
 }
 
-// calibrations is the largest number of slices that are taken to calibrate a cell. A slice shows
-// how many messages fit into its time. But the first messages of a slice are slow. If the slice was
-// far too short, they are a large part of it, and another slice is needed.
+// calibrations is the largest number of slices (timed runs of a cell) that are taken to calibrate
+// the cell. A slice shows how many messages fit into its time. But the first messages of a slice
+// are slow. If the slice was far too short, they are a large part of it, and another slice is
+// needed.
 const calibrations = 3
 
-// calibrate takes short slices until one was long enough to tell how many messages fill the time of
-// a slice. It does not keep these slices as samples. It takes none if the number of messages is
+// calibrate makes short timed runs of a cell until one was long enough to tell how many messages a
+// sample needs. It does not keep these runs as samples. It makes none if the number of messages is
 // known beforehand: in an open loop, with a writer that sleeps when the pipe is full, and with a
 // reader that closes its end.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
@@ -86,16 +87,16 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 	return nil
 }
 
-// adapts reports whether the number of messages per slice follows from the measured rate.
+// adapts reports whether the number of messages per sample follows from the measured rate.
 func (c *cellRun) adapts() bool {
 	cell := c.record.Cell
 	_, sleeps := sleepOf(cell)
 	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
-// addSample makes a sample of the reports of both ends on a slice, and adds it to the cell's
-// record. It computes the latency of round trips here, in the controller, because this makes
-// garbage, and a worker should make none.
+// addSample makes a sample from the reports of both ends, and adds it to the cell's record. It
+// computes the latency of round trips here, in the controller, because this makes garbage, and a
+// worker should make none.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
@@ -125,15 +126,16 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	return nil
 }
 
-// fallbackDivisor is the number by which a cell's rate is divided after a slice that was far too
-// slow. A cell can become that much slower between two slices: if another program begins to compute
-// on the ends' CPU, a message waits for its turn for some milliseconds instead of a microsecond.
+// fallbackDivisor is the number by which a cell's rate is divided after a sample that was far too
+// slow. A cell can become that much slower between two samples: if another program begins to
+// compute on the ends' CPU, a message waits for its turn for some milliseconds instead of a
+// microsecond.
 const fallbackDivisor = 1000
 
-// slice lets the workers move as many messages of a cell as fill the time d at the best rate so
-// far. (The latest rate may come from a slice that other programs disturbed.) If the slice was too
-// slow and is left out (see leaveOut), the returned reports are nil, and the fork's workers have
-// ended.
+// slice makes one timed run of a cell, called a slice: the workers move as many messages as fill
+// the time d at the best rate so far. (The latest rate may come from a slice that other programs
+// disturbed.) If the slice was too slow and is left out (see leaveOut), the returned reports are
+// nil, and the fork's workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
@@ -149,10 +151,10 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether a slice of n messages that ended with err is left out, instead of making
+// leaveOut reports whether a run of n messages that ended with err is left out, instead of making
 // its cell fail. It is left out if it was too slow, for one of two reasons:
-//   - The earlier slices were much faster. The next fork then tries with far fewer messages.
-//   - The run's time was up, so the limit for the slice was short.
+//   - Earlier runs of the cell were much faster. The next fork then tries far fewer messages.
+//   - MaxTime, the time for all cells, was up, so the time limit was short.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -208,7 +210,7 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
-// leastFills is the smallest number of times that a slice fills the pipe if the writer sleeps when
+// leastFills is the smallest number of times that a sample fills the pipe if the writer sleeps when
 // the pipe is full. It is two, so that the pipe refuses at least one write.
 const leastFills = 2
 

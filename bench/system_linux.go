@@ -32,7 +32,8 @@ const watchdogTime = 6 * time.Millisecond
 // only rarely. At first the watchdog wakes every 20 µs. After some milliseconds it wakes more and
 // more rarely, down to once in 10 ms. When all goroutines of the process have been blocked, it
 // begins again with 20 µs. If it runs on the CPU of the ends, it interrupts them each time that it
-// wakes. For messages of 65,000 B on one CPU, a tenth to a third of the slices took twice as long.
+// wakes. For messages of 65,000 B on one CPU, a tenth to a third of the samples took twice as long
+// because of this.
 //
 // Therefore the scheduler must never count a worker's goroutine as blocked. So the worker sleeps
 // here, and reads its jobs, in raw system calls, which the scheduler does not notice.

@@ -132,7 +132,7 @@ func (e *endpoint) countersSince(before, after usage) results.Counters {
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
-	if !e.shared { // reading it takes a tenth of a short slice
+	if !e.shared { // reading it takes a tenth of a short sample
 		if peak, ok := proc.PeakMemory(os.Getpid()); ok {
 			c.PeakBytes = new(peak)
 		}

@@ -35,9 +35,9 @@ const workerMemory = 1 << 30
 // measured endpoint.
 func Worker() { proc.Main(Jobs()) }
 
-// A job is what the controller asks of both workers: a slice of a cell. It is one line of JSON on a
-// worker's standard input. The worker's argument, an [endpointConfig], says which endpoint of the
-// cell the worker is.
+// A job is what the controller asks of both workers: to move some messages of a cell. It is one
+// line of JSON on a worker's standard input. The worker's argument, an [endpointConfig], says which
+// endpoint of the cell the worker is.
 type job struct {
 	Cell      results.Cell
 	Seed      int64
