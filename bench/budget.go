@@ -11,11 +11,12 @@ import (
 // DefaultForks is the number of forks if [Plan.Forks] is 0. A fork is one start of the workers.
 const DefaultForks = stat.Forks
 
-// A cost is how long the two parts of a fork of a group take. Both times are guessed at first, and
-// then corrected by what the forks of the group really take.
+// A cost is how long a fork of a group takes, in two parts. A fork is one start of the group's
+// workers. Both times are guessed at first, and then corrected by what the forks of the group
+// really take.
 type cost struct {
 	fork  time.Duration // all that a fork does besides its rounds
-	round time.Duration // one round of all cells
+	round time.Duration // one round: a sample of every cell
 }
 
 // count notes how long round n of a fork took. The first round of a fork is round 0. It takes
@@ -91,9 +92,9 @@ func (p Plan) forksOf(c results.Cell) int {
 // nothing.
 const leastRounds = 3
 
-// roundsFor returns how many rounds the next fork of a group takes: as many as the plan asks for,
-// or fewer if the time is short. If it is short, all groups take the same share of the rounds that
-// they have left.
+// roundsFor returns how many rounds the next fork of a group takes, each with one sample of every
+// cell of the group. This is as many as the plan asks for, or fewer if the time is short. If it is
+// short, all groups take the same share of the rounds that they have left.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.left(g)
 	asked := (rounds + forks - 1) / forks // rounded up

@@ -53,7 +53,7 @@ type runner struct {
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
 
-// A group is the cells that share workers: see [sharedBy].
+// A group is the cells that share workers: see sharedBy.
 type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
@@ -171,8 +171,8 @@ func (r *runner) addReason(why error) {
 	}
 }
 
-// fork starts the workers of a group, lets them take some rounds, and ends them. In the first fork
-// every cell is verified and calibrated before the rounds.
+// fork starts the workers of a group, takes some rounds of samples with them, and ends them. In the
+// first fork of the group, every cell is verified and calibrated before the rounds.
 func (r *runner) fork(ctx context.Context, g *group) error {
 	if err := r.turn(ctx); err != nil {
 		return err
@@ -214,9 +214,10 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 	return r.calibrate(f, c)
 }
 
-// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. In the first
-// fork, the number was computed from a guessed cost. So after each round of the first fork it is
-// computed anew, from the measured cost, and the fork is over when it has taken that many rounds.
+// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. A round is one
+// sample of every cell of the group. In the first fork, the number was computed from a guessed
+// cost. So after each round of the first fork it is computed anew, from the measured cost, and the
+// fork is over when it has taken that many rounds.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
