@@ -3,17 +3,19 @@
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
 //
-// Each situation of the catalogue ([catalogue.For]) is tried on a start of its own, several at
-// once, and becomes one [results.Finding]: "ok", "fails", "slow", or "cannot-tell" with why. A
-// correct program must never be called wrong: the verdict is "cannot-tell" if any doubt is left.
+// Most situations of the catalogue ([catalogue.For]) start the command that is checked anew.
+// Several situations are tried at once. Each situation becomes one [results.Finding], whose verdict
+// is "ok", "fails", "slow", "cannot-tell" or "unsupported". A correct program must never be called
+// wrong: the verdict is "cannot-tell" if any doubt is left.
 //
-// Each start runs in a session of its own, so that it cannot touch the user's terminal. It has a
-// deadline, and a folder of its own for temporary files. A situation that fails while others run is
-// tried again alone. When a situation is over, nothing of it is left: its process group is killed,
-// and so is, on Linux, any other process that inherited the situation's mark in its environment.
+// Each start of a process has a deadline. The process gets a folder of its own for temporary files,
+// and a session of its own, so that it cannot touch the user's terminal. A situation that fails
+// while others run is tried again alone. When a situation is over, its processes are killed: on
+// Linux, all that inherited an environment variable that marks the situation; elsewhere, those that
+// are still in the process group.
 //
-// [Program], [Server] and [Client] may be called concurrently; each calls its sink from one
-// goroutine.
+// [Program], [Server] and [Client] may be called concurrently. Each of them calls its sink from one
+// goroutine only.
 package check
 
 import (
@@ -28,39 +30,46 @@ import (
 
 // Options say what is checked, and how.
 type Options struct {
-	Run     string        // names the run in the records
-	Command []string      // what is checked; in a client's, "{}" stands for its server's command
-	Env     []string      // environment of what is checked; nil is our own
-	Only    []string      // names of situations; empty is all
+	Run string // names the run in the records
+	// Command is what is checked. In the command of a client, "{}" stands for the command of the
+	// server that the client has to start.
+	Command []string
+	Env     []string      // environment of the command; nil is that of this process
+	Only    []string      // names of the situations to try; empty is all
 	Timeout time.Duration // how long one start may take; 0 is 5 s
 
 	// For a program:
-	Stdin         []byte // what a filter reads; nil is nothing
-	Deterministic bool   // a program that writes different bytes in two runs fails
-	ExpectExit    *int   // the exit status when the output is a file; nil is any
+	Stdin         []byte // what the program reads from standard input; nil is nothing
+	Deterministic bool   // if set, a program that writes different bytes in two runs fails
+	ExpectExit    *int   // the required exit status when the output is a file; nil is any
 
 	// For a server:
-	Framing string // a framers spec; "": find out which one the server speaks
-	Tool    string // the tool of MCP that is called; "": echo, if there is one
-	Arg     string // the tool's argument that takes the payload; "": its first text
+	Framing string // a framers spec; "": Server finds out what the server speaks
+	Tool    string // the MCP tool to call; "": the tool "echo", if the server has it
+	Arg     string // the tool's argument for the payload; "": its first string argument
 
 	// For a client:
-	Protocol string   // one of Protocols; "" is the first
-	Config   string   // name of the client's configuration file
-	Template []byte   // that file's text, with placeholders for the server
-	Expect   string   // what the client has to say when its server is good
-	Serve    []string // command of our server, for the client to start; nil: this program's serve
+	Protocol string // one of Protocols; "" is the first
+	Config   string // name of the client's configuration file; "" for none
+	Template []byte // text of that file, with placeholders for the server's command
+	Expect   string // text that the client has to print when its server has no fault
+	// Serve is the command that starts our server; the client gets it in place of "{}". If it is
+	// nil, that is this program with the argument "serve".
+	Serve []string
 
-	// Observe is called with each situation's name as it begins, from any goroutine; may be nil.
+	// Observe, if set, is called with the name of each situation when the situation begins. The
+	// calls may come from several goroutines.
 	Observe func(name string)
 
-	// For a server; set by tests only, 0 is the usual value.
-	starts    int           // how many starts are compared
-	requests  int           // how many requests are made while memory is watched
-	patience  time.Duration // the shortest deadline of a request
-	handshake time.Duration // the shortest deadline of the handshake, and of an answer of MCP
+	// For a server. Only tests set these; 0 is the usual value.
+	starts   int           // how many starts "many-starts" compares
+	requests int           // how many requests "memory-growth" makes in each round
+	patience time.Duration // the shortest deadline for an answer
+	// The shortest deadline for an answer in the handshake, and in a situation about a rule of MCP.
+	handshake time.Duration
 
-	lines []byte // what our server writes to a client of lines; nil: our server speaks MCP
+	// For a client that reads lines: what our server writes. nil: our server speaks MCP.
+	lines []byte
 }
 
 // usualTime is how long one start of a program or a client may take if no Timeout is given.

@@ -11,20 +11,22 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A finding is the record of a situation, and what the situation needs while it is tried.
+// A finding is the record of a situation, with what is needed while the situation is tried.
 type finding struct {
-	results.Finding // what is recorded; its Class selects the advice for a runtime
-	name            string
-	mild            bool   // fails sets the verdict "slow": no protocol forbids what was found
-	evidence        any    // a struct; nil for none
-	mark            string // NAME=value in the environment of all that the situation starts
-	temp            string // its folder for temporary files
-	options         Options
+	// The record. Its Class selects the advice for the runtime of the program, such as Node.
+	results.Finding
+	name string // of the situation
+	// mild makes the method fails set the verdict "slow": no protocol forbids what was found.
+	mild     bool
+	evidence any    // a struct, which becomes the record's Evidence; nil for none
+	mark     string // NAME=value in the environment of each process that the situation starts
+	temp     string // the folder for temporary files of these processes
+	options  Options
 }
 
-// judge sets the verdict and what was found. If it is called more than once, the worst verdict
-// counts, and the first of several equal ones. So a situation may report all that is wrong, and
-// end with ok.
+// judge sets the verdict, and the text that says what was found. If judge is called more than once,
+// the worst verdict counts, and the first of several equal ones. So a situation may call fails for
+// each thing that is wrong, and ok at its end: that counts only if nothing was wrong.
 func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
 	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
 		f.Verdict = verdict
@@ -77,35 +79,36 @@ func (f *finding) withdraw(why string) {
 	f.Reproduce = ""
 }
 
-// command prepares a start of argv: in a session of its own, without our terminal, with the mark,
-// and with folders of its own for temporary files and state, so that it does not meet locks,
-// sockets and process numbers of an earlier situation. It shares our caches and settings: programs
-// need them.
+// command prepares a process that runs argv in a session of its own, without our terminal, and with
+// the mark in its environment. The process gets the situation's own folders for temporary files and
+// state, so that it does not meet locks, sockets and PID files of an earlier situation. It shares
+// our caches and settings, because programs need them.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.options.Env
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark) // Environ is our environment if Env is nil
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
 		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
-	// Where the system tells of other processes, the mark finds what the program leaves behind. So
-	// that is not killed with the program: the situation judges it.
+	// If the system tells about other processes, their mark shows which of them the program left
+	// behind. Then they are not killed with the program, because the situation judges them.
 	p.Attached = proc.TellsOfOthers
 	p.Session = true
 	return p
 }
 
 // markName is a variable in the environment of every process that a situation starts. Its value
-// tells which situation that was, even of a process that has left its process group.
+// tells which situation started the process, even if the process has left its process group.
 const markName = "PIPEBENCH_CHECK"
 
-// newMark returns the variable of one situation, as NAME=value. Two marks differ only in digits, so
-// a program that prints its environment prints another number, and comparisons ignore numbers.
+// newMark returns the variable for one situation, as NAME=value. Two marks differ only in digits.
+// So the outputs of a program that prints its environment differ only in a number, which
+// comparisons ignore.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
-// mostQuoted is how many bytes of a line are quoted in a sentence at most.
+// mostQuoted is the largest number of bytes of a line that a sentence quotes.
 const mostQuoted = 120
 
-// lastLine returns the last line of a text, shortened to what fits into a sentence.
+// lastLine returns the last line of a text, shortened to mostQuoted bytes.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
@@ -115,7 +118,7 @@ func lastLine(text string) string {
 	return last
 }
 
-// size writes a number of bytes for a sentence.
+// size formats a number of bytes for a sentence: "65,536 B".
 func size(n int64) string { return results.FormatGrouped(n) + " B" }
 
 func duration(d time.Duration) string { return results.FormatDuration(float64(d)) }

@@ -19,23 +19,24 @@ import (
 // streams describes the standard streams of one start, and what is done at their other ends. In the
 // zero value, standard output is an anonymous pipe that is read at once.
 type streams struct {
-	pipe     syspipe.Kind // the kind of standard output
+	pipe     syspipe.Kind // the kind of pipe that is standard output; "" is an anonymous one
 	capacity int          // of that pipe, in bytes; 0 is the system's default
-	nonBlock bool         // the program's end is non-blocking
-	device   string       // if set, standard output is the file of this name
-	file     *os.File     // if set, standard output is this open file
+	nonBlock bool         // the program's end of the pipe is in non-blocking mode
+	device   string       // if set, standard output is the file of this name, not a pipe
+	file     *os.File     // if set, standard output is this open file, not a pipe
 
-	wait      time.Duration // how long nobody reads at first
+	wait      time.Duration // how long nobody reads at first; 0: somebody reads at once
 	slow      bool          // the reader takes a little at a time, for at most slowTime
 	leaves    leave         // when the reader closes its end
-	midway    int64         // for leavesMidway: the bytes after which the reader leaves
+	midway    int64         // for leavesMidway: the bytes after which the reader closes its end
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long the program waits for its input: after the first piece of a slowInput, so
-	// that it reads that piece alone, and in all of a silentInput, so that it asks for input.
+	// settle is how long the input keeps the program waiting. A slowInput pauses for so long after
+	// its first piece, so that the program reads that piece alone. A silentInput ends after so
+	// long, when the program has begun to read.
 	settle time.Duration
-	work   time.Duration // CPU time that all of the program's work takes; 0 if not known
+	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }
 
 // A leave says when a reader closes its end.
@@ -48,68 +49,72 @@ const (
 	leavesMidway
 )
 
-// An input says how Options.Stdin comes to the program.
+// An input says how the program gets Options.Stdin.
 type input int
 
 const (
 	wholeInput  input = iota
-	closedInput       // descriptor 0 is closed
-	emptyInput        // nothing comes, and the input ends at once
-	silentInput       // nothing comes, and the input stays open for settle
-	slowInput         // in pieces that may end inside a line
+	closedInput       // none of it: descriptor 0 is closed
+	emptyInput        // none of it: the input ends at once
+	silentInput       // none of it: the input stays open for streams.settle, and then ends
+	slowInput         // in pieces that may end inside a line, with pauses between them
 	cutInput          // without its last newline
 )
 
 // Times and amounts.
 const (
-	quiet     = 500 * time.Millisecond // how long nobody reads, or nothing comes, at least
-	slowTime  = time.Second            // how long a slow reader reads slowly
-	slowPause = 20 * time.Millisecond  // before each read of a slow reader
-	slowBytes = 16 << 10               // per read of a slow reader
-	restTime  = 2 * time.Second        // to read what is in a pipe after its writer has ended
-	spill     = 1 << 20                // bytes of output that are kept beyond the expected ones
+	// The shortest time for which a late reader does not read, and a silent input brings nothing.
+	quiet     = 500 * time.Millisecond
+	slowTime  = time.Second           // how long a slow reader reads slowly; then it reads fast
+	slowPause = 20 * time.Millisecond // before each read of a slow reader
+	slowBytes = 16 << 10              // per read of a slow reader
+	restTime  = 2 * time.Second       // to read what is in a pipe after its writer has ended
+	spill     = 1 << 20               // bytes of output that are kept beyond the expected ones
 )
 
 // An outcome is what one start of the program did.
 type outcome struct {
 	streams
 	process *proc.Process
-	reader  *syspipe.End // of the program's standard output; nil if that is a file
+	reader  *syspipe.End // our end of standard output; nil if standard output is a file
 	begun   time.Time
 
-	out   []byte // the output, as far as it is kept
+	out   []byte // the beginning of the output, up to spill bytes more than was expected
 	total int64  // bytes of output
-	end   string // "exit 0", "SIGPIPE"; "" if it did not end by itself in time
-	code  int    // its exit code
+	end   string // how the program ended: "exit 0", "SIGPIPE"; "": not by itself, or not in time
+	code  int    // the exit code
 	said  string // the last part of standard error
 	logs  int64  // bytes of standard error
 
-	took    time.Duration // from start to end, or to when it was given up
-	noticed time.Duration // from the reader's leaving to the end
-	moved   time.Duration // from start to when the last bytes came
+	took    time.Duration // from the program's start to its end, or to when we gave it up
+	noticed time.Duration // from when the reader closed its end to when the program ended
+	moved   time.Duration // from the program's start to when the last bytes came
 	cpu     time.Duration // CPU time in all; 0 if not known
 
-	peak    int64     // memory in bytes, before anything was read, or at the end; 0 if not known
+	// The peak of the program's memory, in bytes: when the wait for a late reader or for silent
+	// input was over, or at the program's end if there was no such wait. 0 if not known.
+	peak    int64
 	queued  int       // bytes in the pipe when the reader began
-	grew    time.Time // when watch last found more bytes in the pipe than before
+	grew    time.Time // when looksBusy last found more bytes in the pipe than before
 	early   bool      // the late reader began while the program still wrote
 	holds   int       // bytes that the pipe holds; 0 if not known
-	spins   bool      // it ran all the time while it had to wait
-	running bool      // it still had a CPU, or waited for one, when its time was up
-	overdue bool      // its time was up, so its reader left
+	spins   bool      // the program ran all the time while it had to wait
+	running bool      // the program still had a CPU, or waited for one, when its time was up
+	overdue bool      // the program's time was up, so its reader closed its end
 
 	arrivals      []arrival
-	left, holding []string // processes that it left behind, and those that hold its output
+	left, holding []string // names of processes that outlived it, and of those that hold its output
 }
 
-// An arrival is a read that brought something: when, and how many bytes had come by then.
+// An arrival is a read that brought bytes: at is the time since the start, and bytes is how many
+// bytes had come by then.
 type arrival struct {
 	at    time.Duration
 	bytes int64
 }
 
-// start starts the program once, and reads its output until it ends, limit is over, or more than
-// bound bytes have come.
+// start starts the program once, and reads its output. It stops reading when the output ends, when
+// limit is over, or when more than bound bytes have come.
 func (f *finding) start(
 	ctx context.Context, s streams, limit time.Duration, bound int64,
 ) (*outcome, error) {
@@ -136,7 +141,7 @@ func (f *finding) start(
 			return nil, err
 		}
 	}
-	silent, silence := io.Pipe() // silent is an input without bytes, until silence is closed
+	silent, silence := io.Pipe() // no byte comes from silent; it ends when silence is closed
 	p.Cmd.Stdin = s.stdin(f.options.Stdin, silent)
 	if s.unreadErr {
 		if _, err := p.Pipe(2); err != nil { // nobody reads from this pipe
@@ -178,7 +183,8 @@ func (f *finding) ready(s streams) (*proc.Process, error) {
 	return f.command(append(argv, f.options.Command...)), nil
 }
 
-// stdin returns the input of a start; nil for none. whole is all of Options.Stdin.
+// stdin returns the reader from which the program gets its input; nil for no input. whole is all of
+// Options.Stdin. silent is an input from which nothing comes.
 func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	switch s.input {
 	case slowInput:
@@ -197,18 +203,19 @@ func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// delayReader waits for o.wait before anybody reads. It waits longer, up to limit, for a program
-// that still writes: only a full pipe shows whether the program waits for its reader.
+// delayReader waits for the program's first output, and then for o.wait. Nobody reads meanwhile. If
+// the program still writes after that, delayReader waits longer, up to limit: only a full pipe
+// shows whether the program waits for its reader.
 func (o *outcome) delayReader(limit time.Duration) {
 	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
 		n, _ := o.reader.Buffered()
-		if n > 0 { // now the wait begins
+		if n > 0 { // the program has begun to write, so the wait begins
 			break
 		}
 	}
 	for {
 		o.watch(o.reader, o.wait)
-		writes := time.Since(o.grew) < o.wait/2 // in the later half of the wait
+		writes := time.Since(o.grew) < o.wait/2 // it wrote in the later half of the wait
 		o.early = writes && !o.process.Ended(0)
 		if !o.early || time.Since(o.begun) > limit {
 			return
@@ -216,10 +223,11 @@ func (o *outcome) delayReader(limit time.Duration) {
 	}
 }
 
-// follow reads until the program has ended and everything was read, or until limit is over. It
-// returns when the reader left, or the output ended. To end a silentInput, it closes silence.
+// follow reads until the program has ended and everything was read, or until limit is over. leftAt
+// is the time at which the reader closed its end, or the output ended. follow closes silence after
+// o.settle to end a silentInput, and at once for any other input.
 func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
-	var hurry atomic.Bool // the program has ended, so a slow reader reads fast
+	var hurry atomic.Bool // set when the program has ended: then a slow reader reads fast
 	read := make(chan time.Time, 1)
 	go func() { read <- o.read(bound, &hurry) }()
 	if o.input == silentInput {
@@ -255,21 +263,22 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	return <-read
 }
 
-// followFile waits for a program whose output is a file. It stops waiting when the file is larger
-// than bound, since an endless program would fill the disk.
+// followFile waits until a program whose output is a file has ended, or until limit is over. It
+// also stops waiting when the file is larger than bound, since an endless program would fill the
+// disk.
 func (o *outcome) followFile(limit time.Duration, bound int64) {
 	for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
 		info, err := o.file.Stat()
 		if err != nil || info.Size() > bound {
 			break
 		}
-		o.process.PeakMemory() // keeps the peak so far: after the end it cannot be read
+		o.process.PeakMemory() // notes the peak so far, which cannot be read after the end
 	}
 	o.running = o.stillRuns()
 }
 
-// read reads until the output ends or the reader leaves, and returns when that was. The reader
-// leaves after more than bound bytes, or when o.leaves says so.
+// read reads until the output ends or the reader closes its end, and returns the time of that. The
+// reader closes its end after more than bound bytes, or when o.leaves says so.
 func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	if o.reader == nil || o.leaves == leavesAtOnce {
 		return o.begun
@@ -296,7 +305,7 @@ func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	}
 }
 
-const mostArrivals = 10_000 // that are kept
+const mostArrivals = 10_000 // the largest number of arrivals that are kept
 
 // arrived notes what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {
@@ -311,7 +320,7 @@ func (o *outcome) arrived(p []byte, bound int64) {
 	}
 }
 
-// readerLeaves reports whether the reader has what it waited for.
+// readerLeaves reports whether enough has come for the reader to close its end.
 func (o *outcome) readerLeaves() bool {
 	switch o.leaves {
 	case leavesAfterLine:
@@ -322,7 +331,8 @@ func (o *outcome) readerLeaves() bool {
 	return false
 }
 
-// conclude records how the program ended, and what it left behind. leftAt is when its reader left.
+// conclude records how the program ended, and what it left behind. leftAt is the time at which its
+// reader closed its end.
 func (o *outcome) conclude(mark string, leftAt time.Time) {
 	now := time.Now()
 	p := o.process
@@ -332,7 +342,7 @@ func (o *outcome) conclude(mark string, leftAt time.Time) {
 		o.peak, _ = p.PeakMemory()
 	}
 	o.cpu, _ = p.CPU()
-	if p.Ended(0) && !o.overdue { // an overdue one may have ended because its reader left
+	if p.Ended(0) && !o.overdue { // an overdue program may have ended because its reader left
 		o.code = p.ExitCode()
 		o.end = fmt.Sprintf("exit %d", o.code)
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {
@@ -346,14 +356,14 @@ func (o *outcome) conclude(mark string, leftAt time.Time) {
 	o.logs = p.Stderr().Total()
 }
 
-// words returns the last line of standard error, to be quoted.
+// words returns the last line of standard error, to be quoted in a sentence.
 func (o *outcome) words() string { return lastLine(o.said) }
 
-// pieces is an input that comes in pieces, with a pause before each.
+// pieces is a reader from which bytes come in pieces, with a pause before each.
 type pieces struct {
-	rest   []byte // what has not come yet
-	size   int
-	pauses []time.Duration // before each piece; the last one is also for all later pieces
+	rest   []byte          // what has not come yet
+	size   int             // of a piece, in bytes
+	pauses []time.Duration // before each piece; the last pause is also that of all later pieces
 }
 
 func (p *pieces) Read(to []byte) (int, error) {
