@@ -15,28 +15,29 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// mostCompared is how many bytes of output are compared at most. A program that writes more counts
-// as endless.
+// mostCompared is the largest number of bytes of output that are compared. A program that writes
+// more counts as endless.
 const mostCompared = 32 << 20
 
 // A program is the program that is checked, and what is known about it.
 type program struct {
 	options Options
 	mu      sync.Mutex
-	runs    reference // all runs so far with a file as the program's output
+	runs    reference // the runs so far in which the program's output was a file
 
-	slower bool // one of the first runs did not end in its time, and another did
+	slower bool // of the first runs to a file, one ended and a later one did not end in its time
 }
 
-// ref returns all runs so far with a file as the program's output.
+// ref returns the runs so far in which the program's output was a file.
 func (p *program) ref() reference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.runs)
 }
 
-// Program checks a program that runs once, or a filter, which reads o.Stdin. It returns an error if
-// the command cannot be started, or fails before anything can be judged.
+// Program checks a program that runs once and ends, or that reads o.Stdin to its end, as a filter
+// does. It returns an error if the command cannot be started, or if the command fails before
+// anything can be judged.
 func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err
@@ -50,7 +51,7 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 		return err
 	}
 	if p.slower || p.unfinished() {
-		return sink(first.Finding) // nothing can be compared with
+		return sink(first.Finding) // there is no finished output to compare with
 	}
 	tries := map[string]situation{
 		"reference": func(_ context.Context, f *finding) error {
@@ -74,7 +75,7 @@ type programSituation struct {
 	name    string
 	streams streams
 	judge   func(*program, *finding, *outcome)
-	line    string // a shell line that shows it, with CMD for the command; "" if there is none
+	line    string // a shell line that shows the situation, with CMD for the command; "" for none
 }
 
 var programSituations = []programSituation{
@@ -104,8 +105,9 @@ var programSituations = []programSituation{
 	{"stdin-cut-line", streams{input: cutInput}, keepsLastLine, "printf 'last line' | CMD"},
 }
 
-// lateReader returns a shell line that reads standard output a second late, for situations that
-// need Python. open is Python code that makes the two ends, r and w.
+// lateReader returns a shell line for a situation whose pipe needs Python to be made. The line runs
+// CMD, and reads its standard output one second late. open is Python code that makes the two ends:
+// r to read from, and w for CMD to write to.
 func lateReader(open string) string {
 	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
 		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
@@ -113,7 +115,7 @@ func lateReader(open string) string {
 }
 
 // findReference finds out what the program does when its output is a file, and makes the finding
-// about that. It returns an error if that could not be found out.
+// "reference" about that. It returns an error if nothing could be found out.
 func (p *program) findReference(ctx context.Context) (finding, error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
@@ -166,8 +168,9 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	return nil
 }
 
-// judgeStart judges what a start of the program did. If that seems wrong, judgeStart starts the
-// program with a file again, and judges once more if the program turns out to vary.
+// judgeStart judges o, a start of the program in situation s. If the program seems wrong,
+// judgeStart runs it again with a file as its output. If these runs vary more than those before,
+// judgeStart judges o once more, now against all of them.
 func (p *program) judgeStart(
 	ctx context.Context, f *finding, s programSituation, o *outcome,
 ) error {
@@ -197,19 +200,22 @@ func (p *program) judgeStart(
 	return err
 }
 
-// askForTime replaces what was found, because a run with a file did not end in its time.
+// askForTime makes the verdict "cannot-tell" because a run with a file as the output did not end in
+// its time. It tells the user to allow more time.
 func (p *program) askForTime(f *finding) {
 	f.clear()
 	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs with a file have to be alike before a start counts as different.
+// doubtRuns is how many more runs with a file as the output must be like those before. Only then a
+// start in a situation counts as different from them.
 const doubtRuns = 3
 
-// variesMore starts the program with a file again, and reports whether it varies more than was
-// known: if so, a start that seems wrong may be such a variation. One more run is enough to believe
-// that an output was cut; any other difference needs several.
+// variesMore runs the program again with a file as its output, and reports whether the runs now
+// vary more than was known. If they do, a start that seems wrong may just be one more variation.
+// One more run is enough to believe that an output was cut. Any other difference takes doubtRuns
+// runs.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().endsAlike()
@@ -231,9 +237,9 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program always writes this output into a pipe, although it
-// writes another one, which is no longer, into a file. Such a program may be right: zip, for
-// example, goes back in a file to fill in a size.
+// writesOtherToPipes reports whether the program writes the output o into every pipe, although it
+// writes a different output into a file, which is not longer than o. Such a program may be right.
+// For example, zip goes back in a file to fill in a size, which it cannot do in a pipe.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -252,7 +258,7 @@ func (p *program) writesOtherToPipes(
 	return true, nil
 }
 
-// judgeSpin lets a program fail that burned CPU time while it had to wait.
+// judgeSpin makes the situation fail if the program burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref().last().cpu
 	if o.spins && !p.ref().endless() && o.cpu-usual > tooMuch(usual) {
@@ -262,13 +268,14 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one start may take: longer than a run with a file, since a slow reader holds
-// the program up.
+// limit is how long one start may take. It is longer than a run with a file as the output took,
+// since a slow reader delays the program.
 func (p *program) limit() time.Duration {
 	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }
 
-// bound is how many bytes are read before the reader leaves a program that does not end.
+// bound is how many bytes of output are read. If the program writes more, the reader closes its
+// end.
 func (p *program) bound() int64 {
 	if p.ref().endless() {
 		return int64(max(1, min(p.ref().stable(), mostOfEndless)))

@@ -11,15 +11,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// sameAsFile judges a program that has to do the same as when its output is a file.
+// sameAsFile judges a program that has to do the same as it does when its output is a file.
 func sameAsFile(p *program, f *finding, o *outcome) {
 	ref := p.ref().last()
 	d, compared := p.compare(o)
 	f.Class = d.class
 	failed := o.end != "" && o.code != 0
-	gaveUp := failed && !p.ref().ends(o.end) // with a file it did not end so
+	gaveUp := failed && !p.ref().ends(o.end) // it never ended in this way with a file
 	says := o.saysMoreThan(ref)
-	// a program may refuse to write to a non-blocking pipe, if it says so or fails
+	// a program may refuse to write to a non-blocking pipe, if it says so on standard error or
+	// fails
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -47,13 +48,14 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	}
 }
 
-// foundRoom reports whether a program that writes more than its pipe holds never had to wait for a
-// late reader: it wrote so slowly that the reader came first.
+// foundRoom reports whether the program never had to wait for a late reader, although it writes
+// more than its pipe holds: it wrote so slowly that the reader came before the pipe was full.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
 }
 
-// saysMoreThan quotes the last words of a program, unless they are those of the run ref.
+// saysMoreThan returns the last line of standard error as the end of a sentence, after a colon; ""
+// if the run ref ended with the same line.
 func (o *outcome) saysMoreThan(ref *outcome) string {
 	if o.words() == "" || o.words() == ref.words() {
 		return ""
@@ -61,9 +63,10 @@ func (o *outcome) saysMoreThan(ref *outcome) string {
 	return ": " + o.words()
 }
 
-// hoards reports whether a program that writes much kept in memory what a late reader had not read.
+// hoards reports whether the program kept in memory what a late reader had not read yet. It reports
+// false for a program that writes too little to tell.
 func (o *outcome) hoards(ref *outcome) bool {
-	const usual = 16 << 20 // bytes that a runtime takes anyway
+	const usual = 16 << 20 // bytes that a language runtime takes anyway
 	if o.wait == 0 || ref.peak == 0 || ref.total < 8<<20 {
 		return false // there was no late reader, or too little output
 	}
@@ -73,7 +76,8 @@ func (o *outcome) hoards(ref *outcome) bool {
 // crashes are signals by which no program ends on purpose.
 var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
 
-// endsInTime judges a program that has to end in time, and without a crash, whatever it writes.
+// endsInTime judges a program that has to end in time and without a crash. What it writes does not
+// matter.
 func endsInTime(p *program, f *finding, o *outcome) {
 	ref := p.ref().last()
 	switch {
@@ -90,7 +94,7 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case slices.Contains(crashes, o.end) && !p.ref().ends(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
-		// Writing to a terminal raises no SIGPIPE: the program wrote to another program, which has
+		// Writing to a terminal raises no SIGPIPE, so the program wrote to another program that had
 		// ended.
 		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
 	case o.refusesTerminal() && !p.ref().ends(o.end):
@@ -102,17 +106,17 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a start that did not end in time may just be slow. It wrote in the last
-// second, and had not written all; or it used a CPU, and not for much longer than all of its work
-// takes.
+// working reports whether a start that did not end in time may just be slow. That is so if it wrote
+// in its last second and had not written everything. It is also so if it was using a CPU, and has
+// not used much more CPU time than the run ref.
 func (o *outcome) working(ref *outcome) bool {
 	wrote := o.moved > 0 && o.took-o.moved < time.Second
 	computed := o.running || 2*o.cpu > o.took
 	return wrote && o.total < ref.total || computed && o.cpu < 2*ref.cpu+time.Second/2
 }
 
-// refusesTerminal reports whether a program wrote nothing to a terminal and said why, as programs
-// do whose output is not for people to read.
+// refusesTerminal reports whether the program wrote nothing to a terminal and said why. Programs
+// whose output is not for people to read do so.
 func (o *outcome) refusesTerminal() bool {
 	said := strings.ToLower(o.said)
 	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")
@@ -128,7 +132,7 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 		f.ok("%s after %s", o.end, duration(o.noticed))
 	case ref.total == 0:
 		f.cannotTell("it writes nothing")
-	case p.ref().endless() && ref.total < 64<<10: // less than a pipe holds
+	case p.ref().endless() && ref.total < 64<<10: // the pipe could hold it all
 		f.cannotTell("it writes too little to notice that the reader has left")
 	default:
 		f.fails("runs on for %s without its reader, on %s of CPU",
@@ -136,7 +140,7 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	}
 }
 
-// complains judges a program whose output has no room: it has to report that.
+// complains judges a program whose output goes to a full device. The program has to report that.
 func complains(p *program, f *finding, o *outcome) {
 	f.Class = classFull
 	ref := p.ref().last()
@@ -156,14 +160,14 @@ func complains(p *program, f *finding, o *outcome) {
 	}
 }
 
-// keepsLastLine judges what becomes of a last line without a newline.
+// keepsLastLine judges what a program does with a last line of input that has no newline.
 func keepsLastLine(p *program, f *finding, o *outcome) {
 	input := bytes.TrimRight(p.options.Stdin, "\r\n")
 	last := bytes.TrimSpace(input[bytes.LastIndexByte(input, '\n')+1:])
 	lost := bytes.Count(o.out, last) < bytes.Count(p.ref().last().out, last)
 	endsInTime(p, f, o)
 	alike := p.ref().likeness() == sameBytes
-	// fewer than 4 bytes may stand elsewhere in the output by chance
+	// a line of fewer than 4 bytes may stand elsewhere in the output by chance
 	if f.Verdict == results.OK && len(last) >= 4 && alike && lost {
 		f.fails("leaves out the last line, of %s", size(int64(len(last))))
 	}

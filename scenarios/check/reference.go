@@ -13,14 +13,15 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A likeness says how alike the outputs of several runs are. The lower its value, the more alike.
+// A likeness says how alike the outputs of several runs are. The lower its value, the more alike
+// they are.
 type likeness int
 
 const (
 	sameBytes   likeness = iota
 	sameNumbers          // only numbers differ, such as a time or a process number
-	sameLines            // numbers and the order of lines differ: what several threads write
-	unlike               // nothing in common, except perhaps the number of bytes
+	sameLines            // only numbers and the order of lines differ, as with several threads
+	unlike               // they have nothing in common, except perhaps the number of bytes
 )
 
 var likenessText = [...]string{
@@ -28,18 +29,18 @@ var likenessText = [...]string{
 	"the same lines in another order, but for numbers", "different",
 }
 
-// A reference is the runs of the program with a file as its output: what the program usually does.
-// More runs are added when a start in a situation seems to differ: the first runs may be alike by
-// chance.
+// A reference holds the runs of the program in which its output was a file. They show what the
+// program usually does. If a start in a situation seems to differ from them, more runs are added:
+// the first ones may be alike by chance.
 type reference []*outcome
 
-// mostReferences bounds how often a program is started to learn what it usually does.
+// mostReferences is the largest number of runs in a reference.
 const mostReferences = 12
 
 // last returns the latest run.
 func (r reference) last() *outcome { return r[len(r)-1] }
 
-// likeness returns what all runs have in common.
+// likeness returns how alike the outputs of all runs are.
 func (r reference) likeness() likeness {
 	for level := sameBytes; level < unlike; level++ {
 		if r.alikeAt(level) {
@@ -59,7 +60,7 @@ func (r reference) alikeAt(level likeness) bool {
 	return true
 }
 
-// ends reports whether at least one run with a file ended in this way.
+// ends reports whether at least one run ended in the way end, such as "exit 0".
 func (r reference) ends(end string) bool {
 	return slices.ContainsFunc(r, func(o *outcome) bool { return o.end == end })
 }
@@ -72,12 +73,13 @@ func (r reference) endsAlike() bool {
 // endless reports whether at least one run did not end by itself.
 func (r reference) endless() bool { return r.ends("") }
 
-// endsOtherwise reports whether all runs ended by themselves in the same way, and not in this way.
+// endsOtherwise reports whether all runs ended by themselves in one and the same way, and that is
+// not the way end.
 func (r reference) endsOtherwise(end string) bool {
 	return r.endsAlike() && !r.endless() && !r.ends(end)
 }
 
-// lengths returns the least and the largest number of bytes that a run wrote.
+// lengths returns the smallest and the largest number of bytes that a run wrote.
 func (r reference) lengths() (least, most int64) {
 	least = r[0].total
 	for _, o := range r {
@@ -87,7 +89,7 @@ func (r reference) lengths() (least, most int64) {
 	return least, most
 }
 
-// stable returns how many bytes at the beginning all runs have in common.
+// stable returns how many bytes at the beginning are the same in the outputs of all runs.
 func (r reference) stable() int {
 	n := len(r[0].out)
 	for _, o := range r[1:] {
@@ -96,7 +98,7 @@ func (r reference) stable() int {
 	return n
 }
 
-// normalise returns an output in a form that is the same for runs that are alike on this level.
+// normalise returns out in a form in which two outputs are equal if they are alike to the degree k.
 func (k likeness) normalise(out []byte) []byte {
 	switch k {
 	case sameNumbers:
@@ -123,8 +125,9 @@ func hideNumbers(out []byte) []byte {
 	return hidden
 }
 
-// normalLines returns the lines of an output, sorted, with numbers replaced, and with single spaces
-// between words: columns of a table may differ in width.
+// normalLines returns the lines of an output in sorted order, with every number replaced by 0. It
+// also reduces all space between words to one blank, since the columns of a table may differ in
+// width.
 func normalLines(out []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(hideNumbers(out)) {
@@ -134,7 +137,7 @@ func normalLines(out []byte) []string {
 	return lines
 }
 
-// toFile starts the program with a file as its output.
+// toFile runs the program with a file as its output.
 func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	file, err := os.CreateTemp("", "pipebench-check-")
 	if err != nil {
@@ -156,8 +159,9 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	return o, err
 }
 
-// learn starts the program with a file until it is known what it usually does: twice, and once more
-// if the two runs differ. It sets p.slower if a run does not end in its time though others did.
+// learn finds out what the program usually does when its output is a file. It runs the program
+// twice, and once more if the outputs of these two runs differ. If one run ended and a later one
+// does not end in its time, learn sets p.slower.
 func (p *program) learn(ctx context.Context, f *finding) error {
 	runs := 2
 	for n := 0; n < runs; n++ {
@@ -176,11 +180,11 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// errSlower says that no run was added, since it did not end in its time and others had ended: the
-// program is not endless, but the machine may be busier than it was.
+// errSlower says that a run was not added to the reference, because it did not end in its time and
+// earlier runs had ended. So the program is not endless, but the machine may have become busier.
 var errSlower = errors.New("a run with a file did not end in its time, though others had")
 
-// addRun starts the program with a file, and adds the run to the reference.
+// addRun runs the program with a file as its output, and adds the run to the reference.
 func (p *program) addRun(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
 	if err != nil {
@@ -195,7 +199,7 @@ func (p *program) addRun(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeReference judges what the program did with a file.
+// judgeReference judges what the program did when its output was a file.
 func (p *program) judgeReference(f *finding) {
 	ref := p.ref().last()
 	alike := p.ref().likeness()
@@ -229,7 +233,8 @@ func (p *program) judgeReference(f *finding) {
 	}
 }
 
-// unusable returns why the program cannot be judged by its runs with a file; nil if it can.
+// unusable returns an error if the program did nothing but fail when its output was a file, so that
+// there is nothing to judge it by.
 func (p *program) unusable() error {
 	ref := p.ref().last()
 	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.options.ExpectExit != nil {
@@ -240,8 +245,8 @@ func (p *program) unusable() error {
 		p.options.Command[0], ref.end, cmp.Or(ref.words(), "it says nothing"), ref.code)
 }
 
-// unfinished reports whether the program was still at work when its time was up, and had written
-// less than enough to be judged by that output: it may be endless or just slow.
+// unfinished reports whether a run was still at work when its time was up, and had written too
+// little to judge the program by. Such a program may be endless, or just slow.
 func (p *program) unfinished() bool {
 	const enough = 1 << 20
 	for _, o := range p.ref() {

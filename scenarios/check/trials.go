@@ -18,21 +18,24 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A situation does one thing to what is checked, and records the result in the finding. The verdict
-// is "ok" unless the situation sets another. For an error the verdict is "cannot-tell"; for a
-// [notApplicableError] it is "unsupported".
+// A situation does one thing to the program, server or client that is checked, and records the
+// result in the finding. The verdict is "ok" unless the situation sets another one. If the
+// situation returns a [notApplicableError], the verdict is "unsupported". If it returns any other
+// error, the verdict is "cannot-tell".
 type situation func(ctx context.Context, f *finding) error
 
-// A situation returns a notApplicableError if it does not apply to what is checked.
+// A notApplicableError is returned by a situation that does not apply to what is checked. about
+// says what the situation is about.
 type notApplicableError struct{ about string }
 
 func (e *notApplicableError) Error() string { return "it is about " + e.about }
 
-// alone lists the situations that are tried one by one, after all others: the first two measure
-// times, and mcp-schema judges what the server sent in the others.
+// alone lists the situations that are tried one by one, after all others. block-buffer and
+// many-starts measure times. mcp-schema judges what the server sent in all other situations.
 var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
 
-// parallel is how many situations are tried at once: they mostly wait.
+// parallel is how many situations are tried at once. It may exceed the number of CPUs, since
+// situations mostly wait.
 const parallel = 4
 
 // A trial is one situation that is tried.
@@ -43,14 +46,14 @@ type trial struct {
 	done    chan struct{} // closed when the finding is complete
 }
 
-// try tries the situations of a side, several at once, and gives each finding to sink, in the order
-// of the catalogue. A situation without an entry in tries is left out.
+// try tries the situations of a side, several at once, and gives the findings to sink in the order
+// of the catalogue. A situation is left out if it has no entry in tries, or if o.Only names others.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer running.Wait() // for the situations that have begun, which cancel ends
+	defer running.Wait() // wait for situations that have begun; cancel, called before, ends them
 	defer cancel()
 	var trials []*trial
 	for _, s := range catalogue.For(side) {
@@ -72,13 +75,14 @@ func (o Options) try(
 	return nil
 }
 
-// tryAll tries several situations at once, and then those that have to be alone, one by one. A
-// situation that failed beside others is tried once more alone, before it counts as a failure.
+// tryAll tries several situations at once, and then those in the list "alone", one by one. A
+// situation that failed while others ran is tried once more at the end, with no other beside it. It
+// counts as a failure only if it fails again.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	var mu sync.Mutex
-	var failed []*trial // beside others
+	var failed []*trial // those that failed while others ran
 	for _, t := range trials {
 		if slices.Contains(alone, t.about.Name) {
 			continue
@@ -118,8 +122,8 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	}
 }
 
-// tryOne tries one situation, ends what it leaves, and returns its finding. If ctx ended meanwhile,
-// the verdict is "cannot-tell", whatever was seen.
+// tryOne tries one situation, ends the processes that the situation leaves, and returns its
+// finding. If ctx ended meanwhile, the verdict is "cannot-tell", whatever was seen.
 func (o Options) tryOne(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
@@ -155,7 +159,8 @@ func (o Options) tryOne(
 	return f
 }
 
-// run tries the situation. Then it ends the processes and removes the files that were left.
+// run tries the situation. Then it ends the processes that the situation left, and removes the
+// files.
 func (f *finding) run(ctx context.Context, do situation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -173,6 +178,6 @@ func (f *finding) run(ctx context.Context, do situation) error {
 		err = do(ctx, f)
 	}
 	proc.EndMarked(f.mark, 0)
-	os.RemoveAll(folder) // an error is ignored: the program may have made files unremovable
+	os.RemoveAll(folder) // an error is ignored: some files of the program may resist
 	return err
 }
