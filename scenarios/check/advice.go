@@ -11,21 +11,22 @@ import (
 	"strings"
 )
 
-// Classes of what programs do wrong. For the first group there is advice for each runtime.
+// Classes of what programs do wrong. For the classes of the first group, advice has an entry per
+// runtime.
 const (
 	classCut    = "cut"    // the end of the output is missing
-	classLost   = "lost"   // a part of it is missing, or comes twice
+	classLost   = "lost"   // a part of the output is missing, or comes twice
 	classLeave  = "leave"  // the program goes on after its reader has left
-	classFull   = "full"   // it does not notice that there is no room
-	classBuffer = "buffer" // it holds lines back
-	classMemory = "memory" // it keeps unread output in memory
+	classFull   = "full"   // the program does not notice that the device has no room
+	classBuffer = "buffer" // the program holds lines back in a buffer
+	classMemory = "memory" // the program keeps unread output in memory
 
 	classAltered = "altered" // bytes differ from the expected ones
-	classLonger  = "longer"  // more comes than was expected
-	classSpin    = "spin"    // it burns a CPU while it waits
+	classLonger  = "longer"  // more bytes or lines come than were expected
+	classSpin    = "spin"    // the program burns a CPU while it waits
 )
 
-// advice is what to do, by class and runtime.
+// advice says how to mend a program, by class and then by runtime.
 var advice = map[string]map[string]string{
 	classCut: {
 		"Node": "set process.exitCode and return instead of calling process.exit, which drops " +
@@ -88,8 +89,8 @@ var advice = map[string]map[string]string{
 	},
 }
 
-// adviceFor returns what to do about a class on the runtime of a command; "" if that runtime has no
-// advice of its own.
+// adviceFor returns the advice about a class for the runtime of a command; "" if there is none for
+// that runtime.
 func adviceFor(class string, command []string) string {
 	if advice[class] == nil {
 		return ""
@@ -97,7 +98,8 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// runtimes lists programs by name, each with the runtime that it is or starts.
+// runtimes lists the names of programs, each with the name of the runtime that the program is or
+// starts.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
 	{"npx", "Node"},
@@ -116,9 +118,9 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf finds the runtime of a command by the program's name, by its first line, or by the
-// marks that compilers leave in it; "" if none is found. For starters such as env, it finds the
-// runtime of the command that they start.
+// runtimeOf finds the runtime of a command: by the program's name, by the interpreter in its first
+// line, or by the marks that compilers leave in it. It returns "" if it finds none. If the command
+// starts another one, as env does, it returns the runtime of that other command.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
@@ -133,7 +135,8 @@ func runtimeOf(argv []string) string {
 	if _, err := buildinfo.Read(f); err == nil {
 		return "Go"
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, 8<<20)) // after an error, what was read is searched
+	// An error is ignored: what was read before it is searched.
+	text, _ := io.ReadAll(io.LimitReader(f, 8<<20))
 	script, isScript := bytes.CutPrefix(text, []byte("#!"))
 	if isScript {
 		line, _, _ := strings.Cut(string(script), "\n")
@@ -148,8 +151,8 @@ func runtimeOf(argv []string) string {
 	return ""
 }
 
-// runtimeNamed returns the runtime if a command names its interpreter, with or without a version at
-// the end of the name; else it returns the program that the command starts. An argument may hold
+// runtimeNamed returns the runtime that a command names, such as Python for "python3.12 server.py".
+// If it names none, runtimeNamed returns the program that the command starts. An argument may hold
 // several words: sh -c 'node server.js'.
 func runtimeNamed(argv []string) (runtime, program string) {
 	for _, word := range strings.Fields(strings.Join(argv, " ")) {
@@ -168,7 +171,8 @@ func runtimeNamed(argv []string) (runtime, program string) {
 	return "", ""
 }
 
-// marks are texts that compilers and runtimes leave in a program.
+// marks are texts that compilers and runtimes leave in a program file, each with the name of the
+// runtime.
 var marks = []struct{ text, name string }{
 	{"/rustc/", "Rust"},
 	{"libhostfxr", ".NET"},

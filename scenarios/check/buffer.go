@@ -10,20 +10,20 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A line that comes later through a pipe than to a terminal, by at least late, was held back.
+// A line counts as held back if it comes through a pipe later than to a terminal by at least late.
 const late = 200 * time.Millisecond
 
-// blockBuffer compares when lines come to a terminal and through a pipe: many programs gather lines
-// in a buffer if their output is no terminal. A program that ends within 2*late passes: its lines
-// cannot be held back for long.
+// blockBuffer compares when lines come to a terminal with when they come through a pipe: many
+// programs gather lines in a buffer if their output is no terminal. A program that ends within
+// 2*late passes without a try, since its lines cannot be held back for long.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	took := p.ref().last().took
 	if took < 2*late {
 		f.ok("all is written within %s", duration(took))
 		return nil
 	}
-	// A busy machine delays lines, too. So a program is slow only if its lines are late in two
-	// tries, and by more than two starts at a terminal differ.
+	// A busy machine delays lines, too. So the verdict is "slow" only if the lines are late in two
+	// tries, and the delay exceeds that between two starts at a terminal by at least "late".
 	var first *outcome // the first start at a terminal
 	for range 2 {
 		shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())
@@ -56,10 +56,10 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// behind returns the largest delay of a byte compared with another start of the program. A byte is
-// late only if it comes both longer after the program's start and closer to its end: on a busy
-// machine one start is slower than another, and a terminal takes longer than a pipe for the same
-// output.
+// behind returns by how much the bytes of o came later than those of other, another start of the
+// program: the largest delay of any byte. A byte is late only if it came both longer after the
+// program's start and closer to its end. One of these alone is no proof: on a busy machine one
+// start is slower than another, and a terminal takes longer than a pipe for the same output.
 func (o *outcome) behind(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

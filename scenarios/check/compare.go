@@ -7,17 +7,17 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A difference is how an output departs from the expected one.
+// A difference is how an output differs from the expected one.
 type difference struct {
 	class string // "" for none
 	text  string // in words
 }
 
-// mostOfEndless is how many bytes of an endless program's output are compared at most.
+// mostOfEndless is the largest number of bytes of an endless program's output that are compared.
 const mostOfEndless = 4 << 20
 
-// compare says how an output differs from the output to a file, if it is wrong beyond doubt.
-// compared is false if nothing can be compared.
+// compare returns how the output o differs from the output to a file. It returns no difference if
+// there is any doubt that o is wrong. compared is false if the two outputs cannot be compared.
 func (p *program) compare(o *outcome) (d difference, compared bool) {
 	want := p.ref().last()
 	if p.ref().endless() {
@@ -44,7 +44,7 @@ func (p *program) compare(o *outcome) (d difference, compared bool) {
 	return p.nameCut(d, o), true
 }
 
-// compareLines compares outputs whose lines come in any order.
+// compareLines compares two outputs as sets of lines, whatever the order of the lines.
 func compareLines(want, got []byte) difference {
 	wanted := normalLines(want)
 	came := normalLines(got)
@@ -63,7 +63,7 @@ func compareLines(want, got []byte) difference {
 
 // countMissing counts the lines of want that got lacks.
 func countMissing(want, got []string) (missing int) {
-	counts := map[string]int{} // lines in got without a counterpart in want so far
+	counts := map[string]int{} // how many copies of a line in got are not matched by want yet
 	for _, line := range got {
 		counts[line]++
 	}
@@ -76,15 +76,15 @@ func countMissing(want, got []string) (missing int) {
 	return missing
 }
 
-// cutClearly reports whether an output that varies was cut beyond doubt: exactly at the size that
-// its pipe holds, or by more than a tenth of the usual size. A smaller part may be missing because
-// the program had less to say.
+// cutClearly reports whether an output that varies from run to run was cut beyond doubt. That is so
+// if it is exactly as long as its pipe holds, or if more than a tenth of the usual bytes is
+// missing. If less is missing, the program may just have written less.
 func (o *outcome) cutClearly(usual int64) bool {
 	return o.total == int64(o.holds) || 10*o.total < 9*usual
 }
 
-// compareLengths judges an output by its length, if nothing else can be compared. It calls an
-// output cut only if far more is missing than the lengths of the runs with a file differ by.
+// compareLengths judges the output o by its length, if nothing else can be compared. It calls o cut
+// only if o is far too short: by much more than the outputs to a file differ in length.
 func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least
@@ -100,8 +100,9 @@ func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	return p.nameCut(difference{class: classCut}, o), true
 }
 
-// nameCut puts into words at which size an output was cut, and whether its pipe or pair of sockets
-// holds exactly that much. It returns other differences as they are.
+// nameCut sets the text of a difference of the class classCut. The text says at which size the
+// output was cut, and whether its pipe or pair of sockets holds exactly so much. nameCut returns a
+// difference of any other class as it is.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -119,12 +120,13 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	return d
 }
 
-// probe is how many bytes have to agree before got counts as continuing at another place of want.
+// probe is how many bytes have to be equal before got counts as continuing at another place in
+// want.
 const probe = 32
 
-// differ finds how got, which is no longer than want, differs from it. It looks for the bytes of
-// got after the first difference elsewhere in want: further on if a part was lost, before if a part
-// was sent again.
+// differ returns how got differs from want. got must not be longer than want. differ takes the
+// bytes of got that follow the first difference, and looks for them elsewhere in want. If they
+// stand further on, a part was lost. If they stand before, a part was sent again.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {
@@ -148,7 +150,7 @@ func differ(want, got []byte) difference {
 	return difference{classAltered, "altered" + where}
 }
 
-// samePrefix counts the bytes that a and b begin with alike.
+// samePrefix returns how many bytes at the beginning of a and b are equal.
 func samePrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

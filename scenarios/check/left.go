@@ -10,21 +10,22 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Adopt makes this process the parent of whatever the checks to come leave behind, even of
-// processes that moved to a session and an environment of their own. Call it before a check, and
-// [EndAdopted] after it. It changes this process for good, so it is only for programs that do
+// Adopt makes this process the parent of all processes that later checks leave behind, even of
+// those that moved to a session and an environment of their own. Call Adopt before a check, and
+// [EndAdopted] after it. Adopt changes this process for good, so it is only for programs that do
 // nothing but check.
 func Adopt() { proc.Adopt() }
 
 const (
 	adoptedPatience = time.Second     // how long a process may stay when all situations are over
 	leftPatience    = 2 * time.Second // how long a process may stay when its program has ended
-	mostNamed       = 3               // processes in a sentence
+	mostNamed       = 3               // the largest number of processes that a sentence names
 )
 
-// EndAdopted ends the processes that a check left behind, and returns a finding about them. The
-// verdict is "cannot-tell" if this system does not tell which they are. EndAdopted reports false if
-// there is nothing to say. side says what was checked.
+// EndAdopted ends the processes that a check left behind, and returns a finding about them. It
+// returns false if there is nothing to find fault with. If this system does not tell which
+// processes were left, the verdict on a server or client is "cannot-tell". side says what was
+// checked.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(adoptedPatience)
 	mayLeave := side == catalogue.Program // a command may start a daemon on purpose
@@ -50,16 +51,17 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	return f, true
 }
 
-// findLeft names the processes that outlive the program by leftPatience, and ends them, so that the
-// next start is not blamed for them.
+// findLeft sets o.left and o.holding to the names of processes that outlive the program by
+// leftPatience. It ends them, so that the next start is not blamed for them.
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {
-		// unclear: some process has no environment yet, and may be one of them
+		// unclear is set if some process has no environment yet: it may be one of those with the
+		// mark
 		pids, unclear, _ := proc.Marked(mark)
 		o.left = nil
 		for _, pid := range pids {
-			if name := proc.Name(pid); name != "" { // else it has ended
+			if name := proc.Name(pid); name != "" { // without a name, the process has ended
 				o.left = append(o.left, name)
 			}
 		}

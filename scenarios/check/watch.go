@@ -6,8 +6,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// watch watches a program for d while it has to wait: because nobody reads from pipe, or, if pipe
-// is nil, because no input comes. It sets o.spins if the program runs nevertheless.
+// watch watches a program for the time d while the program has to wait. If pipe is not nil, the
+// program waits because nobody reads from pipe. If pipe is nil, it waits because no input comes.
+// watch sets o.spins if the program runs all the same.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
 	if !o.spins && o.process.Runnable() { // on a busy machine the program may begin late
@@ -21,16 +22,16 @@ func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 }
 
 const (
-	tick      = 25 * time.Millisecond  // between two looks at a process
+	tick      = 25 * time.Millisecond  // the time between two looks at a process
 	leastSpun = 300 * time.Millisecond // CPU time that a program must use to count as spinning
 
-	// in multiples of d:
-	mostSpun = 6  // CPU time that counts as spinning, however long the program's work takes
-	mostTime = 20 // how long to watch for that on a busy machine
+	// in multiples of the time d for which a program is watched:
+	mostSpun = 6  // so much CPU time counts as spinning, however long the program's work takes
+	mostTime = 20 // how long keepsBusy watches for that CPU time on a busy machine
 )
 
-// keepsBusy goes on watching a program that looks busy, until it has used more CPU time than all of
-// its work takes. It reports whether the program looked busy all the time.
+// keepsBusy goes on watching a program that looks busy, until the program has used more CPU time
+// than all of its work takes. It reports whether the program looked busy until then.
 func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	before, known := o.process.CPU()
 	now := before
@@ -46,17 +47,17 @@ func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	return now-before > tick
 }
 
-// tooMuch returns how much more CPU time than its work takes a program has to use while it waits to
-// count as spinning.
+// tooMuch returns how much extra CPU time counts as spinning: time that a program uses while it
+// waits, above the CPU time that its work takes.
 func tooMuch(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
 
 // leastLooks is how many looks at a program are needed to call it busy.
 const leastLooks = 6
 
-// looksBusy looks at the program d/tick times, which takes longer than d on a busy machine, and
+// looksBusy looks at the program d/tick times, which takes longer than d on a busy machine. It
 // reports whether the program ran, or waited for a CPU, at nine of ten looks. If there is a pipe, a
-// look counts only while the program has to wait for a reader: the pipe holds bytes, and as many as
-// at the look before.
+// look counts only if the program has to wait for a reader. That is so if the pipe holds bytes, and
+// as many as at the look before.
 func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	looks := 0
 	running := 0
@@ -84,8 +85,8 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 // workLooks is how many times stillRuns looks at a program whose time is up.
 const workLooks = 8
 
-// stillRuns reports whether the program is still at work: it runs, or waits for a CPU, at all looks
-// but one at most. A program that only polls rests more often.
+// stillRuns reports whether the program is still at work: it must run, or wait for a CPU, at all
+// looks or all but one. A program that only polls is found resting more often.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {
