@@ -18,7 +18,7 @@ import (
 )
 
 // Server checks a server that speaks over its standard input and output: how it starts, works and
-// ends, and how it treats bad clients.
+// ends, and what it does with bad clients.
 func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
@@ -34,9 +34,9 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	s.Shutdown() // s only found out the protocol: each situation starts its own
+	s.Shutdown() // s only served to find out the protocol; each situation starts a new server
 	defer s.Protocol().Close()
-	beside := parallel * time.Since(began) // servers that start at once slow each other down
+	beside := parallel * time.Since(began) // servers that start together slow each other down
 	usual.Start = max(patience, beside)
 	var watch *schemaWatch // nil for a server that does not speak MCP
 	if s.Protocol().Speaks() == "mcp" {
@@ -61,8 +61,9 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// failInFrames replaces the situations of a server that speaks MCP in another framing than lines
-// unasked: mcp-schema fails, and the others tell nothing, since no client of MCP gets so far.
+// failInFrames replaces the situations of a server that speaks MCP in another framing than lines,
+// although the user has not asked for that framing. The situation mcp-schema fails. All others are
+// "cannot-tell", since no client of MCP gets as far as they do.
 func failInFrames(tries map[string]situation, framing string) {
 	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)
@@ -78,22 +79,23 @@ func failInFrames(tries map[string]situation, framing string) {
 	}
 }
 
-// leastStart is the least time that a server gets to answer the handshake: wrappers take seconds.
+// leastStart is the shortest time that a server gets to answer the handshake. Wrappers such as npx
+// take seconds.
 const leastStart = 10 * time.Second
 
 // A treatment is what a client, or the system, does to a server.
 type treatment struct {
 	do    func(context.Context, *serverCase) error
-	pipes child.Options // the pipes that it needs
+	pipes child.Options // the pipes that the treatment needs
 
-	startsItself bool // the function do starts the server
-	jsonRPC      bool // the server has to speak JSON-RPC
+	startsItself bool // the function do starts the server; otherwise the function treat does
+	jsonRPC      bool // only a server that speaks JSON-RPC can be treated so
 	processes    bool // the processes that the server started are judged, too
-	behind       bool // a shell starts the server: it plays a client that can be killed
+	behind       bool // a shell starts the server, and plays the part of a client that is killed
 }
 
-// treatments are the treatments by their names in the catalogue. Each is tried on a server of its
-// own.
+// treatments has the treatments by their names in the catalogue. Each is applied to a new process
+// of the server.
 var treatments = map[string]treatment{
 	"dirty-line":         {do: sendsDirt},
 	"split-utf8":         {do: splitsCharacters, pipes: child.Options{WriteChunk: 71}},
@@ -131,12 +133,12 @@ var treatments = map[string]treatment{
 
 // A ServerEvidence is what the verdict on a server rests on.
 type ServerEvidence struct {
-	Protocol string `json:"protocol"` // with its revision
-	Framing  string `json:"framing"`  // which the server was found to speak, or was to speak
+	Protocol string `json:"protocol"` // with its revision, such as "mcp 2025-11-25"
+	Framing  string `json:"framing"`  // found out, or given by the user
 	Answered *int64 `json:"requests_answered,omitempty"`
 }
 
-// A serverCase is one treatment of a server, and what came of it.
+// A serverCase is one treatment of a server, with its results so far.
 type serverCase struct {
 	*finding
 	treatment
@@ -145,13 +147,13 @@ type serverCase struct {
 	beside   time.Duration  // how long a start may take while other servers start beside it
 	server   *target.Server // nil before it is started
 
-	// The request whose answers are judged; nil for none. If it fails on an untreated server, too,
-	// the treatment is not to blame.
+	// The request that the treatment is about; nil for none. If the same request fails on an
+	// untreated server, too, the treatment is not to blame.
 	asked *target.Request
 	seen  ServerEvidence
 }
 
-// treat starts the server, unless the treatment does, and applies the treatment to it.
+// treat applies the treatment to a server. It starts the server first, if the treatment does not.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC, which the server does not speak"}
@@ -200,8 +202,8 @@ func (c *serverCase) endServer() {
 	}
 }
 
-// tryUntreated sends the request that was not served to an untreated server. If it fails there,
-// too, the verdict becomes "cannot-tell".
+// tryUntreated sends the request c.asked, which was not served, to an untreated server. If the
+// request fails there, too, the verdict becomes "cannot-tell".
 func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options) error {
 	s, err := target.Start(ctx, untreated, c.protocol)
 	if err != nil {
@@ -217,8 +219,9 @@ func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options)
 	return err
 }
 
-// process prepares a start of the server, or of a shell that plays its client: the shell starts the
-// server with its own streams, and waits for it.
+// process prepares a process of the server. If the server is to be behind a client, it prepares a
+// shell that plays the client: the shell starts the server, which inherits its streams, and waits
+// for the server to end.
 func (c *serverCase) process() *proc.Process {
 	command := c.options.Command
 	if c.target.Behind {
@@ -227,14 +230,14 @@ func (c *serverCase) process() *proc.Process {
 	return c.finding.command(command)
 }
 
-// A server that is at work may take up to mostWaits times as long as a silent one.
+// A server that is at work gets up to mostWaits times as long to answer as a silent one.
 const mostWaits = 5
 
-// leaveTime is how long a server may take to leave: by default 5 s, the least time that clients
-// wait before they kill a server.
+// leaveTime is how long a server may take to exit. By default it is 5 s: known clients wait at
+// least so long before they kill a server.
 func (c *serverCase) leaveTime() time.Duration { return 5 * c.target.Patience }
 
-// judgeOutcome lets the situation fail unless a request was served.
+// judgeOutcome makes the situation fail if a request was not served.
 func (c *serverCase) judgeOutcome(out target.Outcome) {
 	if out.Verdict == target.OK {
 		return
@@ -255,20 +258,20 @@ func (c *serverCase) roundTrip(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// send sends a message, however slowly the server reads. It ignores errors: a message that the
-// server does not take gets no answer, and that is judged.
+// send sends a message, even if the server reads it slowly. It ignores errors: a message that the
+// server does not read gets no answer, and the missing answer is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
 	_ = c.server.SendWithin(ctx, c.target.Patience, msg)
 }
 
-// sendRaw sends bytes as they are, without a framing. It ignores errors as send does.
+// sendRaw sends bytes as they are, without a framing. Like send, it ignores errors.
 func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
 	patient, stop := c.server.Patient(ctx, c.target.Patience, mostWaits*c.target.Patience)
 	defer stop()
 	_ = c.server.SendRaw(patient, p)
 }
 
-// filesIn counts the files below a folder. What cannot be read does not count.
+// filesIn counts the files in a folder and its subfolders. It leaves out what it cannot read.
 func filesIn(folder string) (n int) {
 	filepath.WalkDir(folder, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

@@ -14,11 +14,13 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-const noSignal = "" // the server was sent none
+const noSignal = "" // stands for the signal that the server was sent if it was sent none
 
-// awaitEnd waits for a server that has a reason to leave, for at most limit, or three times as long
-// if it is at work. after names the reason, and signal the one that the server was sent. found is a
-// sentence for the finding. It is fine if the server left, unless by a signal that it was not sent.
+// awaitEnd waits for a server that has a reason to exit. It waits for at most limit, or three times
+// as long if the server is at work. after is the reason in words. signal is the name of the signal
+// that the server was sent, or noSignal. found is a sentence for the finding. left says whether the
+// server ended. fine is false if the server did not end, or if a signal ended it that it was not
+// sent.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
 ) (found string, left, fine bool) {
@@ -49,7 +51,7 @@ func (c *serverCase) awaitEnd(
 	return fmt.Sprintf("left %s after %s: %s", duration(took), after, exit), true, true
 }
 
-// okIf judges a server by whether it did well.
+// okIf sets the verdict "ok" if well is true, and otherwise "fails".
 func (c *serverCase) okIf(well bool, found string) {
 	if well {
 		c.ok("%s", found)
@@ -58,9 +60,9 @@ func (c *serverCase) okIf(well bool, found string) {
 	}
 }
 
-// closesOutput closes the server's output, and sends three requests, one after another. The first
-// may still be answered: a child process that another goroutine of ours is just starting may hold
-// the output open for a while.
+// closesOutput closes our end of the server's output, and sends three requests, one after another.
+// The server may still be able to answer the first: if another goroutine of ours is just starting a
+// process, that process holds a copy of our end for a moment.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
 	limit := max(target.LeaveAtEnd, c.leaveTime())
@@ -92,8 +94,9 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// endsIdle asks a server something, waits for a moment, and ends its input: some servers notice the
-// end of their input only while they start. Other situations judge the answer.
+// endsIdle sends a server a request, waits for a moment, and ends its input. Some servers notice
+// the end of their input only during their start, and that is over by then. Whether the answer is
+// right is for other situations to judge.
 func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
@@ -118,7 +121,7 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// InFlight is how many requests are under way in "end-in-flight" when the input ends.
+// InFlight is how many requests are under way when the input ends in the situation "end-in-flight".
 const InFlight = 8
 
 func endsInFlight(ctx context.Context, c *serverCase) error {
@@ -135,7 +138,8 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// countAnswers counts the answers to the requests in flight, until no more come.
+// countAnswers counts the answers to the requests in flight until all have come, or until no more
+// come in time.
 func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
 	defer cancel()
@@ -151,8 +155,8 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	return n
 }
 
-// sendsSignal sends a signal to the server alone, as a client does that knows its process number,
-// and leaves its input open.
+// sendsSignal sends a signal to the server alone, not to its process group, as a client does that
+// knows only the server's process number. It leaves the server's input open.
 func sendsSignal(ctx context.Context, c *serverCase) error {
 	s := syscall.SIGTERM
 	if c.name == "sigint" {
@@ -174,8 +178,8 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// killsClient kills the process that started the server, but not the server, and closes our ends of
-// the pipes, as the kernel does when a client is killed.
+// killsClient kills the shell that started the server as its client, but not the server. It also
+// closes our ends of the pipes: if a real client is killed, the kernel closes them.
 func killsClient(_ context.Context, c *serverCase) error {
 	p := c.server.Process
 	p.Cmd.Process.Kill()
@@ -192,8 +196,9 @@ func killsClient(_ context.Context, c *serverCase) error {
 	return nil
 }
 
-// readsToTheEnd ends a server and looks for processes that it started and left behind. If one of
-// them holds the output open, a reader of the output never sees its end.
+// readsToTheEnd ends a server's input, waits for the server to exit, and looks for processes that
+// the server left behind. If one of them holds the server's output open, a reader of the output
+// never sees its end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.leaveTime()) {

@@ -13,12 +13,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// looksForHolders calls a tool of the server, and looks whether a process that the call started
-// holds one of the server's streams. Processes that ran before do not count: they may be the server
-// behind a wrapper.
+// looksForHolders calls a tool of the server, and looks whether a process that the call started has
+// the server's standard input or output open. Processes that ran before the call do not count: one
+// of them may be the server itself, started by a wrapper.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
-	open := proc.OpenFiles(server) // by descriptor
+	open := proc.OpenFiles(server) // the names of the open files, by descriptor
 	input := open[0]
 	output := open[1]
 	if input == "" || output == "" {
@@ -29,7 +29,7 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 	if err != nil || c.Found != "" {
 		return err
 	}
-	// A process that is just being started holds its parent's streams, but only for a moment.
+	// A process that is just being started holds its parent's streams open, but only for a moment.
 	until := time.Now().Add(c.target.Patience)
 	for {
 		started := slices.DeleteFunc(proc.Tree(server), func(pid int) bool {
@@ -59,7 +59,8 @@ type holder struct {
 	file string
 }
 
-// holdersOf returns which processes have which of the files open; none if the system does not tell.
+// holdersOf returns a holder for each of the processes and each of the files that the process has
+// open. It returns none if the system does not tell.
 func holdersOf(pids []int, files ...string) []holder {
 	var all []holder
 	for _, pid := range pids {
@@ -73,7 +74,8 @@ func holdersOf(pids []int, files ...string) []holder {
 	return all
 }
 
-// failsByHolders lets the situation fail, and names the first holders. input is the server's input.
+// failsByHolders makes the situation fail, and names the first mostNamed holders. input is the name
+// of the file that is the server's input.
 func (c *serverCase) failsByHolders(held []holder, input string) {
 	var texts []string
 	for _, h := range held[:min(len(held), mostNamed)] {

@@ -15,27 +15,31 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// aliveID is the id of requests that only ask whether a server still answers.
+// aliveID is the id of requests whose only purpose is to see whether a server still answers.
 const aliveID = `"alive"`
 
-// request makes a request that any server refuses. The id is JSON text.
+// request makes a request that every server refuses. The id is JSON text: a string stands in
+// quotes.
 func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
 
-// converse drops late and repeated answers to earlier requests, and then does what exchange does.
+// converse drops answers to earlier requests that came late or twice. Then it does what exchange
+// does.
 func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	c.dropOldAnswers(ctx)
 	return c.exchange(ctx, n, msgs...)
 }
 
-// exchange sends messages and returns the answers. It stops when n have come, when the server
-// closes its output, or when an answer takes longer than the protocol's pace allows.
+// exchange sends messages and returns the answers. It stops when n answers have come, when the
+// server closes its output, or when the next answer takes longer than the limit, which follows from
+// how fast the server has answered before.
 func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	limit := c.protocol.Paces[target.Transport].Limit(c.target.Patience, 0)
 	var answers []child.Message
 	for _, msg := range msgs {
-		_ = c.server.SendWithin(ctx, limit, msg) // what is not taken is not answered
+		// An error is ignored: a message that is not read is not answered.
+		_ = c.server.SendWithin(ctx, limit, msg)
 	}
 	for len(answers) < n {
 		patient, stop := c.server.Patient(ctx, limit, mostWaits*limit)
@@ -49,14 +53,15 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 	return answers
 }
 
-// ask sends msg, a request with this id. It returns the answer, nil for none, and whether the
-// server answers at all. On a busy machine an answer may be late: if none comes in time, ask makes
-// a request with the id aliveID, and takes what comes together with the answer to that.
+// ask sends msg, a request with this id. It returns the answer, or nil if none came. alive is
+// whether the server answers anything at all. On a busy machine an answer may be late. So if none
+// comes in time, ask sends a request with the id aliveID, and still accepts an answer to msg that
+// comes before or after the answer to that request.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {
 	answers := c.converse(ctx, 1, msg)
-	if len(answers) > 0 && string(answers[0].Envelope.ID) == aliveID { // of an ask before
+	if len(answers) > 0 && string(answers[0].Envelope.ID) == aliveID { // late, from an earlier ask
 		answers = c.exchange(ctx, 1)
 	}
 	if len(answers) > 0 {
@@ -69,12 +74,12 @@ func (c *serverCase) ask(
 		}
 	}
 	if len(answers) == 2 && string(answers[0].Envelope.ID) != aliveID {
-		return &answers[0], true // under a wrong id
+		return &answers[0], true // the answer to msg, but under a wrong id
 	}
 	return nil, len(answers) > 0
 }
 
-// dropOldAnswers drops what has come so far.
+// dropOldAnswers drops the answers that have come and have not been taken yet.
 func (c *serverCase) dropOldAnswers(ctx context.Context) {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -86,7 +91,8 @@ func (c *serverCase) dropOldAnswers(ctx context.Context) {
 	}
 }
 
-// judgeLost judges a server that gives no answer any more.
+// judgeLost makes the situation fail because the server answers no more, and says whether the
+// server ended. when is the occasion in words.
 func (c *serverCase) judgeLost(when string) {
 	if !c.server.Left(target.LeaveAtTerm) {
 		c.fails("it answers nothing any more %s", when)
@@ -102,15 +108,16 @@ func (c *serverCase) judgeLost(when string) {
 
 func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
 
-// Ids of requests: JSON-RPC allows any string and number. A server has to answer a request with a
-// demanded id, which every protocol over JSON-RPC allows. It may do as it likes about an optional
-// one, but must not end. LSP forbids some of those: its servers get none of them.
+// Ids of requests. JSON-RPC allows any string and any number. Every protocol over JSON-RPC allows
+// demandedIDs, so a server has to answer a request that has one of them. A server may answer,
+// refuse or ignore a request that has one of optionalIDs, but must go on. LSP forbids some of
+// optionalIDs, so a server that speaks LSP gets none of these.
 var (
 	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
 	optionalIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
 )
 
-// charactersID is an id of characters that take two, three and four bytes.
+// charactersID is an id whose characters take two, three and four bytes.
 const charactersID = `"é漢😀"`
 
 func asksWithIDs(ctx context.Context, c *serverCase) error {
@@ -154,8 +161,8 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// failsOverCharacters reports whether a server also fails to answer a request that holds the
-// characters of charactersID outside its id: then the id is not to blame.
+// failsOverCharacters reports whether a server also fails to answer a request that has the
+// characters of charactersID outside its id, in the params. If so, the id is not to blame.
 func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	s, err := target.Start(ctx, c.target, c.protocol)
 	if err != nil {
@@ -170,8 +177,8 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	return answer == nil
 }
 
-// sameJSON reports whether two JSON texts are the same string, however it is escaped, or the same
-// text.
+// sameJSON reports whether two JSON texts are equal. Two strings are equal even if they are escaped
+// differently. Two values of any other type must be the same text.
 func sameJSON(a, b string) bool {
 	var s, t string
 	if json.Unmarshal([]byte(a), &s) == nil && json.Unmarshal([]byte(b), &t) == nil {
@@ -230,7 +237,8 @@ func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// atOnce is how many requests are sent without waiting: few enough for any pipe.
+// atOnce is how many requests "pipelined" sends without waiting for an answer. All of them together
+// fit into any pipe.
 const atOnce = 32
 
 func asksAtOnce(ctx context.Context, c *serverCase) error {
@@ -239,7 +247,7 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 		msgs = append(msgs, c.request(strconv.Itoa(i+1)))
 	}
 	answers := c.converse(ctx, atOnce, msgs...)
-	counts := map[int]int{} // answers by id; the id of a request is a number above 0
+	counts := map[int]int{} // how many answers came, by id; the id of a request is a number above 0
 	last := 0
 	ordered := true
 	for _, m := range answers {
@@ -269,8 +277,8 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// cancelsRequests cancels requests: one that the server does not know, one that is under way, and
-// one that it has answered.
+// cancelsRequests cancels three requests: one that was never sent, one that is under way, and one
+// that the server has answered.
 func cancelsRequests(ctx context.Context, c *serverCase) error {
 	lsp := c.protocol.Speaks() == "lsp"
 	if !lsp && c.protocol.Speaks() != "mcp" {
@@ -287,7 +295,7 @@ func cancelsRequests(ctx context.Context, c *serverCase) error {
 		cancel(`"never"`), c.request(`"under way"`), cancel(`"under way"`), c.request(`"after"`))
 	answers = append(answers,
 		c.converse(ctx, 1, cancel(`"after"`), c.request(`"last"`))...)
-	counts := map[string]int{} // answers by id
+	counts := map[string]int{} // how many answers came, by id
 	for _, m := range answers {
 		counts[string(m.Envelope.ID)]++
 	}

@@ -13,29 +13,34 @@ import (
 
 // A memoryUse is how much memory a server used while it served requests.
 type memoryUse struct {
-	requests int64     // so far
-	after    []float64 // numbers of requests after which memory was measured
-	resident []float64 // bytes in use then
+	requests int64 // how many the server has served so far
+	// Memory was measured several times: resident[i] bytes were in use after after[i] requests.
+	after    []float64
+	resident []float64
 
-	// over the later half of the requests:
-	growth   stat.Growth // bytes per request
-	from, to int64       // bytes in use
+	// of the later half of the measurements:
+	growth   stat.Growth // the slope, in bytes per request
+	from, to int64       // bytes in use at the first and at the last of them
 }
 
 const (
-	usualRequests = 10_000           // per round of measurements
-	memoryPoints  = 20               // measurements per round
-	memoryTime    = 10 * time.Second // per round; half of its requests are made in any case
+	usualRequests = 10_000 // per round of measurements
+	memoryPoints  = 20     // measurements per round
+	// How long a round may take. Half of its requests are made even if they take longer.
+	memoryTime = 10 * time.Second
 
-	memoryMinor = 100 // bytes per request; an allocator alone may cause less
+	memoryMinor = 100 // bytes per request; an allocator alone may cause less growth
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
-	leakGrowth  = 4   // times: a heap may double before it is collected, a bounded history triple
+	// A leak makes memory at least so many times as large as at first. A heap may double before it
+	// is collected, and a bounded history may triple it.
+	leakGrowth = 4
 )
 
-// watchesMemory measures how memory grows with requests, in rounds. A garbage-collected heap, a
-// compiler at work, or a history of the last requests make memory grow at first, but not for ever.
-// So a server fails only if, after three rounds or more, memory still grows at half the first rate
-// at least, and is leakGrowth times as large. After 3*memoryTime it cannot be told.
+// watchesMemory measures in rounds how memory grows with the number of requests. A
+// garbage-collected heap, a just-in-time compiler, or a history of the last requests makes memory
+// grow at first, but not for ever. So a server fails only if two things hold after three rounds or
+// more: memory still grows at half the rate of the first round or faster, and it is leakGrowth
+// times as large as at first. If that is open after 3*memoryTime, the verdict is "cannot-tell".
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -80,14 +85,16 @@ func (m *memoryUse) String() string {
 		results.FormatGrouped(m.requests))
 }
 
-// grows reports whether memory grew by more than an allocator alone may cause.
+// grows reports whether memory grew by more than an allocator alone may cause, and by a notable
+// share.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
-// measureMemory makes the requests of a round. Then it fits a line to the memory in use over the
-// later half of the requests of all rounds: after a garbage collection memory may stand still, but
-// not for so long. It reports whether all requests were served.
+// measureMemory makes the requests of one round. Then it fits a line to the later half of all
+// measurements, in this round and those before. It needs so many because memory that leaks may
+// still stand still for a while after a garbage collection. served is whether all requests were
+// served; if not, the situation has failed.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.options.requests
 	if requests == 0 {

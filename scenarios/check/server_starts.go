@@ -15,23 +15,24 @@ import (
 
 const (
 	usualStarts  = 50
-	enoughStarts = 5                // that are made in any case
-	startsTime   = 10 * time.Second // for all starts, if they are enoughStarts
-	mostForced   = 3                // starts whose server may leave by itself, if none does
-	slowStart    = 5 * time.Second  // the shortest time that a known client waits for a start
+	enoughStarts = 5                // so many starts are made, however long they take
+	startsTime   = 10 * time.Second // after so long, no more starts than enoughStarts are made
+	// If the server did not exit by itself in so many starts, later starts do not wait for that.
+	mostForced = 3
+	slowStart  = 5 * time.Second // known clients wait at least so long for a server to start
 )
 
-// starts are the figures of each start of a server.
+// starts holds the figures of all starts of a server: each list has one figure per start.
 type starts struct {
 	ready  []float64 // ns to the end of the handshake
-	files  []float64 // in the folder for temporary files, after the start
-	open   []float64 // descriptors when it was ready, if that is known
-	memory []float64 // bytes in use at that time, if that is known
+	files  []float64 // files in the folder for temporary files, after the end of the server
+	open   []float64 // open descriptors when the server was ready; 0 if not known
+	memory []float64 // bytes in use at that time; 0 if not known
 }
 
 // startsOften starts the server again and again, and ends it as a good client does. It judges how
-// long the server takes until it is ready, what the starts leave, and whether each uses more than
-// the one before.
+// long the server takes until it is ready, what files and processes the starts leave behind, and
+// whether descriptors and memory grow from start to start.
 func startsOften(ctx context.Context, c *serverCase) error {
 	most := c.options.starts
 	if most == 0 {
@@ -39,7 +40,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 	}
 	began := time.Now()
 	var all starts
-	forced := 0 // starts whose server did not leave at the end of its input
+	forced := 0 // starts whose server did not exit at the end of its input
 	for n := range most {
 		if n >= enoughStarts && time.Since(began) > startsTime {
 			break
@@ -53,7 +54,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 		all.open = append(all.open, float64(len(proc.OpenFiles(s.Process.Cmd.Process.Pid))))
 		resident, _ := s.Process.Resident()
 		all.memory = append(all.memory, float64(resident))
-		wait := time.Duration(0) // for a server that has shown that it does not leave
+		wait := time.Duration(0) // for a server that has shown that it does not exit
 		if forced < mostForced {
 			s.CloseInput()
 			wait = target.LeaveAtEnd
@@ -68,10 +69,10 @@ func startsOften(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// judgeStarts says what the starts of a server left, and how long they took.
+// judgeStarts judges what the starts of a server left behind, and how long they took.
 func (c *serverCase) judgeStarts(all starts) {
 	n := len(all.ready)
-	half := float64(n) / 2 // one for two starts
+	half := float64(n) / 2 // one file or descriptor for two starts
 	if grows(all.files, half) {
 		c.fails("%d starts left %.0f files in its folder for temporary files", n, all.files[n-1])
 	}
@@ -98,9 +99,9 @@ func (c *serverCase) judgeStarts(all starts) {
 	c.ok("%s; none left files or processes", text)
 }
 
-// grows reports whether a figure rises by at least this much from the first start to the last, even
-// at the lower end of the interval of its slope. Figures that are not known are all 0: they do not
-// rise.
+// grows reports whether a figure rises by at least "least" from the first start to the last. It
+// fits a line to the figures, and takes the lower end of the confidence interval of its slope, so
+// that noise does not count. Figures that are not known are all 0, and do not rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false

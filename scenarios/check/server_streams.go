@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// sendsDirt sends lines that are no messages, and then a request.
+// sendsDirt sends lines that are no messages, and then a request, which has to be answered.
 func sendsDirt(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC in lines, which the server does not speak"}
@@ -22,8 +22,8 @@ func sendsDirt(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 }
 
-// echo makes a request whose answer repeats what was sent. If there is none, the error says which
-// flag helps.
+// echo makes a request of a size whose answer repeats what was sent. If the server has no such
+// request, the error says which flags help.
 func (c *serverCase) echo(size int) (*target.Request, error) {
 	r := c.protocol.Request(target.Tool, size)
 	switch {
@@ -60,18 +60,18 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.asked)
 }
 
-// bursts are requests that are sent without waiting for their answers, by situation. The answers
-// are more than the pipe holds; in both-write, the requests are, too.
+// bursts says, by situation, which requests are sent without waiting for their answers. The answers
+// to a burst are more than the pipe holds. In "both-write", so are the requests.
 var bursts = map[string]struct {
-	size, n int  // bytes of a request, and how many requests
-	late    bool // nobody reads the answers for a while
+	size, n int  // the bytes of a request, and the number of requests
+	late    bool // nobody reads the answers at first, for as long as the target's Patience
 }{
 	"slow-reader":        {size: 64 << 10, n: 64, late: true},
 	"nonblocking-stdout": {size: 256 << 10, n: 4, late: true},
 	"both-write":         {size: 512 << 10, n: 8},
 }
 
-// sendsMany sends requests without waiting, and then compares the answers.
+// sendsMany sends all requests of a burst without waiting, and then compares the answers with them.
 func sendsMany(ctx context.Context, c *serverCase) error {
 	burst := bursts[c.name]
 	r, err := c.echo(burst.size)
@@ -114,7 +114,7 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// explainFailure finds out why an answer did not come, or not as it should, and judges that.
+// explainFailure finds out why an answer did not come, or was wrong, and judges that.
 func (c *serverCase) explainFailure(
 	ctx context.Context, before target.Usage, out target.Outcome,
 ) error {
@@ -129,11 +129,12 @@ const (
 	mostRequests = 20_000
 )
 
-// readsNoStderr sends requests while nobody reads standard error: fewRequests to a server that is
-// silent there, to another one until its pipe is full, but no more than mostRequests.
+// readsNoStderr sends requests while nobody reads standard error. It ends after fewRequests if the
+// server writes nothing to standard error. Otherwise it goes on until that pipe is full, but not
+// beyond mostRequests.
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
-	said := 0 // bytes in that pipe
+	said := 0 // bytes in the pipe of standard error
 	for i := range int64(mostRequests) {
 		if i > 0 && i%fewRequests == 0 {
 			unread, _ := c.server.StderrUnread()
@@ -161,8 +162,8 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame matches, within any framing, an answer to the request number 1, whose id is
-// 1000000001, or to one whose id could not be read.
+// refusesFrame matches an answer to request number 1, whose id is 1000000001, or an answer to a
+// request whose id the server could not read. It matches in any framing.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 // speaksAnotherFraming sends a request in a framing that the server does not speak. The server may
@@ -192,11 +193,13 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// announced is the length, in bytes, that a header claims: a careless server allocates as much.
+// announced is the length in bytes that the header of a lying message gives. A careless server
+// allocates so much at once.
 const announced = 2_000_000_000
 
-// liesAboutLength announces more bytes than it sends, and looks at how much memory the server uses
-// and how many addresses it reserves: many allocators use memory only when the program does.
+// liesAboutLength announces more bytes than it sends. Then it looks at how much memory the server
+// uses, and how much address space it reserves: a buffer that was allocated but not written to may
+// take up addresses only.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
 		return &notApplicableError{"messages whose length is announced"}
@@ -207,7 +210,7 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 		return errors.New("this system does not tell how much memory a process has")
 	}
 	before, _ := p.PeakAddresses()
-	reserved := before // bytes of addresses, at most so far
+	reserved := before // the peak of the reserved addresses so far, in bytes
 	c.sendRaw(ctx, fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
 	for i := 0; i < 10 && !gone; i++ { // after the end of a process its peak cannot be read
@@ -223,8 +226,8 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// looksForStrays looks at all that a server writes from its start to its end for strays: lines that
-// are no messages.
+// looksForStrays looks through all that a server writes to standard output, from its start to its
+// end, for strays: lines that are no messages.
 func looksForStrays(ctx context.Context, c *serverCase) error {
 	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
@@ -243,12 +246,12 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 }
 
 const (
-	fairRequest = 1 << 20          // bytes; clients in use send no larger requests
-	limitTime   = 20 * time.Second // for the search for the limit, if it is lower
+	fairRequest = 1 << 20          // bytes; real clients send no larger requests
+	limitTime   = 20 * time.Second // how long to search for a limit below fairRequest
 )
 
-// asksForMore sends larger and larger requests, up to fairRequest, and looks for the largest that
-// the server takes.
+// asksForMore sends larger and larger requests, up to fairRequest. If one fails, it searches for
+// the largest request that the server answers.
 func asksForMore(ctx context.Context, c *serverCase) error {
 	var failure target.Outcome
 	s := target.Search{First: 1 << 10, Factor: 2, Most: fairRequest}
@@ -284,8 +287,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// trySize sends a request of a size, and then a small one, since a server may answer the first and
-// end. If the server does not live on, trySize starts it again.
+// trySize sends a request of a size, and then a small one, since a server may answer the request
+// and end because of it. If the server does not live on, trySize starts it again.
 func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, error) {
 	r := c.protocol.Request(target.Transport, size)
 	out, err := c.server.Trip(ctx, r, 1)
@@ -296,7 +299,7 @@ func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, err
 	if err != nil || out.Lives() {
 		return out, err
 	}
-	paces := c.server.Paces // they set the deadlines of the next requests
+	paces := c.server.Paces // how fast the server has answered, from which deadlines follow
 	c.server.Close()
 	c.server, err = target.Start(ctx, c.target, c.protocol)
 	if err == nil {
@@ -305,7 +308,7 @@ func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, err
 	return out, err
 }
 
-// fairReply is the size in bytes of an answer that clients in use take.
+// fairReply is the size of an answer, in bytes, that real clients can read.
 const fairReply = 256 << 10
 
 // asksForLargeReplies asks for larger and larger answers, up to fairReply.
@@ -316,8 +319,9 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		if err != nil {
 			return err
 		}
-		r.Least = c.leaveTime() // the size of a request does not tell how long its answer takes
-		// if a server takes no request as large as r, its answers are not to blame
+		// A deadline that follows from the size of the request may be too short for the answer.
+		r.Least = c.leaveTime()
+		// if a server fails at any request as large as r, the size of the answer is not to blame
 		c.asked = c.protocol.Request(target.Transport, r.Size())
 		before, _ := c.server.Strays.Lines()
 		out, err := c.server.Trip(ctx, r, 1)
@@ -337,8 +341,9 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// requestForReply makes a request for an answer of about so many bytes: to a tool that makes as
-// many as it is asked for, if there is one, else to a tool that returns what it is sent.
+// requestForReply makes a request whose answer has about size bytes. It calls a tool that makes as
+// many bytes as it is asked for, if the server has one. Otherwise it calls a tool that returns what
+// it is sent.
 func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	if c.protocol.Demand != nil {
 		return c.protocol.Demand(size), nil
@@ -346,10 +351,10 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return c.echo(size)
 }
 
-// judgeReply judges the outcome of a request for an answer of a size. came names the largest answer
-// before it. strays counts the lines that came meanwhile and are no messages; first is the first of
-// all. An answer that came whole is no failure, whatever it holds: a tool may shorten or alter what
-// it returns.
+// judgeReply judges out, the outcome of a request for an answer of a size. came names the largest
+// answer that came before. strays is how many lines came during the request that are no messages,
+// and first is the first such line since the server started. A complete answer is no failure,
+// whatever it holds: a tool may shorten or alter what it returns.
 func (c *serverCase) judgeReply(
 	out target.Outcome, size, came string, strays int64, first string,
 ) {
