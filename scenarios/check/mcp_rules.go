@@ -12,7 +12,7 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// mcpRules are the rules of MCP over stdio for servers, by their names in the catalogue.
+// mcpRules has the rules that MCP over stdio sets for servers, by their names in the catalogue.
 var mcpRules = map[string]mcpRule{
 	"mcp-opening":       opensSessions,
 	"mcp-version":       negotiatesVersion,
@@ -60,11 +60,11 @@ func negotiatesVersion(s *mcpSession) error {
 	return nil
 }
 
-// meta are the params of a request without a session.
+// meta returns the params of a request that is sent without a session: they name the version.
 func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 
-// answersDiscover sends server/discover without a handshake. A server that does not know it may
-// refuse it in any way, but must not end: clients go on with initialize.
+// answersDiscover sends server/discover without a handshake. A server that does not know this
+// method may refuse it with any error, but must not end: clients then go on with initialize.
 func answersDiscover(s *mcpSession) error {
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
 	if err != nil {
@@ -104,9 +104,9 @@ func refusesVersion(m heardMessage) bool {
 	return err == nil && refusal.Code == -32022 && len(data.Supported) > 0
 }
 
-// answersWithoutSession lists the tools before anything else, as a revision without sessions lets a
-// client do. It asks afterwards whether the server speaks such a revision: only then the server has
-// to have answered.
+// answersWithoutSession asks for the tools before anything else. A revision without sessions allows
+// a client to do so. Only afterwards it asks whether the server speaks such a revision. If the
+// server does, it must have listed its tools.
 func answersWithoutSession(s *mcpSession) error {
 	listed, err := s.ask("tools/list", meta(mcpstdio.FirstWithout))
 	if err != nil {

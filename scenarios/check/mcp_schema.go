@@ -21,11 +21,11 @@ import (
 //go:embed schemas/*.json
 var schemaFiles embed.FS
 
-// An mcpSchema describes the messages of a server in one revision of MCP.
+// An mcpSchema describes the messages that a server may send in one revision of MCP.
 type mcpSchema struct {
 	Error   *jsonschema.Schema
-	Results map[string]*jsonschema.Schema // by the method that was asked for
-	Sent    map[string]*jsonschema.Schema // requests and notifications, by their method
+	Results map[string]*jsonschema.Schema // the server's results, by the method of our request
+	Sent    map[string]*jsonschema.Schema // the server's requests and notifications, by method
 	Defs    map[string]*jsonschema.Schema `json:"$defs"`
 
 	revision string
@@ -41,7 +41,8 @@ func readSchema(revision string) (*mcpSchema, error) {
 	return s, json.Unmarshal(text, s)
 }
 
-// misfit returns why a JSON text does not fit a part of the schema; nil if it does.
+// misfit returns an error that says why a JSON text does not fit a part of the schema; nil if it
+// fits.
 func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 	resolved := s.resolved[part]
 	if resolved == nil {
@@ -60,8 +61,9 @@ func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 	return resolved.Validate(value)
 }
 
-// shortMisfit returns the innermost part that does not fit, and why. Of alternatives it takes the
-// one that the message seems to be: the first whose constants fit.
+// shortMisfit shortens the error of misfit to the innermost part of the schema that does not fit,
+// and why. If the schema allows several alternatives, it takes the first whose constants fit, since
+// the message is probably meant to be that one.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
@@ -77,15 +79,17 @@ func shortMisfit(err error) string {
 	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
 }
 
-// A SchemaEvidence is what a server was asked to see whether its messages fit the schema, and which
-// messages of all situations do not fit: the first of each kind.
+// A SchemaEvidence says which requests a server got, to see whether its messages fit the schema.
+// Misfits are the messages that do not fit, in this and all other situations: the first of each
+// kind.
 type SchemaEvidence struct {
 	McpEvidence
 	Misfits []Misfit `json:"misfits,omitempty"`
 }
 
-// fitSchemas makes requests that have no effect, in each revision that has a schema here. Then it
-// judges every message that the server has sent, in this situation and in those before it.
+// fitSchemas makes requests that change nothing on the server, in each revision of MCP whose schema
+// is embedded here. Then it judges every message that the server has sent, in this situation and in
+// those before it.
 func fitSchemas(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
 ) error {
@@ -130,8 +134,8 @@ func fitSchemas(
 	return nil
 }
 
-// askAll asks for the lists that the server has, and calls echo. It returns an exemption if the
-// server does not speak the revision.
+// askAll asks the server for its lists of tools, prompts and resources, as far as it has them, and
+// calls the tool "echo". It returns an exemption if the server does not speak the revision.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {
@@ -152,16 +156,17 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 		if err := s.call(p.Smallest(target.Tool), `"call"`); err != nil {
 			return err
 		}
-		// an error is ignored: large-request judges whether the server takes this
+		// an error is ignored: large-request judges whether the server can read so large a message
 		_ = s.call(p.Request(target.Tool, largeCall), `"large call"`)
 	}
 	return nil
 }
 
-// largeCall is the size of a request whose answer some servers send in frames, in bytes.
+// largeCall is the size of a request in bytes. Some servers send an answer of this size in chunk
+// frames.
 const largeCall = 128 << 10
 
-// call sends a request to call a tool, and waits for the answer.
+// call sends r, which calls a tool, with this id, and waits for the answer.
 func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	if err := s.write(r.WithID(string(id))); err != nil {
 		return err
@@ -170,8 +175,9 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	return err
 }
 
-// openAny opens a session, or, for a revision without sessions, asks whether the server speaks it.
-// It returns the server's capabilities, and the params that each request of the revision carries.
+// openAny opens a session of the revision. If the revision has no sessions, openAny asks instead
+// whether the server speaks it. It returns the server's capabilities, and the params that each
+// request of the revision must carry (nil for none).
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstWithout {
 		answer, err := s.initialize(revision)

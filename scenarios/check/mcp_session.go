@@ -13,8 +13,9 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An mcpRule tries one rule of MCP on a session of its own. It returns how the server breaks the
-// rule; an exemption if the server need not keep it; else nil.
+// An mcpRule tries one rule of MCP on a new session. If the server breaks the rule, it returns an
+// error that says how. If the server need not keep the rule, it returns an exemption. Otherwise it
+// returns nil.
 type mcpRule func(*mcpSession) error
 
 // An exemption says why a server need not keep the rule: it has no tools, for example.
@@ -22,13 +23,14 @@ type exemption string
 
 func (e exemption) Error() string { return string(e) }
 
-// An McpEvidence is what was sent to a server to see whether it keeps a rule, and what it wrote.
+// An McpEvidence has the messages that were sent to a server to see whether it keeps a rule, and
+// the lines that the server wrote.
 type McpEvidence struct {
 	Sent []string `json:"sent"`
 	Got  []string `json:"got"`
 }
 
-// addRules adds the rules of MCP to the situations of a server, if the server speaks MCP.
+// addRules adds the rules of MCP to tries, the situations of a server, if the server speaks MCP.
 func addRules(
 	tries map[string]situation, p *target.Protocol, o target.Options, w *schemaWatch,
 ) {
@@ -67,11 +69,11 @@ func tryRule(
 	if s.framed {
 		f.cannotTell(inFrames)
 	}
-	f.ok("keeps the rule") // counts if nothing else was said
+	f.ok("keeps the rule") // counts only if no other verdict was set
 	return nil
 }
 
-// startSession starts the server, and sends it nothing.
+// startSession starts the server, and sends it nothing yet.
 func startSession(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options,
 ) (*mcpSession, error) {
@@ -86,15 +88,15 @@ func startSession(
 // longestLine is the longest line that the session accepts from a server, in bytes.
 const longestLine = 64 << 20
 
-// An mcpSession speaks with a server one message at a time, and keeps what was said.
+// An mcpSession exchanges messages with a server, one at a time, and keeps them as evidence.
 type mcpSession struct {
 	conn     *child.Conn
 	ctx      context.Context
-	patience time.Duration // for an answer
+	patience time.Duration // how long to wait for an answer
 	id       int64         // of the last request
 	sent     []string
 	heard    []heardMessage
-	framed   bool // a message came in frames, where lines are expected
+	framed   bool // a message came in chunk frames, although lines are expected
 }
 
 // A heardMessage is a line from the server. Its Message is zero if the line is not JSON-RPC.
@@ -105,11 +107,12 @@ type heardMessage struct {
 
 // Limits of the evidence.
 const (
-	mostLines = 200     // lines of the server
-	mostKept  = 2 << 10 // bytes of each message
+	mostLines = 200     // the largest number of lines of the server that are kept
+	mostKept  = 2 << 10 // the largest number of bytes of each message that are kept
 )
 
-// evidence returns the beginnings of all that was sent, and of the server's first lines.
+// evidence returns the beginnings of all messages that were sent, and of the first lines from the
+// server.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
 	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
@@ -118,7 +121,7 @@ func (s *mcpSession) evidence() McpEvidence {
 	return e
 }
 
-// send sends a request, or a notification if id is empty; params are nil for none.
+// send sends a request, or a notification if id is empty. params may be nil.
 func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
 	return s.write(jsonrpc.AppendRequest(nil, id, method, params))
 }
@@ -143,8 +146,8 @@ func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	return s.awaitAnswer(method, id)
 }
 
-// awaitAnswer returns the answer to the request with this id. A server at work is given about
-// three times s.patience. All that comes is kept as evidence.
+// awaitAnswer returns the answer to the request with this id. If the server is at work, awaitAnswer
+// waits for about three times s.patience. It keeps all messages that come as evidence.
 func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
@@ -172,7 +175,7 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 // Versions of the protocol that do not exist.
 const (
 	noVersion     = "1999-12-31"
-	futureVersion = "2099-12-31" // so late that no server takes it for a version with sessions
+	futureVersion = "2099-12-31" // later than any real one: surely not one with sessions
 )
 
 // An initializeResult is the answer to initialize.
@@ -181,8 +184,8 @@ type initializeResult struct {
 	Capabilities    map[string]any
 }
 
-// initialize opens a session of a version. If the server refuses, the error is an exemption: a
-// server that does not speak a version breaks none of its rules.
+// initialize opens a session of a version of MCP. If the server refuses, the error is an exemption:
+// a server that does not speak a version need not keep its rules.
 func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	var answer initializeResult
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
@@ -192,7 +195,7 @@ func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	if m.Failure != nil {
 		return answer, exemption("opens no session of " + version)
 	}
-	_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero, which the rules see
+	_ = json.Unmarshal(m.Result, &answer) // a missing field stays zero, and the rules look at that
 	return answer, nil
 }
 
@@ -202,8 +205,8 @@ type discoverResult struct {
 	Capabilities      map[string]any
 }
 
-// discover asks which versions the server speaks. If the server refuses the request, the list is
-// empty.
+// discover asks which versions of MCP the server speaks. If the server refuses the request, the
+// result is zero.
 func (s *mcpSession) discover() (discoverResult, error) {
 	var about discoverResult
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))

@@ -12,24 +12,24 @@ import (
 )
 
 // A schemaWatch compares every message that an MCP server sends, in any situation, with the schema
-// of its revision. It ignores messages that the schemas do not describe: a server may have methods
-// of its own.
+// of the message's revision of MCP. It ignores a message that no schema describes, since a server
+// may have methods of its own.
 type schemaWatch struct {
-	stateless bool // the server speaks FirstWithout
+	stateless bool // the server speaks mcpstdio.FirstWithout, the first revision without sessions
 
 	mu       sync.Mutex
 	sessions *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
-	without  *mcpSchema // of FirstWithout, the first revision without sessions
+	without  *mcpSchema // of FirstWithout
 	fit      int        // how many messages fit
-	misfits  []Misfit   // the first message of each kind that does not fit
-	framed   int        // bytes of the smallest message that came in frames; 0 if none did
+	misfits  []Misfit   // one for each kind of message: the first that does not fit
+	framed   int        // bytes of the smallest message that came in chunk frames; 0 if none did
 }
 
 // A Misfit is a message of a server that does not fit the schema of MCP.
 type Misfit struct {
-	Message  string `json:"message"` // what it is
+	Message  string `json:"message"` // in words, such as "its answer to tools/list"
 	Revision string `json:"revision"`
-	Why      string `json:"why"`  // begins with the place in the schema
+	Why      string `json:"why"`  // begins with the part of the schema that is not met
 	Text     string `json:"text"` // the beginning of the message
 }
 
@@ -37,7 +37,7 @@ func (m Misfit) String() string {
 	return fmt.Sprintf("%s does not fit the schema of %s: %s", m.Message, m.Revision, m.Why)
 }
 
-// newSchemaWatch makes the watch of a server that speaks this protocol, such as "mcp 2025-11-25".
+// newSchemaWatch makes a watch for a server that speaks this protocol, such as "mcp 2025-11-25".
 func newSchemaWatch(protocol string) (*schemaWatch, error) {
 	sessions, err := readSchema(mcpstdio.LastWithHandshake)
 	if err != nil {
@@ -51,36 +51,38 @@ func newSchemaWatch(protocol string) (*schemaWatch, error) {
 	return &schemaWatch{stateless: stateless, sessions: sessions, without: without}, nil
 }
 
-// begin watches another conversation with the server.
+// begin returns a watcher for another conversation with the server.
 func (w *schemaWatch) begin() child.Watcher {
 	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
-// found returns the messages that do not fit, how many do, and the bytes of the smallest message
-// that came in frames; 0 if none did.
+// found returns three results: the messages that do not fit the schema, the number of messages that
+// fit, and the bytes of the smallest message that came in chunk frames (0 if none did).
 func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.misfits, w.fit, w.framed
 }
 
-// inFrames is what other situations say of answers in frames: mcp-schema alone fails for them.
+// inFrames is what situations other than mcp-schema say if answers come in chunk frames. Only
+// mcp-schema fails because of them.
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
 
-// A conversation is one that is being watched.
+// A conversation is what we and one process of the server send each other, while it is being
+// watched.
 type conversation struct {
 	watch *schemaWatch
 
 	mu    sync.Mutex
-	asked map[jsonrpc.ID]askedFor // our requests without an answer so far, by id
+	asked map[jsonrpc.ID]askedFor // what our unanswered requests ask for, by id
 }
 
-// An askedFor is what a request asked for. It is zero if two requests have the same id: then it
-// cannot be known which of them an answer is to.
+// An askedFor is what a request asked for. If two requests have the same id, it is zero for both:
+// nobody knows which of them an answer belongs to.
 type askedFor struct {
 	method, revision string
-	tool             string // that was called; "" for other methods
+	tool             string // the tool that was called; "" for other methods than tools/call
 }
 
 // Sent notes what a message of ours asks for.
@@ -99,13 +101,14 @@ func (c *conversation) Sent(msg []byte) {
 	asked := askedFor{method: m.Method, revision: revisionOf(m.Params)}
 	if m.Method == "tools/call" {
 		var call struct{ Name string }
-		_ = json.Unmarshal(m.Params, &call) // ours, without mistakes
+		_ = json.Unmarshal(m.Params, &call) // no error: the message is ours
 		asked.tool = call.Name
 	}
 	c.asked[m.ID] = asked
 }
 
-// revisionOf returns the revision of a request of ours; "" for one that does not exist.
+// revisionOf returns the revision of MCP that a request of ours names or implies; "" if the request
+// names a revision that does not exist.
 func revisionOf(params []byte) string {
 	switch {
 	case bytes.Contains(params, []byte(mcpstdio.Meta(mcpstdio.FirstWithout))):
@@ -155,7 +158,8 @@ func (w *schemaWatch) noteFramed(size int) {
 	}
 }
 
-// judgeAnswer judges an answer of the server.
+// judgeAnswer compares an answer of the server to what we asked for with the schema of its
+// revision.
 func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +191,8 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn judges a request or a notification of the server, which may be of any revision.
+// judgeOwn judges a request or a notification of the server. It does not tell its revision, so it
+// fits if it fits the schema of either one.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {
@@ -197,7 +202,7 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var err error
-	described := "" // the revision, if one has such a message
+	described := "" // the last revision tried that has such a message; "" if none has
 	for _, schema := range []*mcpSchema{w.without, w.sessions} {
 		part := schema.Sent[m.Method]
 		if part == nil {
@@ -214,7 +219,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// add counts a message that fits, or keeps one that does not if it is the first of its kind.
+// add counts a message if err is nil: then it fits. Otherwise add keeps the message if it is the
+// first misfit of its kind.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++
