@@ -10,15 +10,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A clientCheck is what the situations of a client share. A visit is one start of the client.
+// A clientCheck is what the situations of a client share.
 type clientCheck struct {
-	good  *visit // to a server that has no fault
-	alike bool   // for lines: a second visit to a good server printed as many lines
+	good *visit // a start of the client with a server that has no fault
+	// For a client that reads lines: it printed as many lines in a second visit to such a server.
+	alike bool
 }
 
-// Client checks a client that starts our server and speaks MCP with it. In the client's command,
-// "{}" stands for the server's command. If the client does not work with a good server, that is the
-// only finding.
+// Client checks a client that starts our server and speaks MCP with it, or reads lines from it. In
+// the client's command, "{}" stands for the server's command. If the client does not work with a
+// good server, the only finding says so.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
@@ -46,7 +47,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Client, situations(), sink)
 }
 
-// situations are what is tried on a client that works with a good server.
+// situations returns what is tried on a client of MCP that works with a good server.
 func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
@@ -78,7 +79,7 @@ func (c *clientCheck) situations() map[string]situation {
 }
 
 // visitGood starts the client with a good server, and reports whether the client works with it. If
-// it does not, visitGood gives sink the only finding.
+// the client does not, visitGood gives sink the only finding of the check.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {
@@ -118,7 +119,8 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	return false, sink(f.Finding)
 }
 
-// judgeRule judges a rule of MCP. broken says how the client breaks the rule; "" if it does not.
+// judgeRule judges whether the client keeps a rule of MCP. broken says how the client breaks the
+// rule; "" if it keeps it.
 func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":
@@ -130,8 +132,9 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	}
 }
 
-// cancels finds out whether a client tells a server that never answers when it gives up on a
-// request. It tries twice, since a client may end before its cancellation has reached the server.
+// cancels visits a server that never answers. It finds out whether the client sends the server a
+// cancellation when it gives up on a request. It tries twice, since a client may end before its
+// cancellation has reached the server.
 func cancels(ctx context.Context, f *finding) error {
 	for range 2 {
 		v, err := f.visit(ctx, "--fault", "deaf@0")

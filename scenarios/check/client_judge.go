@@ -9,12 +9,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// reasons are the words with which a faulty server explains its error, by fault. Other faults are
-// not explained.
+// reasons has the words with which a faulty server explains its error, by the name of the fault.
+// The server does not explain other faults.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
-// judgeVisit judges a visit to a faulty server. If the client did not end, judgeVisit visits a good
-// server again, to see how long that takes now: the machine may have become slower.
+// judgeVisit judges v, a visit to a faulty server. If the client did not end in it, judgeVisit
+// starts the client with a good server again, to see how long that takes now: the machine may have
+// become slower.
 func (c *clientCheck) judgeVisit(
 	ctx context.Context, f *finding, v *visit, due catalogue.Duty,
 ) error {
@@ -33,13 +34,13 @@ func (c *clientCheck) judgeVisit(
 	return nil
 }
 
-// judgeDuty judges whether a client did what it has to do about the fault of its server. needed is
-// the time that it takes with a good server.
+// judgeDuty judges whether a client did what it has to do if its server has the fault. needed is
+// the time that the client takes with a good server.
 func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
 	if v.ended && v.leftAlive > 0 { // a client that was killed cannot end its server
 		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))
 	}
-	if due == catalogue.Decide { // the client has decided by its code
+	if due == catalogue.Decide { // the exit code shows how the client decided
 		due = catalogue.GiveUp
 		if !v.ended || v.code == 0 {
 			due = catalogue.CarryOn
@@ -65,14 +66,14 @@ func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed
 	default:
 		c.carriedOn(f, v)
 	}
-	if v.leftFiles > c.good.leftFiles { // a failure replaces an ok from above
+	if v.leftFiles > c.good.leftFiles { // this replaces an ok from above
 		f.fails("leaves %s for temporary files behind, with a good server %d",
 			results.FormatCount(v.leftFiles, "file"), c.good.leftFiles)
 	}
 }
 
-// judgeLongLived judges a client that does not end with a good server either, such as a client with
-// a window.
+// judgeLongLived judges a client that does not end by itself even with a good server, such as a
+// client with a window.
 func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
 	if due == catalogue.GiveUp && v.said == c.good.said && v.out == c.good.out {
 		f.cannotTell("goes on after %v, and prints nothing about it: "+
@@ -100,7 +101,7 @@ func gaveUp(f *finding, v *visit) {
 	}
 }
 
-// passedOn judges a client that got an altered text, and has ended.
+// passedOn judges a client that got an altered text from its server, and has ended.
 func (c *clientCheck) passedOn(f *finding, v *visit) {
 	switch {
 	case v.code != 0:
@@ -114,7 +115,7 @@ func (c *clientCheck) passedOn(f *finding, v *visit) {
 	}
 }
 
-// carriedOn judges a client that has to do as with a good server, and has ended.
+// carriedOn judges a client that has to do the same as with a good server, and has ended.
 func (c *clientCheck) carriedOn(f *finding, v *visit) {
 	switch {
 	case v.code != 0:

@@ -11,19 +11,19 @@ import (
 
 const (
 	largestAnswer  = 64 << 20 // bytes
-	fairLimit      = 1 << 20  // bytes; a lower limit is a fault
-	searchTimeouts = 6        // how long the search may take, in timeouts of one visit
+	fairLimit      = 1 << 20  // bytes; a client with a lower limit fails
+	searchTimeouts = 6        // how long the search may take, as a multiple of Options.Timeout
 )
 
-// findLimit looks for the largest answer that the client takes. A size counts as too large if it
-// failed twice: on a busy machine an answer may be late once.
+// findLimit searches for the largest answer with which the client still works. A size counts as too
+// large only if it failed twice in a row: on a busy machine an answer may be late once.
 func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	if !c.good.ended || c.good.asked == 0 {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
-	var failed *visit   // the last that did not take its answer
-	took := c.good.took // the time of the last that did
+	var failed *visit   // the last visit that failed; nil for none
+	took := c.good.took // how long the last visit took that did not fail
 	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
 	until := time.Now().Add(searchTimeouts * f.options.Timeout)
 	err := s.Run(until, func(n int) (bool, error) {
@@ -56,8 +56,9 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeLimit judges a client that takes answers of low bytes but none of high bytes. It takes the
-// time small for a small answer, and took for one of low bytes.
+// judgeLimit judges a client that works with an answer of low bytes and fails with one of high
+// bytes, in the visit failed. The client needs the time small for a small answer, and the time took
+// for an answer of low bytes.
 func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
@@ -65,7 +66,7 @@ func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high 
 	}
 	needed := took // for an answer of high bytes
 	if low > 0 {
-		grows := max(took-small, 0) // with the size; the rest is the client's start
+		grows := max(took-small, 0) // with the size; the client's start takes the rest of the time
 		needed = small + time.Duration(float64(grows)*float64(high)/float64(low))
 	}
 	switch {

@@ -12,11 +12,12 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// Protocols are the protocols of clients that can be checked: MCP, or lines of JSON of any kind.
+// Protocols lists the protocols that a client may speak to be checked: "mcp", or "lines" for any
+// JSON in lines.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
-// lineShapes are what a server writes to a client of lines, by situation. All of them hold the same
-// messages, except that the text of one message differs.
+// lineShapes says, by situation, what a server writes to a client that reads lines. All shapes hold
+// the same messages, except that one message has a longer text in some.
 var lineShapes = map[string]func() []byte{
 	"line-64KiB":      func() []byte { return linesOf(64<<10, "\n") },
 	"line-1MiB":       func() []byte { return linesOf(1<<20, "\n") },
@@ -27,7 +28,8 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON, each with that end. One of them is longer by extra bytes.
+// linesOf returns ten lines of JSON, each followed by end. The text in one of them is longer by
+// extra bytes.
 func linesOf(extra int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {
@@ -40,7 +42,8 @@ func linesOf(extra int, end string) []byte {
 	return b.Bytes()
 }
 
-// linesServer returns a command that writes these lines and ends. It keeps them in a file in dir.
+// linesServer returns a command that writes these lines to its standard output and ends. It stores
+// the lines in a file in dir.
 func linesServer(dir string, lines []byte) ([]string, error) {
 	path := filepath.Join(dir, "lines.json")
 	if runtime.GOOS == "windows" {
@@ -49,7 +52,8 @@ func linesServer(dir string, lines []byte) ([]string, error) {
 	return []string{"cat", path}, os.WriteFile(path, lines, 0o600)
 }
 
-// lineSituations are what is tried on a client that reads lines, and works with plain ones.
+// lineSituations returns what is tried on a client that reads lines, and that works with plain
+// ones.
 func (c *clientCheck) lineSituations() map[string]situation {
 	tries := map[string]situation{}
 	for name, shape := range lineShapes {
@@ -74,7 +78,8 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	return tries
 }
 
-// printedLines counts the lines that a client printed, without blank lines at the end.
+// printedLines counts the lines that the client printed, without blank lines at the beginning and
+// the end.
 func (v *visit) printedLines() int {
 	text := strings.TrimSpace(v.out)
 	if text == "" {

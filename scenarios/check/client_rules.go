@@ -11,9 +11,9 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// clientRules are the rules of MCP over stdio that a client keeps or breaks in the visit to a good
-// server, by their names in the catalogue. Each returns how the client breaks the rule; "" if it
-// does not.
+// clientRules has the rules of MCP over stdio that a client keeps or breaks while it works with a
+// good server, by their names in the catalogue. Each function returns how the client breaks the
+// rule; "" if it keeps it.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -21,7 +21,7 @@ var clientRules = map[string]func(*visit) string{
 }
 
 func breaksShutdown(v *visit) string {
-	forced := 0 // sessions in which the server was ended by a signal
+	forced := 0 // sessions in which a signal ended the server, not the end of its input
 	for _, end := range v.sessions {
 		if end != mcpstdio.EndOfInput {
 			forced++
@@ -34,8 +34,8 @@ func breaksShutdown(v *visit) string {
 		results.FormatCount(forced, "session"))
 }
 
-// perSession turns a rule about the requests and notifications of one session into a rule about all
-// sessions. It reports the first session that breaks the rule.
+// perSession turns a rule about the messages of one session into a rule about all sessions of a
+// visit. The new rule returns what is wrong with the first session that breaks it.
 func perSession(broken func([]results.Message) string) func(*visit) string {
 	return func(v *visit) string {
 		for _, session := range v.bySession() {
@@ -47,10 +47,10 @@ func perSession(broken func([]results.Message) string) func(*visit) string {
 	}
 }
 
-// bySession returns the messages of each start of the server, in order.
+// bySession returns a list of messages for each start of the server, in the order of the starts.
 func (v *visit) bySession() [][]results.Message {
 	var sessions [][]results.Message
-	index := map[string]int{} // by run: each start of the server is a run
+	index := map[string]int{} // positions in sessions; each start of the server is a run
 	for _, m := range v.messages {
 		i, known := index[m.Run]
 		if !known {
@@ -63,9 +63,9 @@ func (v *visit) bySession() [][]results.Message {
 	return sessions
 }
 
-// breaksOpening looks at what a client sends first: initialize, with all that it needs, and then
-// notifications/initialized, with nothing between but ping. A session whose requests carry the
-// version needs no handshake.
+// breaksOpening looks at what a client sends first. It must be initialize with all the params that
+// it needs, and then notifications/initialized. Only pings and answers may come between the two. A
+// session whose requests carry the version needs no such handshake.
 func breaksOpening(session []results.Message) string {
 	first := session[0]
 	m, err := jsonrpc.Parse([]byte(first.Body))
@@ -100,8 +100,8 @@ func breaksOpening(session []results.Message) string {
 	return "does not send notifications/initialized"
 }
 
-// breaksMessages looks for messages that are no JSON-RPC, and at the ids of requests: each has to
-// be a string or an integer, and no two may be equal.
+// breaksMessages looks for messages that are no JSON-RPC. It also looks at the ids of requests:
+// each has to be a string or an integer, and no two may be equal.
 func breaksMessages(session []results.Message) string {
 	ids := map[string]bool{}
 	for _, m := range session {
@@ -128,8 +128,8 @@ func breaksMessages(session []results.Message) string {
 	return ""
 }
 
-// isStringOrInteger reports whether an id, which is JSON text of a string or a number, is one that
-// MCP allows. A number such as 1.0 is an integer, too.
+// isStringOrInteger reports whether MCP allows an id: a string, or a number that is an integer,
+// such as 1 or 1.0. The id is JSON text of a string or a number.
 func isStringOrInteger(id string) bool {
 	if id[0] == '"' {
 		return true

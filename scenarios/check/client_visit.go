@@ -20,27 +20,29 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A visit is one start of the client with a server of ours, and what came of it.
+// A visit is one start of the client, which in turn starts our server, with what the client did.
 type visit struct {
 	took     time.Duration
-	ended    bool   // by itself, in time
-	code     int    // its exit code
-	out      string // the end of what it printed
-	outBytes int64  // of all that it printed
-	said     string // the end of standard error
+	ended    bool   // the client ended by itself, and in time
+	code     int    // the client's exit code
+	out      string // the end of what the client wrote to standard output
+	outBytes int64  // how much it wrote there in all
+	said     string // the end of what it wrote to standard error
 	messages []results.Message
-	// how each start of the server ended; "": it was killed, or ended by itself
+	// Why the server ended, for each of its starts. It is "" if the server was killed, or if it
+	// ended of its own accord.
 	sessions []string
 
-	asked     int // messages with a method that do not belong to the handshake
-	again     int // how many of them were sent before, with the same parameters
+	asked     int // requests of the client that do not belong to the handshake
+	again     int // those of them that repeat an earlier one, with the same params
 	cancelled int // requests that the client cancelled
-	leftAlive int // processes that the client left
+	leftAlive int // processes that the client left running
 	leftFiles int // files that the client left in its folder for temporary files
 }
 
-// visit starts the client, whose server gets these flags, and waits until the client ends, or its
-// time is over. Then visit counts and ends the processes that the client left.
+// visit starts the client, and waits until the client ends or its time is over. The flags are added
+// to the command of the client's server. At last visit counts and ends the processes that the
+// client left running.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {
@@ -96,23 +98,25 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	return v, ctx.Err()
 }
 
-// worked reports whether the client ended in time, and well.
+// worked reports whether the client ended in time, and with code 0.
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
-// mayBeSlow reports whether a client whose time was up may just be slow: if all is well, it needs
-// more than half of that time.
+// mayBeSlow reports whether a client that did not end in its time may just be slow. That is so if
+// it needs more than half of that time even with a good server. needed is how long it needs then.
 func (v *visit) mayBeSlow(needed time.Duration) bool {
 	return !v.ended && 2*needed > v.took
 }
 
-// How long a server may go on after its client has ended. A server that does not read has to be
-// killed by its client; any other ends, or notices after some seconds that its client is gone.
+// How long our server may go on after the client has ended. A server with the fault "never-read"
+// never notices that, so the client has to kill it: killedPatience. Any other server notices it
+// after some seconds at most: leavePatience.
 const (
 	leavePatience  = 3 * time.Second
 	killedPatience = 500 * time.Millisecond
 )
 
-// read reads what the server recorded. If there is no such file, the server was not started.
+// read reads the file in which the server records its sessions. If there is no such file, the
+// server was not started.
 func (v *visit) read(path string) error {
 	set, err := results.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
@@ -133,7 +137,7 @@ func (v *visit) read(path string) error {
 	return nil
 }
 
-// count counts what the client sent after the handshake.
+// count counts the requests and cancellations that the client sent after the handshake.
 func (v *visit) count() {
 	seen := map[string]bool{}
 	for _, m := range v.messages {
@@ -144,11 +148,11 @@ func (v *visit) count() {
 		if m.Method == "notifications/cancelled" {
 			v.cancelled++
 		}
-		if strings.HasPrefix(m.Method, "notifications/") { // it asks for nothing
+		if strings.HasPrefix(m.Method, "notifications/") { // a notification asks for nothing
 			continue
 		}
 		v.asked++
-		// a message without a body counts as equal to others of its method
+		// without a body, a message counts as equal to all others with its method
 		parsed, _ := jsonrpc.Parse([]byte(m.Body))
 		key := m.Method + string(parsed.Params)
 		if seen[key] {
@@ -158,9 +162,10 @@ func (v *visit) count() {
 	}
 }
 
-// withServer returns the client's command with the server's command in it. An argument "{}" is
-// replaced by the words of the server's command, each an argument; "{}" within an argument, and
-// "{command}", by one text for a shell.
+// withServer returns the client's command with the server's command in it. An argument that is just
+// "{}" is replaced by the words of the server's command, each of them an argument. Elsewhere, "{}"
+// and "{command}" are replaced by the server's command as one line for a shell. "{config}" is
+// replaced by the path of the client's configuration file, which withServer writes to dir.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
 	config := "" // the path of the client's configuration
@@ -181,9 +186,10 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 	return argv, nil
 }
 
-// writeConfig writes a client's configuration from a template. In JSON, a string "{}" is replaced
-// by the list of the command's words, "{program}" by the first word, and "{arguments}" by the list
-// of the others.
+// writeConfig writes a client's configuration file from a template. It replaces "{}" and
+// "{command}" by the server's command as one line for a shell. In a JSON file, three whole strings
+// become something else: "{}" the list of the command's words, "{program}" its first word, and
+// "{arguments}" the list of its other words.
 func writeConfig(template []byte, path string, server []string) error {
 	line := proc.ShellLine(server)
 	replaced := []string{"{}", line, "{command}", line}
@@ -210,7 +216,8 @@ func inJSON(v any) string {
 // wrote nothing to standard error.
 func (v *visit) last() string { return lastLine(cmp.Or(v.said, v.out)) }
 
-// sideActions says what else a client did when it met a failure.
+// sideActions says what else a client did when its server failed: it cancelled, started the server
+// again, or repeated requests.
 func (v *visit) sideActions() string {
 	var out strings.Builder
 	if v.cancelled > 0 {
