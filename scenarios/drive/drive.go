@@ -14,12 +14,12 @@
 // The server is a child with its standard streams on pipes of our choosing. The protocol (MCP, LSP,
 // bare JSON-RPC, or lines) is given or detected. So are the requests: they exercise the transport
 // alone, a tool of an MCP server, or the documents of a language server (see [Requests]). Every
-// request has one deadline for being accepted and one for being answered; both are put off while
+// request has one deadline for being accepted and one for being answered. Both are extended while
 // the server is at work. After a failure the driver checks whether the server still lives, and
-// starts it again. It notes the exit status, CPU time, memory, unread bytes and the last lines on
-// standard error.
+// starts it again. It records the server's exit status, CPU time, memory and last lines on standard
+// error, and the bytes that were left unread.
 //
-// A size is the bytes of a message, without the framing's terminator or header.
+// A size is the number of bytes in a message, without the framing's terminator or header.
 //
 // # Who may call concurrently
 //
@@ -31,8 +31,8 @@
 //
 // The driver shares the machine with the server: the driver's share of CPU time is in every record,
 // and each figure is about driver and server together. A server that answers after its deadline
-// counts as one that does not; deadlines grow with what the server took for smaller messages. The
-// driver looks only at the server's standard streams, not at files or sockets.
+// counts as one that does not answer. The deadlines depend on how long the server took for smaller
+// messages. The driver looks only at the server's standard streams, not at files or sockets.
 package drive
 
 import (
@@ -57,27 +57,28 @@ type Driver struct {
 	server   *target.Server // nil between a failure and the next start
 	starts   int
 	inChunks bool // an earlier process of the server answered lines in chunks
-	isLoud   bool // a record warns that the server wrote much to standard error
+	isLoud   bool // a record has warned that the server wrote much to standard error
 	unopened bool // the server speaks LSP and gets no document, and no record says so yet
 
-	least        map[int]int64 // the fewest round trips that a sweep must make, by size
-	failedStarts int           // after a failure of the server; no record tells of them yet
-	failure      string        // how the sweep failed; "" if it did not
-	unswept      int           // bytes above which the sweep had no time to measure; 0 for none
+	least map[int]int64 // how many round trips a sweep must make at least, by size
+	// failedStarts counts the restarts of the server that failed and that no record tells of yet.
+	failedStarts int
+	failure      string // how the server failed in the sweep; "" if it did not
+	unswept      int    // the sweep had no time for sizes above this; 0 if it had time for all
 }
 
 // A StartError is returned when the command could not be started at all.
 type StartError = target.StartError
 
-// A HandshakeError is returned for a command that starts and cannot be spoken to. Its Advice says
-// what to look at first.
+// A HandshakeError is returned if the command starts, but no handshake with it succeeds. Its Advice
+// says what to look at first.
 type HandshakeError = target.HandshakeError
 
 // A Sink takes each record as it is finished. An error from it ends the work.
 type Sink func(results.Line) error
 
-// Open starts the server, finds out what it speaks, and shakes hands. It fails with a [*StartError]
-// if the command cannot be run at all, and with a [*HandshakeError] if it cannot be spoken to.
+// Open starts the server, finds out what it speaks, and shakes hands. It returns a [*StartError] if
+// the command cannot be run at all, and a [*HandshakeError] if it runs and no handshake succeeds.
 func Open(ctx context.Context, o Options) (*Driver, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -96,13 +97,13 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 
 // setServer makes s the server that is driven.
 func (d *Driver) setServer(s *target.Server) {
-	s.Ignore() // answers that come when nobody waits for them
+	s.Ignore() // from now on, drop answers that come when nobody waits for them
 	d.server = s
 	d.starts++
 }
 
-// Protocol returns what the server speaks, with the revision if there is one: "mcp 2025-11-25",
-// "lines".
+// Protocol returns what the server speaks, with the revision if the protocol has one: "mcp
+// 2025-11-25" or "lines".
 func (d *Driver) Protocol() string { return d.protocol.Name }
 
 // Framing returns the spec of the server's framing.
@@ -123,7 +124,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// end ends the server if it runs. If politely is set, the server may leave by itself first.
+// end ends the server if it runs. If politely is set, the server gets time to exit by itself first.
 func (d *Driver) end(politely bool) {
 	if d.server != nil {
 		d.inChunks = d.inChunks || d.server.InChunks()
@@ -137,11 +138,11 @@ func (d *Driver) end(politely bool) {
 }
 
 const (
-	mostTries = 3                     // to start a failed server again: one failure may be chance
-	pause     = 50 * time.Millisecond // after the first try that fails; then twice as long
+	mostTries = 3                     // tries to start a server again: one failure may be chance
+	pause     = 50 * time.Millisecond // after the first failed try; after the second, twice this
 )
 
-// live returns the running server, and starts it again if it is not running.
+// live returns the running server. If the server is not running, live starts it again.
 func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	if d.server != nil {
 		return d.server, nil
@@ -163,8 +164,8 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	}
 }
 
-// discard ends a server that failed. The next request starts a new one, whose deadlines follow from
-// the pace of this one.
+// discard ends a server that failed. The next request starts it again. It keeps how fast the server
+// has answered, since deadlines follow from that.
 func (d *Driver) discard() {
 	d.protocol.Paces = d.server.Paces
 	d.end(false /* politely */)
@@ -181,7 +182,7 @@ func (d *Driver) observe(step string) {
 
 // trip sends the request's i-th copy and waits for its answer. It returns an error if the driver
 // itself fails, or if the server cannot be started any more. The outcome says what the server did
-// wrong. A server that does not live on has been ended.
+// wrong. If the server does not live on, or the driver fails, trip ends the server.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {
@@ -197,15 +198,17 @@ func (d *Driver) trip(
 	return out, err
 }
 
-// judgeFrames makes an answer in frames a failure: clients do not read them.
+// judgeFrames makes the outcome a failure if the answer came in chunk frames, since clients do not
+// read these.
 func judgeFrames(out *target.Outcome) {
 	if out.Verdict == target.OK && out.InFrames {
 		out.Verdict = target.InFrames
 	}
 }
 
-// checkAlive sends a small request to a server that has just answered. A server that a message
-// kills only after its answer would otherwise seem to be killed by the next message.
+// checkAlive sends a small request to a server that has just answered. If that request fails, it
+// replaces the outcome. Otherwise, if a message kills the server after the answer, the next message
+// would seem to be the cause.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
@@ -217,7 +220,8 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	return nil
 }
 
-// record begins a record. It warns of what no record has told yet.
+// record returns a new record, with what all records have in common. It adds the warnings that are
+// due and that no earlier record has given.
 func (d *Driver) record() results.Target {
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.options.Run, Time: time.Now().UTC(),
@@ -246,11 +250,12 @@ func (d *Driver) record() results.Target {
 	return t
 }
 
-// A server that writes more bytes than loud to standard error is warned of. A pipe holds no more:
-// if nobody read it, the server would block.
+// A record warns if the server wrote more bytes than "loud" to standard error. A usual pipe holds
+// no more. So if nobody read them, the server would block.
 const loud = 64 << 10
 
-// warnOfSideEffects warns of what the server did on the side that may trouble a client.
+// warnOfSideEffects adds warnings about what the server wrote besides its answers, since that may
+// trouble a client.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
 	s := d.server
 	if s == nil {
@@ -277,9 +282,9 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure makes t the record of a request that was not served. The command in its advice sends
-// requests of this size, or of several sizes if size is 0. It waits long for an answer, so that a
-// user can look at the server meanwhile.
+// setFailure makes t the record of a request that was not served. The advice in the record has a
+// command that sends requests of this size, or of several sizes if size is 0. That command waits
+// long for an answer, so that a user can look at the server meanwhile.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.options.commandLine(size, "--patience", "1m"))

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Undecided returns an error if there was no time for a size that was asked for, or if none of the
-// answers in a replay could be compared, because the recording is redacted.
+// Undecided returns an error if there was no time for a size that was asked for. It also returns
+// one if none of the answers in a replay could be compared, because the recording is redacted.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
 		if t.Verdict == results.VerdictNotTried {
@@ -27,12 +27,12 @@ func Undecided(set *results.Set) error {
 
 // Failed returns an error if
 //   - every size that was tried failed,
-//   - a request failed, but a search found that its size is not too large for the server,
+//   - a request failed although a search found that its size is not too large for the server,
 //   - the load did not reach the rate that was asked for, or
 //   - a replay stopped before the end of its recording, or got answers that differ from it.
 func Failed(set *results.Set) error {
 	var failed *results.Target
-	works := false   // at one size at least
+	works := false   // the server works at one size at least
 	limited := false // a search met a limit
 	for _, t := range set.Targets {
 		if err := failureOfNoSize(t); err != nil {
@@ -43,7 +43,8 @@ func Failed(set *results.Set) error {
 		}
 		isSize := t.Size > 0 // t is about messages of one size, not about a search
 		metLimit := t.Evidence.Limit != nil && t.SearchedTo == nil
-		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit) // that worked; nil: no search
+		// The largest size that worked in a search; nil if t is not about a search.
+		largest := cmp.Or(t.SearchedTo, t.RequestLimit, t.ReplyLimit)
 		works = works || isSize && t.Served() || largest != nil && *largest > 0
 		if isSize && !t.Served() || failed == nil && metLimit {
 			failed = &t
@@ -61,8 +62,8 @@ func Failed(set *results.Set) error {
 	return nil
 }
 
-// searchedUpTo reports whether searches found that a size is not too large: one of them came as far
-// without a failure, and none was cut short before.
+// searchedUpTo reports whether searches found that a size is not too large. That is so if one of
+// them came up to this size without a failure, and no search was cut short below it.
 func searchedUpTo(set *results.Set, size int64) bool {
 	found := false
 	for _, t := range set.Targets {
@@ -78,8 +79,8 @@ func searchedUpTo(set *results.Set, size int64) bool {
 	return found
 }
 
-// failureOfNoSize returns how a server failed if no message was too large for it: under load, after
-// a number of requests, or in a replay.
+// failureOfNoSize returns an error if t is about a failure whose cause was not the size of a
+// message: under load, after a number of requests, or in a replay.
 func failureOfNoSize(t results.Target) error {
 	failure := t.Evidence.Failure
 	r := t.Evidence.Replay

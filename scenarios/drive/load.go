@@ -12,21 +12,23 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A Load is requests that do not wait for each other's answers.
+// A Load says which requests to send without waiting for the answer to each.
 type Load struct {
-	Size     int           // bytes of a request; 0 is 1 KiB
-	Inflight int           // unanswered requests at once, at most; 0 is 1, or 1024 with a Rate
+	Size int // bytes of a request; 0 is 1 KiB
+	// Inflight is the largest number of requests that wait for their answers at the same time. 0 is
+	// 1 without a Rate, and 1024 with one.
+	Inflight int
 	Rate     float64       // requests per second, even to a slow server; 0 is no fixed rate
-	Duration time.Duration // 0 is 3 s
+	Duration time.Duration // how long to send; 0 is 3 s
 }
 
 const (
 	defaultInflight = 1024
 	mostInflight    = target.MostInflight
-	leastRate       = 1e-9 // one request in 30 years; far fewer overflow a Duration
+	leastRate       = 1e-9 // one request in 30 years: at far lower rates the pause overflows
 	mostRate        = 1e9  // one request per ns
 	defaultLoad     = 3 * time.Second
-	loadRounds      = stat.LeastSamples // equal parts of the duration; each makes a sample
+	loadRounds      = stat.LeastSamples // the duration has so many equal parts; each makes a sample
 )
 
 // Validate says what is wrong with the load, without a server.
@@ -55,9 +57,9 @@ func (l Load) withDefaults() (Load, error) {
 	return l, nil
 }
 
-// Load sends requests without waiting for each answer. It finds the request of an answer by its id,
-// in whatever order they come, checks the answer, and gives sink one record. With a Rate, latency
-// counts from when a request was due.
+// Load sends requests without waiting for the answer to each, and gives sink one record. Answers
+// may come in any order: Load finds the request that belongs to an answer by its id, and checks the
+// answer. With a Rate, latency counts from the time at which a request was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	l, err := l.withDefaults()
 	if err != nil {

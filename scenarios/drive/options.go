@@ -21,26 +21,28 @@ import (
 // Options say what to start and how to speak to it. Only Command is needed.
 type Options struct {
 	Command []string // program and arguments; no shell is involved
-	Env     []string // environment of the server; nil is our own
-	Dir     string   // where the server runs; "" is where we run
+	Env     []string // environment of the server; nil is that of this process
+	Dir     string   // working directory of the server; "" is that of this process
 
-	Protocol string // "mcp", "lsp", "jsonrpc", "lines"; "" and "auto" find out
+	Protocol string // "mcp", "lsp", "jsonrpc" or "lines"; "" and "auto": Open finds out
 	Framing  string // a framers spec; "" is the protocol's own
-	Lenient  bool   // skip malformed lines of a header
+	Lenient  bool   // skip malformed lines in the header of a message
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	// MCP: the tool to call; "" is "echo" if there is one, else a method that no server knows.
+	// For MCP: the tool to call. If it is "", requests call the tool "echo". If the server has no
+	// such tool, they ask for a method that no server knows.
 	Tool string
 	Arg  string // the tool's argument for the payload; "" is the first that is a string
 	Args string // the tool's other arguments, a JSON object
-	// MCP: the tool with which the limit of replies is searched; "" is "echo" and, above the limit
-	// of requests, a tool that makes as many bytes as it is asked for.
+	// For MCP: the tool to call in the search for the limit of replies. If it is "", that is "echo"
+	// as long as its requests are not too large, and then a tool that makes as many bytes as it is
+	// asked for.
 	ReplyTool string
-	ReplyArg  string // that tool's argument for the number of bytes; "" is the first number
+	ReplyArg  string // its argument for the number of bytes; "" is the first that is a number
 
-	Language string // LSP: language of the documents, such as one of Languages
+	Language string // for LSP: the language of the documents, one of Languages
 
-	Pipe     syspipe.Kind // of standard input and output; "" is anonymous
+	Pipe     syspipe.Kind // the kind of standard input and output; "" is an anonymous pipe
 	Capacity int          // bytes of each pipe; 0 leaves it to the system
 
 	Start    time.Duration // the deadline for the answer to the handshake; 0 is 10 s
@@ -50,7 +52,8 @@ type Options struct {
 
 	MaxReply int // bytes; a longer message from the server counts as endless; 0 is 256 MiB
 
-	// Observe, if set, is told what is tried, by the goroutine that measures.
+	// Observe, if set, is called with a text that says what is tried next, by the goroutine that
+	// measures.
 	Observe func(step string)
 
 	Run string // the run that records belong to
@@ -58,34 +61,36 @@ type Options struct {
 
 // What requests exercise.
 const (
-	// RequestAuto calls MCP's tool echo, if there is one; else it is RequestUnknown.
+	// RequestAuto calls the tool "echo" of an MCP server that has it. Otherwise it is
+	// RequestUnknown.
 	RequestAuto = target.RequestAuto
-	// RequestUnknown asks for a method that no server knows, padded to size: nothing but reading,
-	// framing, and a refusal.
+	// RequestUnknown asks for a method that no server knows, with padding up to the size. So the
+	// server only reads the message, finds its end, and refuses it.
 	RequestUnknown = target.RequestUnknown
 	// RequestTool calls a tool of an MCP server.
 	RequestTool = target.RequestTool
-	// RequestDocument gives a language server a document of the size (didOpen), asks for its
-	// symbols, and closes it.
+	// RequestDocument sends a language server a document of the size (didOpen), asks for the
+	// symbols in it, and closes it.
 	RequestDocument = target.RequestDocument
 )
 
-// Requests lists what requests can exercise.
+// Requests lists the values of Options.Request.
 func Requests() []string { return target.Requests() }
 
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return target.Protocols() }
 
-// Languages lists the languages for which there is a document with a symbol to send.
+// Languages lists the languages for which the driver can make a document that has a symbol.
 func Languages() []string { return target.Languages() }
 
-// Validate reports all that is wrong with the options, without starting anything.
+// Validate returns an error about all that is wrong with the options, without starting anything.
 func (o Options) Validate() error {
 	_, err := o.withDefaults()
 	return err
 }
 
-// withDefaults fills in what was left open, and reports all that is wrong with the rest.
+// withDefaults fills in the options that were left empty, and returns an error about all that is
+// wrong with the others.
 func (o Options) withDefaults() (Options, error) {
 	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
 	o.Request = cmp.Or(o.Request, RequestAuto)
@@ -138,8 +143,8 @@ func (o Options) checkRequest() error {
 	return nil
 }
 
-// members returns the members of a JSON object on one line, with a comma after each, so that others
-// can follow.
+// members returns the text inside the braces of a JSON object, on one line. The text ends with a
+// comma, so that other members can follow; for an empty object it is "".
 func members(object string) (string, error) {
 	if object == "" {
 		return "", nil
@@ -159,8 +164,8 @@ func members(object string) (string, error) {
 	return list, nil
 }
 
-// commandLine returns a pipebench command, with these flags, that sends the server requests of one
-// size, or of the usual sizes if size is 0.
+// commandLine returns a command of pipebench drive, with these flags, that sends the server
+// requests of this size, or of the usual sizes if size is 0.
 func (o Options) commandLine(size int, flags ...string) string {
 	line := append([]string{"pipebench", "drive"}, flags...)
 	add := func(flag, value string) {
@@ -185,7 +190,7 @@ func (o Options) commandLine(size int, flags ...string) string {
 	return proc.ShellLine(results.HideSecrets(line))
 }
 
-// target returns what the options say of the server.
+// target returns the options in the form that package target takes.
 func (o Options) target() target.Options {
 	return target.Options{
 		Command: o.Command, Env: o.Env, Dir: o.Dir,

@@ -12,20 +12,22 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan is what to find out about a server. The zero Plan asks what most people want to know: how
-// fast the server is, how its time grows with the size of a message, where it breaks, and how.
+// A Plan says what to find out about a server. The zero Plan asks what most people want to know:
+// how fast the server is, how its time grows with the size of a message, where it breaks, and how.
 type Plan struct {
-	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, doubling
-	Limits bool  // search for the limits to the byte, even if the sweep met none
-	// SmallPipe is the capacity in bytes of the pipes in which growth is measured once more. 0 is
-	// 4 KiB; if it is negative, growth is measured only in the sweep.
+	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, each twice the one before
+	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
+	// After the sweep, it is measured once more how time grows with size, in small pipes. SmallPipe
+	// is their capacity in bytes; 0 is 4 KiB. If it is negative, growth is measured only in the
+	// sweep.
 	SmallPipe int
 
-	least map[int]int64 // the fewest round trips, by size; see Demand
+	least map[int]int64 // how many round trips to make at least, by size; see Demand
 }
 
-// Demand asks that a size be measured until it has at least this many round trips, for half a
-// minute at most. An assertion on a percentile may need more of them than the time budget allows.
+// Demand asks that a size be measured until there are at least so many round trips, but not for
+// longer than half a minute. An assertion about a percentile may need more round trips than fit
+// into Options.Budget.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return
@@ -36,7 +38,7 @@ func (p *Plan) Demand(size int, trips int64) {
 	p.least[size] = max(p.least[size], trips)
 }
 
-// demandTime is the longest that a size is measured to get the round trips that Demand asked for.
+// demandTime is how long one size is measured at most to get the round trips that Demand asked for.
 const demandTime = 30 * time.Second
 
 const (
@@ -47,13 +49,13 @@ const (
 )
 
 // Drive does what the plan asks for. First it sweeps up to the first size that fails. Then it
-// searches for the limits, if a size failed, the sweep had no time to finish, or Limits is set.
-// Last it measures how time grows in small pipes: the smaller the pipe, the more pieces a server
-// reads a message in. Sink gets every record as soon as it is known, so that an interrupted run has
-// what it finished.
+// searches for the limits if a size failed, if the sweep had no time to finish, or if Limits is
+// set. Last it measures how time grows in small pipes: in a smaller pipe, a message comes in more
+// pieces. Drive gives every record to sink as soon as it is complete, so that an interrupted run
+// keeps what was finished.
 //
-// If ctx has a deadline the sweep gets half of the time. The rest is for the search for limits, so
-// that the limits of a slow server are found, too.
+// If ctx has a deadline, the sweep gets half of the time. The other half is for the search for
+// limits, so that those of a slow server are found, too.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	sizes := p.Sizes
 	if len(sizes) == 0 {
@@ -79,28 +81,28 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	return d.growthIn(ctx, smallPipe, r.served, sink)
 }
 
-// A reach is up to which size a server was driven.
+// A reach says how far the sizes of a server are explored.
 type reach struct {
-	served   int  // bytes of the largest message that is known to work both ways
+	served   int  // bytes of the largest message that is known to work as a request and as a reply
 	decided  int  // bytes up to which it is known whether messages work
 	cutShort bool // the time was over before all sizes were measured
 	anySize  bool // the server fails whatever the size
 }
 
-// add learns from the records of a sweep, or of a search for limits.
+// add updates the reach from the records of a sweep, or of a search for limits.
 func (r *reach) add(targets []results.Target) {
 	for _, t := range targets {
 		limit := cmp.Or(t.RequestLimit, t.ReplyLimit)
 		switch {
-		case limit != nil: // a search found it
+		case limit != nil: // a search found the limit
 			r.served = min(r.served, int(*limit))
 			r.decided = math.MaxInt
-		case t.SearchedTo != nil && t.Evidence.Limit.Side == requestSide: // it found none
+		case t.SearchedTo != nil && t.Evidence.Limit.Side == requestSide: // a search found no limit
 			r.decided = max(r.decided, int(*t.SearchedTo))
 		case t.Size > 0 && t.Served():
 			r.served = int(t.Size)
 			r.decided = max(r.decided, r.served)
-		case t.Size > 0: // larger sizes fail, too
+		case t.Size > 0: // this size failed, and counts for all larger ones
 			r.decided = math.MaxInt
 			f := t.Evidence.Failure
 			r.anySize = f != nil && f.AnySize
@@ -125,11 +127,11 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 	return nil
 }
 
-// errHalfTime ends a sweep that has used its half of the time.
+// errHalfTime is the cause with which a sweep ends that has used its half of the time.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep sweeps up to the first size that fails, or for half of the time. It notes in r how far
-// it came, and in d.failure how the sweep failed.
+// firstSweep sweeps up to the first size that fails, or until half of the time is over. It notes in
+// r how far it came, and in d.failure how the server failed.
 func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()
@@ -140,7 +142,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	}
 	sweep, err := d.sweep(half, ctx, sizes, sink)
 	r.add(sweep.Targets)
-	if sweep.Growth != nil { // known from what was measured, even if the time is over
+	if sweep.Growth != nil { // from the sizes that were measured, even if time is over
 		err = errors.Join(err, sink(d.growthRecord(*sweep.Growth)))
 	}
 	d.failure = ""
@@ -157,8 +159,9 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	return nil
 }
 
-// growthIn measures, up to the size to, how time grows if the server can read only few bytes at a
-// time. It starts another process of the server, with pipes of that capacity.
+// growthIn measures how time grows with size if the server can read only few bytes at a time. It
+// starts another process of the server, with pipes of this capacity in bytes. It measures sizes up
+// to "to", but not above growthTo.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	fewSizes := to < 4*stat.LinearFrom // too few for a slope
@@ -184,8 +187,8 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// Doubling lists sizes from one size to another, each twice the one before. The list ends with to,
-// whatever that is.
+// Doubling lists sizes that begin with from, each twice the one before. The list ends with to, even
+// if to is not twice the size before it.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {
