@@ -13,23 +13,24 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Sides of a limit.
+// The two kinds of limit: that of requests and that of replies.
 const (
 	requestSide = "request"
 	replySide   = "reply"
 )
 
 // FindLimits searches for the largest request and the largest reply that work, in coarse steps
-// first, and then to the byte. It tries up to most bytes, or 64 MiB if most is 0.
+// first, and then to the byte. It tries no sizes above most bytes; if most is 0, that is 64 MiB.
 //
-// To search the limit of requests, it asks for a method that the server refuses, the shortest way
-// through a server. It calls the tool instead if another request or a tool was asked for, or if the
-// tool does not echo and has failed before. To search the limit of replies, it makes the server
-// echo, up to the largest request that works. For larger replies it calls a tool that makes as many
-// bytes as it is asked for, if there is one.
+// To search for the limit of requests, it asks for a method that the server refuses, since a
+// refusal takes the least work. It calls the tool instead if the options name a request or a tool,
+// or if the tool does not echo and has failed before. To search for the limit of replies, it makes
+// the server echo, up to the largest request that works. For larger replies it calls a tool that
+// makes as many bytes as it is asked for, if the server has one.
 //
-// Each limit is a record. RequestLimit or ReplyLimit is the largest message that works, and the
-// verdict is that on one byte more. If no size failed, SearchedTo is the largest that was tried.
+// Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
+// and its verdict tells how a message of one byte more fails. If no size failed, the record has
+// SearchedTo instead: the largest size that was tried.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
@@ -42,7 +43,7 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 	return found, err
 }
 
-// searchBoth searches requests, then replies.
+// searchBoth searches for the limit of requests, and then for that of replies.
 func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, error) {
 	p := d.protocol
 	kind := target.Transport
@@ -54,9 +55,9 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	if err != nil || !p.HasTools() {
 		return found, err
 	}
-	makesBytes := p.Demand != nil // a tool does
+	makesBytes := p.Demand != nil // a tool makes as many bytes as it is asked for
 	if p.Echoes && d.options.ReplyTool == "" {
-		fits := most // into a request
+		fits := most // the largest size of a request that works
 		if n := found[0].RequestLimit; n != nil {
 			fits = int(*n)
 		}
@@ -78,12 +79,13 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	return found, nil
 }
 
-// sized makes requests of a kind by their size.
+// sized returns a function that makes a request of this kind and of a given size.
 func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
-// warnOfFailure warns of the failure in the sweep if it was not one of size: now every size works.
+// warnOfFailure warns of the failure in the sweep if its cause was not the size: every size up to
+// most works now.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	if d.failure == "" {
 		return
@@ -103,15 +105,16 @@ func (d *Driver) warnOfFailure(found []results.Target, most int) {
 type search struct {
 	target.Search
 	driver *Driver
-	make   func(size int) *target.Request // a request that tries a size
+	make   func(size int) *target.Request // makes the request that tries a size
 	side   string
 	tried  map[int]target.Outcome // by size
-	flaky  bool                   // the largest size that works failed when it was tried again
+	flaky  bool                   // the largest size that worked failed when it was tried again
 }
 
-// search searches one side up to most bytes, and appends its record to found. If ctx ends first, it
-// appends what is known by then, if anything, and returns the error, too. The function tries makes
-// a request of a size.
+// search searches for the limit of one side up to most bytes, and returns found with the new record
+// at its end. If ctx ends first, the record has what is known by then, and search returns the
+// error, too. If nothing is known, there is no new record. The function tries makes the request
+// that tries a size.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
@@ -122,7 +125,7 @@ func (d *Driver) search(
 	s.Most = most
 	s.Least = d.protocol.Smallest(target.Transport).Size()
 	smallest := tries(0)
-	if smallest.Demands == 0 { // else the size is that of the reply
+	if smallest.Demands == 0 { // otherwise the size is that of the reply
 		for s.First < smallest.Size() {
 			s.First *= 2
 		}
@@ -154,8 +157,8 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	return out.Verdict == target.OK, nil
 }
 
-// tryOnce tries a size once. The Size of the outcome is that of the request in a search for the
-// limit of requests, else that of the reply.
+// tryOnce tries a size once. The Size of the outcome is that of the request if s searches for the
+// limit of requests, and that of the reply otherwise.
 func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) {
 	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
@@ -167,11 +170,12 @@ func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) 
 	return out, err
 }
 
-// beyond is how many powers of two above twice the limit must have been tried.
+// beyond is how many powers of two above twice the limit have to be tried, in the search or by
+// verify.
 const beyond = 2
 
-// verify tries the largest size that works again, and sizes beyond the limit: if those work, the
-// limit is just a gap in the sizes that work.
+// verify tries the largest size that worked once more. It also tries sizes beyond the limit: if
+// some of them work, there is no limit, but just a gap in the sizes that work.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int
 	if s.Low > 0 {
@@ -197,8 +201,9 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether a server may have failed because it takes each read for a message: the
-// limit is near what one read takes from a full pipe, and the server ignored the message, or ended.
+// losesRead reports whether the server may have failed because it takes the bytes of each read for
+// a whole message. That is so if the limit is close to what one read takes from a full pipe, and if
+// the server ignored the message or ended.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10
@@ -209,7 +214,7 @@ func losesRead(t results.Target) bool {
 	return isNear && (v == target.Unanswered || v.Ended())
 }
 
-// record sums the search up.
+// record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}

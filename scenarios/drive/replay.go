@@ -17,7 +17,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// handshakeMethods open or end a session.
+// handshakeMethods are the methods that open or end a session.
 var handshakeMethods = []string{
 	"initialize", "initialized", "notifications/initialized", "server/discover", "shutdown", "exit",
 }
@@ -25,10 +25,10 @@ var handshakeMethods = []string{
 // A recorded is a message of the client in a recording.
 type recorded struct {
 	payload.Message
-	number int           // in the recording, from 1
-	took   time.Duration // until its answer in the recording; 0 if that is unknown
-	name   string        // its method and id
-	silent bool          // nobody answers it; set when it is sent
+	number int           // of the message in the recording, counted from 1
+	took   time.Duration // the time until its answer in the recording; 0 if not known
+	name   string        // the method and id
+	silent bool          // the server does not answer it; set when the message is sent again
 }
 
 // String names the message by its number, method, id and size.
@@ -43,14 +43,14 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split splits a recording. requests are the client's messages, but not its answers, and not the
-// handshake, which the driver makes itself. replies are the server's answers by id, in the order in
-// which they came.
+// split splits a recording in two. requests are the client's messages, without its answers and
+// without the handshake, which the driver makes itself. replies are the server's answers by id;
+// those with the same id are in the order in which they came.
 func split(
 	recording []payload.Message,
 ) (requests []recorded, replies map[string][]payload.Message) {
 	replies = map[string][]payload.Message{}
-	open := map[string]int{} // indexes in requests of those without an answer so far, by id
+	open := map[string]int{} // the indexes of unanswered requests, by id
 	for i, m := range recording {
 		method := m.Method
 		id := string(m.ID)
@@ -81,17 +81,20 @@ func split(
 	return requests, replies
 }
 
-// An answer may take at least patienceFactor times as long as in the recording.
+// The deadline for an answer is at least patienceFactor times as long as the answer took in the
+// recording.
 const patienceFactor = 3
 
-// Replay sends the client's messages of a recording again, in order, each request after the answer
-// to the one before, and gives sink one record. It sends a message that nobody answers in one write
-// with the next request. An answer may take at least three times as long as in the recording.
+// Replay sends the client's messages in a recording again, in their order, and gives sink one
+// record. It sends each request after the answer to the request before it. It sends a message that
+// the server does not answer, such as a notification, in one write with the next request. The
+// deadline for an answer is at least three times as long as the answer took in the recording.
 //
-// If the recording has only the size of a message, Replay makes one of exactly that size. It
-// compares each answer with the recorded one: their members, types, lengths and error codes, but
-// not ids, the words of texts, other numbers, and members whose name is in ignore. An answer counts
-// as undecided if the recorded one is redacted, or if it differs after a redacted request.
+// If the recording has only the size of a message, Replay makes up a message of exactly that size.
+// It compares each answer with the recorded one: its members, types, lengths and error codes. It
+// does not compare ids, the words of texts, numbers other than error codes, or members whose name
+// is in ignore. An answer counts as undecided if the recorded answer is redacted, or if the two
+// differ and a redacted request was sent before.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
@@ -103,7 +106,7 @@ func (d *Driver) Replay(
 	if err != nil {
 		return err
 	}
-	d.unopened = false // the recording opens its own documents, if any
+	d.unopened = false // if there are documents, the recording opens them
 	r := &replay{
 		Driver: d, replies: replies, ignore: ignore, t: d.record(),
 		evidence: &results.ReplayEvidence{Replayed: len(requests)},
@@ -120,7 +123,7 @@ func (d *Driver) Replay(
 			return err
 		}
 		if !served {
-			hasTime := time.Since(began) < mostSmallTime // to send them again
+			hasTime := time.Since(began) < mostSmallTime // for sending the messages once more
 			r.explain(ctx, requests[:i+1], hasTime)
 		}
 	}
@@ -137,21 +140,21 @@ func (d *Driver) Replay(
 	return sink(r.t)
 }
 
-// A replay is a recording that is being sent again, and the results so far.
+// A replay is a recording that is being sent again, with the results so far.
 type replay struct {
 	*Driver
-	replies map[string][]payload.Message // that are not compared yet, by id
-	ignore  []string                     // members of answers that are not compared
+	replies map[string][]payload.Message // recorded answers that are not compared yet, by id
+	ignore  []string                     // names of members of answers that are not compared
 
 	t        results.Target          // the record
 	evidence *results.ReplayEvidence // of that record
-	times    []int64                 // that answers took, in ns
-	bytes    int64                   // of all messages that were sent
+	times    []int64                 // how long each answer took, in ns
+	bytes    int64                   // the bytes of all messages that were sent
 	altered  bool                    // a redacted request was sent, which is not the original
-	madeUp   int                     // messages with text of ours, since the recording has no body
+	madeUp   int                     // messages that we made up, since the recording has no body
 	slowest  recorded                // the message whose answer took longest in the recording
-	now      time.Duration           // how long slowest took in this replay
-	lead     [][]byte                // messages without an answer, to be sent with the next request
+	now      time.Duration           // how long the answer to slowest took in this replay
+	lead     [][]byte                // messages without an answer, to send with the next request
 }
 
 // judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
@@ -164,8 +167,8 @@ func (r *replay) judge() {
 	}
 }
 
-// warnOfDifferences warns of differences that may keep a replay from failing as the recorded
-// session did.
+// warnOfDifferences warns of differences between the replay and the recorded session. Because of
+// them, the replay may work although the session failed.
 func (r *replay) warnOfDifferences() {
 	if r.slowest.took >= max(time.Second, 3*r.now) {
 		then := results.FormatDuration(float64(r.slowest.took))
@@ -179,9 +182,9 @@ func (r *replay) warnOfDifferences() {
 	}
 }
 
-// explain names the last of requests, which failed. If a larger message that nobody answers was
-// sent right before the request, explain says so. If there is time, it then finds out whether the
-// request is answered without that message.
+// explain adds to the record which request failed: the last of requests. If a larger message
+// without an answer was sent right before that request, explain says so. If hasTime is set, it then
+// finds out whether the request is answered if that larger message is left out.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
@@ -206,8 +209,8 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		"how input is put together, and at limits of its buffer"
 }
 
-// answeredWithout sends the requests to another process, without one of them, and reports whether
-// the last of them is answered.
+// answeredWithout sends the requests to another process of the server, but leaves out the one with
+// the index without. It reports whether the last of them is answered.
 func (r *replay) answeredWithout(ctx context.Context, requests []recorded, without int) bool {
 	r.observe("trying again without a large message")
 	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
@@ -224,7 +227,8 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 }
 
 // send sends a message again, compares the answer, and reports whether the message was served. A
-// message that nobody answers counts as served, unless it is the last and the server then fails.
+// message without an answer counts as served. Only if it is the last message, it does not count as
+// served if the server fails after it.
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
 	request, was := r.requestAgain(m.Message)
 	request.Least = patienceFactor * m.took
@@ -272,7 +276,9 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	return true, nil
 }
 
-// deliver sends a request. It keeps one that nobody answers to send it with the next, if any.
+// deliver sends a request and waits for its answer. It keeps a request without an answer, to send
+// it with the next request. If that is the last request, deliver sends it and checks whether the
+// server still lives.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {
@@ -283,7 +289,7 @@ func (r *replay) deliver(
 	}
 	if request.Silent {
 		r.lead = append(r.lead, request.Number(0))
-		if last { // an error is ignored: checkAlive fails then, too
+		if last { // an error is ignored: if it fails, so does checkAlive
 			_ = s.SendWithin(ctx, s.LimitOf(request.Kind, request.Size()), r.lead...)
 		}
 	} else {
@@ -298,7 +304,7 @@ func (r *replay) deliver(
 }
 
 // requestAgain makes the request that sends a recorded message again. It also returns the recorded
-// answer, nil if there is none, and removes that from replies.
+// answer, and removes that answer from r.replies. The answer is nil if none was recorded.
 func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
@@ -321,7 +327,7 @@ func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Mess
 	return request, &known[0]
 }
 
-// difference says where an answer differs from the recorded one; "" if nowhere.
+// difference says where an answer differs from the recorded one; "" if they do not differ.
 func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	var was, is map[string]any
 	err := errors.Join(json.Unmarshal(recorded.Body, &was), json.Unmarshal(answer, &is))
@@ -350,14 +356,14 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline says what is compared of an answer: the types and lengths of its values, by their
-// paths. The only value that is compared itself is the code of an error.
+// An outline makes the description of an answer that is compared: the types and lengths of its
+// values, by their paths. The only value that is compared itself is the code of an error.
 type outline struct {
-	ignore   []string // members that are not compared
+	ignore   []string // names of members that are not compared
 	redacted bool     // values were overwritten, so only types and members are compared
 }
 
-// add adds to a map the descriptions of a decoded value and of the values in it.
+// add adds the descriptions of a decoded JSON value, and of all values in it, to a map by path.
 func (o outline) add(to map[string]string, path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:

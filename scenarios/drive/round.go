@@ -17,35 +17,35 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A loadRound is one part of a load, and makes one sample. The server is idle before and after it.
-// One goroutine sends requests, another one takes the answers.
+// A loadRound is one of the equal parts of a load, and makes one sample. The server is idle before
+// and after it. One goroutine sends requests, and another one receives the answers.
 type loadRound struct {
 	server *target.Server
 	load   Load
 	length time.Duration
-	limit  time.Duration   // how long the server may do nothing
-	send   *target.Request // of the sending goroutine
-	expect *target.Request // of the reading one
+	limit  time.Duration   // how long the server may do nothing while it owes an answer
+	send   *target.Request // the request, for the goroutine that sends
+	expect *target.Request // a copy of send, for the goroutine that receives
 
-	// A request has a slot while it waits for its answer. The slot holds when the request was due,
-	// in ns since the round began, plus 1. A free slot is 0.
+	// A request has a slot while it waits for its answer. The slot holds the time at which the
+	// request was due, in ns since the round began, plus 1. A free slot is 0.
 	slots []atomic.Int64
 	began time.Time
-	wake  chan struct{} // an answer has come
+	wake  chan struct{} // gets a value when an answer has come
 
 	sent     atomic.Int64
 	answered atomic.Int64
-	wrong    atomic.Pointer[target.Outcome] // of the first wrong answer; nil for none
+	wrong    atomic.Pointer[target.Outcome] // the outcome of the first wrong answer; nil for none
 
-	// of the reading goroutine, until the round is over:
+	// These belong to the goroutine that receives, until the round is over:
 	latency    *hdrhistogram.Histogram
-	highest    int64 // the number of a request that was answered
-	outOfOrder int64
-	over       int64 // latencies beyond what the histogram counts
+	highest    int64 // the highest number of a request that was answered; -1 for none
+	outOfOrder int64 // answers that came after the answer to a later request
+	over       int64 // latencies that are too long for the histogram
 
-	// of the sending goroutine, until the round is over:
+	// These belong to the goroutine that sends, until the round is over:
 	lateness *hdrhistogram.Histogram
-	late     int64
+	late     int64 // requests that were sent later than they were due, by more than slack
 
 	failed *target.Outcome // how the server failed, if it did
 	sample results.Sample  // if the server did not fail
@@ -54,8 +54,8 @@ type loadRound struct {
 // slot returns the slot of the i-th request. The number of slots is a power of two.
 func (r *loadRound) slot(i int64) *atomic.Int64 { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// slotFactor is how many times Inflight there are slots, at least: so many requests can be sent and
-// answered while one earlier request still waits for its answer.
+// There are at least slotFactor times as many slots as Load.Inflight. So that many requests can be
+// sent and answered while one earlier request still waits for its answer.
 const slotFactor = 8
 
 // loadRound makes one round of a load.
@@ -100,8 +100,8 @@ func (d *Driver) loadRound(
 	return r, nil
 }
 
-// generate sends requests until the time is over, and waits for the last answer. It returns how the
-// server failed, if it did.
+// generate sends requests until the time of the round is over, and waits for the last answer. If
+// the server fails, generate returns an error that says how.
 func (r *loadRound) generate(ctx context.Context) error {
 	fits := int64(max(1, batchBytes/r.send.Size()))
 	for time.Since(r.began) < r.length {
@@ -116,7 +116,7 @@ func (r *loadRound) generate(ctx context.Context) error {
 			return err
 		}
 	}
-	// requests that fell due while we had no CPU are sent late
+	// requests that became due while we had no CPU are sent now, late
 	n := r.room(r.length)
 	if n > 0 && r.load.Rate > 0 {
 		if err := r.batch(ctx, n); err != nil {
@@ -131,16 +131,17 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// countDue returns how many requests have been due by a time of the round.
+// countDue returns how many requests are due by the time at, counted from the start of the round.
 func (r *loadRound) countDue(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
-// dueAt returns when in the round the i-th request is due.
+// dueAt returns when the i-th request is due, counted from the start of the round.
 func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests may be sent at a time of the round. Inflight and the rate limit
-// it, and so do the slots: a request that gets no answer, while later ones do, keeps its slot.
+// room returns how many requests may be sent at the time at, counted from the start of the round.
+// Inflight and the rate limit this number, and so do the slots: a request that is not answered
+// keeps its slot, even if later requests are answered.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
@@ -157,8 +158,9 @@ func (r *loadRound) room(at time.Duration) int64 {
 
 const never = time.Duration(math.MaxInt64)
 
-// nextDue returns when there is something to do even if no answer comes: when the next request is
-// due, or the time is over.
+// nextDue returns the time of the round at which there is something to do even if no answer comes:
+// the next request is due then, or the round is over. It returns never if only an answer makes
+// room.
 func (r *loadRound) nextDue() time.Duration {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).Load() != 0
@@ -168,10 +170,10 @@ func (r *loadRound) nextDue() time.Duration {
 	return min(r.dueAt(sent), r.length)
 }
 
-// batchBytes is how much is written before room is asked again.
+// batchBytes is how many bytes of requests are written before generate calls room again.
 const batchBytes = 32 << 10
 
-// A server that is at work gets up to mostWaits times its limit before it must answer.
+// A server that is at work gets up to mostWaits times the usual limit to answer.
 const mostWaits = 10
 
 // batch sends n requests in as few calls as possible.
@@ -186,11 +188,11 @@ func (r *loadRound) batch(ctx context.Context, n int64) error {
 	return nil
 }
 
-// slack is how late a request may leave without being counted as late: the error of a timer of the
-// operating system.
+// A request counts as late if it is sent later than it was due by more than slack. Timers of an
+// operating system may be off by so much.
 const slack = 2 * time.Millisecond
 
-// write writes n requests.
+// write writes n requests, and notes when each was due.
 func (r *loadRound) write(w framers.Writer, n int64) error {
 	now := time.Since(r.began)
 	for range n {
@@ -212,8 +214,8 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, or until a time of the round. A server that owes an answer and does
-// nothing for as long as the limit has failed.
+// wait waits for an answer, or until the time until, counted from the start of the round. It
+// returns an error if the server owes an answer and does nothing for as long as r.limit.
 func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
@@ -223,7 +225,7 @@ func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	select {
 	case <-r.wake:
 	case <-due.C:
-	case <-r.server.Closed(): // it may have answered everything before it left
+	case <-r.server.Closed(): // no error if the server answered everything before it ended
 		if r.answered.Load() < r.sent.Load() || time.Since(r.began) < r.length {
 			return r.server.Err()
 		}
@@ -248,7 +250,7 @@ func (r *loadRound) firstWrong() error {
 	return nil
 }
 
-// receive takes an answer. It is called by the goroutine that reads.
+// receive handles a message that may be an answer. The goroutine that receives calls it.
 func (r *loadRound) receive(m child.Message) {
 	i := r.answered.Load()
 	if r.expect.Numbered() {
@@ -268,7 +270,7 @@ func (r *loadRound) receive(m child.Message) {
 	out := r.server.Check(r.expect, m)
 	judgeFrames(&out)
 	if out.Verdict != target.OK {
-		failed := out // escapes to the heap, which out need not for every answer
+		failed := out // a copy, so that only a wrong answer costs an allocation
 		r.wrong.CompareAndSwap(nil, &failed)
 	}
 	if i < r.highest {
@@ -285,8 +287,9 @@ func (r *loadRound) receive(m child.Message) {
 	}
 }
 
-// freeSlot frees the slot of the i-th request, and returns when the request was due; less than 0 if
-// it has been answered before, or was never sent.
+// freeSlot frees the slot of the i-th request, and returns when the request was due, in ns since
+// the round began. It returns a negative number if the request was answered before, or was never
+// sent.
 func (r *loadRound) freeSlot(i int64) int64 {
 	sent := r.sent.Load()
 	if i >= sent || i < sent-int64(len(r.slots)) {
@@ -295,7 +298,7 @@ func (r *loadRound) freeSlot(i int64) int64 {
 	return r.slot(i).Swap(0) - 1
 }
 
-// makeSample makes the sample. Everything has been answered by now.
+// makeSample makes the sample of the round. By now every request has been answered.
 func (r *loadRound) makeSample(before target.Usage, elapsed time.Duration) error {
 	latency, err := results.SummariseHistogram(r.latency)
 	if err != nil {

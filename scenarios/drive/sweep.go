@@ -11,37 +11,38 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A Sweep holds the results of requests of several sizes.
+// A Sweep holds the results of measuring messages of several sizes.
 type Sweep struct {
-	Targets []results.Target   // by size
+	Targets []results.Target   // one for each size, in ascending order
 	Growth  *stat.TargetGrowth // nil if fewer than three sizes were answered
 }
 
-// Sweep makes round trips of each size, in bytes, up to the first size that is not served, and
-// gives sink a record of each. A size below that of the smallest request is raised to it. If a
-// request gets no answer in time, its size is measured again with another process. Sweep ends early
-// if the server cannot be started any more, or ctx is done; then it returns both the error and what
-// it found so far.
+// Sweep measures round trips of each size, in bytes, up to the first size at which a request is not
+// served. It gives sink one record for each size. A size that is smaller than any request is raised
+// to the smallest request. If a request gets no answer in time, its size is measured again with
+// another process of the server. Sweep ends early if the server cannot be started any more, or if
+// ctx is done. Then it returns both the error and what it found so far.
 //
-// Before the first size the server is warmed up, for as long as one size is measured: if the
-// server's language is compiled while it runs, the first requests take several times as long, and
-// time would seem to grow more slowly with size than it does.
+// Before the first size, Sweep warms the server up for as long as it measures one size. If the
+// server has a just-in-time compiler, its first requests take several times as long. Without the
+// warm-up, the first sizes would seem slow, and time would seem to grow less with size than it
+// does.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts: the end of ctx ends the measuring, the end of whole also ends
-// finding out why a size failed.
+// sweep is Sweep with two contexts. When ctx ends, no further size is measured. But when a size has
+// failed, sweep goes on to find out why until whole ends.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
 	sweep := &Sweep{}
-	held := false // the last size was slow, may be measured again, and is not with sink yet
+	held := false // the last size was slow, so its record waits for the next size
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
 		if n := len(sweep.Targets); n > 0 && int64(r.Size()) <= sweep.Targets[n-1].Size {
-			continue // both were raised to the smallest
+			continue // both sizes were raised to the smallest request
 		}
 		var t *results.Target
 		t, err = d.measure(ctx, r, i == 0 /* warm */)
@@ -90,9 +91,9 @@ func gotNothing(t *results.Target) bool {
 	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
-// measureAgain measures a size with another process, since one request got no answer in time: a
-// busy machine may be to blame, or chance. It returns the new record, or the first one if that
-// happens again or it cannot measure.
+// measureAgain measures a size again, with another process of the server, because one request got
+// no answer in time: a busy machine or chance may be to blame. It returns the new record. If a
+// request gets no answer again, or if the size cannot be measured, it returns the first record.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -106,9 +107,10 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain measures the last of the targets, which is slow, again if t, the next larger
-// size, was not slow and took less time: a busy machine, or a server that was still warming up, may
-// be to blame. If the size is not slow this time, the new record replaces the old one.
+// measureSlowAgain measures the size of the last of the targets again. That target is slow. t is
+// the record of the next larger size. measureSlowAgain does nothing unless t is not slow and took
+// less time: then a busy machine may be to blame, or a server that was still warming up. If the
+// size is not slow this time, the new record replaces the old one.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {
@@ -131,15 +133,16 @@ func (d *Driver) measureSlowAgain(
 	}
 }
 
-// Bounds of trying again without the size that failed.
+// Bounds of tryWithSmall, which tries small requests after a larger size has failed.
 const (
 	mostSmall     = 1000 // requests
 	mostSmallTime = 10 * time.Second
 )
 
-// tryWithSmall sends small requests to another process, as many as the failed process had served,
-// and notes if one of them fails, too: then the size is not to blame. It ignores errors of its own,
-// since the server has failed already.
+// tryWithSmall finds out whether the size is to blame for a failure. It sends small requests to
+// another process of the server, as many as the failed process had served. If one of them fails,
+// too, the size is not to blame, and tryWithSmall sets AnySize in the record. It ignores errors of
+// its own, since the server has failed already.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
@@ -165,28 +168,29 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 }
 
 const (
-	sampleTime  = 20 * time.Millisecond // of a sample, unless a single round trip takes longer
-	mostTrips   = 2000                  // in one sample
-	mostBudgets = 10                    // that a size may spend to get stat.LeastSamples samples
+	sampleTime = 20 * time.Millisecond // of a sample, unless a single round trip takes longer
+	mostTrips  = 2000                  // the largest number of round trips in one sample
+	// A size may take up to mostBudgets times its budget to get stat.LeastSamples samples.
+	mostBudgets = 10
 
-	latencyRoundtrip = "roundtrip" // what is timed, in a sample
+	latencyRoundtrip = "roundtrip" // the name of the time that is measured, in a sample
 )
 
-// A series is the round trips of one size that a record is made of.
+// A series is the round trips of one size, of which one record is made.
 type series struct {
 	*Driver
 	request *target.Request
-	trips   int64          // of the next sample
+	trips   int64          // how many round trips the next sample has
 	out     target.Outcome // of the last round trip
-	warmups int64          // round trips that were served before measuring
-	served  int64          // round trips that were served since then
+	warmups int64          // round trips that were served in the warm-up
+	served  int64          // round trips that were served after the warm-up
 	samples []results.Sample
 }
 
-// measure sends requests of one size, one at a time, until the budget is spent and there are enough
-// samples, or a request is not served. Then it makes the record. If warm is set, the server is
-// warmed up before. The first round trip is in no sample, unless it took so long that it has to
-// serve as one.
+// measure sends requests of one size, one at a time, and returns the record. It stops when the
+// budget is spent and there are enough samples, or when a request is not served. If warm is set, it
+// warms the server up first. The first round trip is in no sample, unless it took so long that it
+// has to serve as a sample itself.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
@@ -222,8 +226,8 @@ func (d *Driver) measure(
 	return s.record(), nil
 }
 
-// warmUp makes round trips that are not measured until a budget is spent, and reports whether one
-// of them failed.
+// warmUp makes round trips for as long as Options.Budget, without measuring them. It reports
+// whether one of them failed.
 func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
 	for began := time.Now(); time.Since(began) < s.options.Budget; s.warmups++ {
 		s.out, err = s.trip(ctx, s.request, s.warmups)
@@ -234,7 +238,7 @@ func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
 	return false, nil
 }
 
-// take takes the next sample, if all of its round trips are served.
+// take makes the round trips of the next sample. It keeps the sample if all of them are served.
 func (s *series) take(ctx context.Context) error {
 	server, err := s.live(ctx)
 	if err != nil {
@@ -256,8 +260,8 @@ func (s *series) take(ctx context.Context) error {
 	return err
 }
 
-// timed completes a sample. times are its round trips, in ns; payload is how many bytes they
-// carried together.
+// timed completes the sample s and returns it. times has the duration of each of its round trips,
+// in ns. payload is how many bytes they carried together.
 func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
 	s.Messages = int64(len(times))
 	s.PayloadBytes = payload
@@ -269,16 +273,17 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 	return s, err
 }
 
-// A second sample is taken, whatever the budget, if a round trip takes less than tooLong: a single
-// one says nothing about how slow its size is, nor about growth.
+// If a round trip takes less than tooLong, a second sample is taken even if the budget is spent: a
+// single sample says too little about whether a size is slow, and about growth.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether to go on measuring a size on which so much time was spent.
+// wantsMore reports whether to go on measuring the size. spent is how long it has been measured so
+// far.
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
 	demanded := s.least[s.request.Size()]
 	switch {
-	case s.served <= demanded: // one more than demanded, since the first is in no sample
+	case s.served <= demanded: // not enough if just equal: the first round trip is in no sample
 		return spent < demandTime
 	case n >= stat.LeastSamples:
 		return spent < s.options.Budget
@@ -310,10 +315,11 @@ func (s *series) record() *results.Target {
 	return &t
 }
 
-// judgeSlow gives the verdict Slow to a size that took more than target.Margin times as long as
-// expected: the time of the size before it, times the ratio of sizes. Both the median and the
-// fastest round trip must be that slow: a busy machine delays some round trips, a cause in the
-// server delays all. The smallest size is never slow, since there is none before it.
+// judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as expected.
+// The expected time is that of "before", the next smaller size, times the ratio of the two sizes.
+// Both the median and the fastest round trip must be so slow: a busy machine delays only some round
+// trips, but a cause in the server delays all. The smallest size is never slow, since no size is
+// before it.
 func judgeSlow(before, t *results.Target) {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {
@@ -329,7 +335,7 @@ func judgeSlow(before, t *results.Target) {
 	}
 }
 
-// fastest returns the shortest round trip of samples, in ns.
+// fastest returns the duration of the shortest round trip in the samples, in ns.
 func fastest(samples []results.Sample) float64 {
 	shortest := math.Inf(1)
 	for _, s := range samples {

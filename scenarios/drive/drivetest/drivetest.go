@@ -1,4 +1,4 @@
-// Package drivetest tests, in a Go test of a server's author, that the server does what is wanted.
+// Package drivetest lets the author of a stdio server test the server in a Go test.
 //
 //	func TestServer(t *testing.T) {
 //		cmd := exec.Command("./my-server")
@@ -21,25 +21,26 @@ import (
 	"github.com/pipebench/pipebench/scenarios/drive"
 )
 
-// A Want is what [Check] demands of a server, an assertion such as "p99<50ms@64KiB".
+// A Want is one demand of [Check] on a server: an assertion such as "p99<50ms@64KiB".
 type Want string
 
-// Limit demands that messages of this size work: requests and, if they can be told apart, replies.
+// Limit demands that messages of this size in bytes work, as requests and, if the server lets a
+// client ask for a reply of a size, as replies.
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
-// Slope demands that time grows with the size of a message by less than this power: 1 is linear, 2
-// quadratic; [stat.FastGrowth] is a good bound.
+// Slope demands that time grows with the size of a message by a smaller power than below. A power
+// of 1 is linear, 2 is quadratic. [stat.FastGrowth] is a good bound.
 func Slope(below float64) Want { return Want(fmt.Sprintf("slope<%g", below)) }
 
-// Assert demands what an assertion says.
+// Assert demands what an assertion in text form says, such as "p99<50ms@64KiB".
 func Assert(text string) Want { return Want(text) }
 
-// checkTime bounds a Check whose test has no deadline of its own.
+// checkTime is how long one Check may take at most.
 const checkTime = 5 * time.Minute
 
-// Check drives the server that cmd starts. The test fails if the server does not do what is wanted;
-// without wants, if the server fails at any size from 1 KiB to 1 MiB. Check starts the server
-// several times with cmd's Path, Args, Env and Dir; cmd itself is never started.
+// Check drives the server that cmd would start. The test fails if the server does not meet a want.
+// Without wants, the test fails if the server fails at any size from 1 KiB to 1 MiB. Check starts
+// the server several times, with cmd's Path, Args, Env and Dir. It never starts cmd itself.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)
@@ -66,9 +67,9 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	}
 }
 
-// plan returns what to find out about the server, and the wants as conditions to judge then.
+// plan returns what to find out about the server, and the wants as conditions on the results.
 func plan(wants []Want) (drive.Plan, []assert.Condition, error) {
-	p := drive.Plan{SmallPipe: -1} // no growth over small pipes: no want asks for it
+	p := drive.Plan{SmallPipe: -1} // growth in small pipes is not measured: no want asks for it
 	var asserts []assert.Condition
 	for _, w := range wants {
 		a, err := assert.Parse(string(w))
@@ -100,7 +101,7 @@ func run(ctx context.Context, cmd *exec.Cmd, p drive.Plan) (*results.Set, error)
 	late := fmt.Errorf("not done after %s", checkTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, late)
 	defer cancel()
-	command := []string{cmd.Path} // of Args[0], which exec has looked up
+	command := []string{cmd.Path} // exec has looked Args[0] up to get this Path
 	command = append(command, cmd.Args[min(1, len(cmd.Args)):]...)
 	o := drive.Options{Command: command, Env: cmd.Env, Dir: cmd.Dir, Run: "check"}
 	d, err := drive.Open(ctx, o)
