@@ -1,9 +1,9 @@
-// Package experiment runs experiments, each in a process of its own and with a deadline. It is for
+// Package experiment runs each experiment in a process of its own, with a deadline. It is for
 // pipebench's commands and may change.
 //
-// An experiment may block for ever, and whether it does may be the question. So it runs in a
-// process that is started for it and killed at its deadline: an experiment that hangs is a finding,
-// and the next experiment begins.
+// An experiment may block for ever, and whether it does may be the very question. So its process is
+// killed at the deadline. That the experiment hangs becomes a finding, and the next experiment can
+// begin.
 package experiment
 
 import (
@@ -27,21 +27,21 @@ const (
 // An Experiment finds something out.
 type Experiment struct {
 	ID    string
-	Title string        // what is done, in a line
-	Limit time.Duration // 0: DefaultLimit, or more if processes start slowly here
+	Title string        // what the experiment does, in one line
+	Limit time.Duration // the deadline; 0: DefaultLimit, or more if processes start slowly here
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. Check and the methods that can fail keep the first error;
-// after it, the methods do nothing. Loops have to look at Err. What a trial opens stays open
-// until its process ends.
+// A Trial is one run of an experiment. It keeps the first error that a method meets or Check is
+// given. After that error, the methods do nothing, so an experiment need not look at errors, except
+// that its loops have to look at Err. What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
 	err    error
 }
 
-// NewTrial returns a trial that passes its findings to report.
+// NewTrial returns a trial that calls report with each finding.
 func NewTrial(ctx context.Context, report func(results.Finding) error) *Trial {
 	return &Trial{Ctx: ctx, report: report}
 }
@@ -57,8 +57,8 @@ func (t *Trial) Check(err error) bool {
 	return t.err == nil
 }
 
-// Open makes a pipe of that kind whose ends block. After an error it returns ends on which every
-// call fails.
+// Open makes a pipe of that kind. Reads and writes on its ends block. After an error, Open returns
+// ends on which every call fails.
 func (t *Trial) Open(kind syspipe.Kind) (w, r *syspipe.End) {
 	var err error
 	if t.err == nil {
@@ -77,8 +77,9 @@ func (t *Trial) Found(f results.Finding) {
 	}
 }
 
-// Start starts this program again to do the work of that name. The ends stay open here, too. The
-// new process ends with this one, which has a deadline. After an error Start returns nil.
+// Start starts this program again, in a process that does the work of that name with args and with
+// the ends. The ends stay open in this process, too. The new process is killed when this process
+// ends. After an error, Start returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -93,8 +94,9 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Jobs returns the jobs of the processes that are started for these experiments. others are the
-// jobs of the helper processes that experiments start. All are prepared for pipe ends that block.
+// Jobs returns the jobs, by name, of all processes that the experiments need. The job named work
+// runs one of the experiments in all. others are the jobs of the helper processes that experiments
+// start. In all these jobs, calls on pipe ends may block.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {
@@ -115,17 +117,18 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 	return jobs
 }
 
-// withEndsThatBlock returns a job in which calls may block for ever. Such a call can keep one of
-// GOMAXPROCS from other goroutines, and the garbage collector would wait for it.
+// withEndsThatBlock returns the job, prepared for calls that may block for ever. Such a call can
+// occupy one of the GOMAXPROCS threads that run Go code, so there are more of them. The garbage
+// collector would wait for the call, so it is off.
 func withEndsThatBlock(job proc.Job) proc.Job {
 	return func(w *proc.Work) error {
 		runtime.GOMAXPROCS(8)
-		debug.SetGCPercent(-1) // no garbage collection
+		debug.SetGCPercent(-1) // turns the garbage collector off
 		return job(w)
 	}
 }
 
-// runIn runs the experiment, in the process that was started for it.
+// runIn runs the experiment. It is called in the process that was started for the experiment.
 func (e Experiment) runIn(w *proc.Work) error {
 	t := NewTrial(context.Background(), func(f results.Finding) error { return w.Report(f) })
 	e.Do(t)

@@ -13,27 +13,28 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// DefaultLimit is some ten times as long as the slowest experiment takes on an idle machine.
+// DefaultLimit is about ten times as long as the slowest experiment takes on an idle machine.
 const DefaultLimit = 5 * time.Second
 
-// longestLimit is some six times as long as the slowest experiment took in any emulator.
+// longestLimit is about six times as long as the slowest experiment took in any emulator.
 const longestLimit = 2 * time.Minute
 
-// limitAfter returns how long an experiment may take if its process took start to begin: more than
-// DefaultLimit in an emulator, where processes start slowly, and everything else is slow, too.
+// limitAfter returns how long an experiment may take if its process needed the time start to begin.
+// The limit is longer than DefaultLimit where processes start slowly, as in an emulator, since
+// everything else is slow there, too.
 func limitAfter(start time.Duration) time.Duration {
 	return min(max(DefaultLimit, 200*start), longestLimit)
 }
 
-// Run runs an experiment in a process of its own. work is the name of the job that does so (see
-// [Jobs]). Run calls found for each finding as it comes, and returns found's error. If the
-// experiment fails or hangs, that is a finding, too.
+// Run runs an experiment in a process of its own. work is the name of the job that runs experiments
+// (see [Jobs]). Run calls found with each finding when it comes. If found returns an error, Run
+// stops and returns that error. That an experiment fails or hangs is a finding, too.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := e.Limit
 	if limit == 0 {
-		limit = longestLimit // until the process has started, and limitAfter shortens it
+		limit = longestLimit // for the start of the process; then limitAfter sets the limit
 	}
 	timer := time.AfterFunc(limit, cancel)
 	defer timer.Stop()
@@ -44,14 +45,14 @@ func Run(ctx context.Context, work string, e Experiment, found func(results.Find
 	}
 	defer p.Close()
 	began := time.Now()
-	failed := p.Start(limited) // how the experiment failed, if it did
+	failed := p.Start(limited) // nil if the experiment did not fail
 	if failed == nil {
 		if e.Limit == 0 && p.Begun() == nil {
 			limit = limitAfter(time.Since(began))
 			timer.Reset(limit)
 		}
 		err := forward(p, found)
-		if err != nil && limited.Err() == nil { // else a process that was killed caused it
+		if err != nil && limited.Err() == nil { // else the kill at the deadline is the cause
 			return err
 		}
 		failed = p.Wait()
@@ -73,7 +74,8 @@ func Run(ctx context.Context, work string, e Experiment, found func(results.Find
 	return found(f)
 }
 
-// forward hands on the findings that a process reports, until it reports no more.
+// forward calls found with each finding that the process reports, until the process reports no
+// more.
 func forward(p *proc.Process, found func(results.Finding) error) error {
 	for {
 		var f results.Finding
