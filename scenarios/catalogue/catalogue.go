@@ -1,12 +1,13 @@
 // Package catalogue lists the situations in which a program, a server or a client is tested, and
-// what a good one does in each. It is for pipebench's commands and may change.
+// says what a good program, server or client does in each. It is for pipebench's commands and may
+// change.
 //
 //	for _, s := range catalogue.Faults() {
-//		fmt.Println(s.Usage(), s.Title) // what serve --fault can be asked for
+//		fmt.Println(s.Usage(), s.Title) // an argument of serve --fault, and what it does
 //	}
 //
-// Other packages make the situations, and look them up here by name. The functions may be called
-// concurrently.
+// Other packages bring the situations about, and look them up here by name. The functions may be
+// called concurrently.
 package catalogue
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Side is who is tested.
+// A Side says who is tested.
 type Side string
 
 const (
@@ -26,30 +27,31 @@ const (
 	Client  Side = "client"  // a client that starts such a server
 )
 
-// A Situation is something that is done to whoever is tested.
+// A Situation is something that is done to the program, server or client that is tested.
 type Situation struct {
 	Name   string
-	Title  string // what is done, in a line for a list
+	Title  string // what is done, in one line
 	Advice string // what a good program does
-	Mild   bool   // no protocol demands what the advice says, so to do otherwise is no failure
+	Mild   bool   // no protocol demands what Advice says, so the verdict "fails" becomes "slow"
 
-	// For a fault of a server. It may take a number of bytes: Sign is '@' before a threshold, '='
-	// before a quantity, and 0 for no number. Without a number, Default is used.
+	// The other fields are for a fault of a server. A fault may take a number of bytes after its
+	// name. Sign stands between the two: '@' before a threshold, and '=' before a quantity. Sign is
+	// 0 if the fault takes no number. If the number is left out, Default is used.
 	Sign    byte
 	Default int64
-	Due     Duty   // what a client has to do about the fault
-	Asked   string // the form in which check --client asks for the fault; "" is its name
+	Due     Duty   // what a client has to do if its server has the fault
+	Asked   string // what check --client passes to serve --fault; "" is the name
 }
 
-// A Duty is what a client has to do about a fault of its server.
+// A Duty is what a client has to do if its server has a fault.
 type Duty int
 
 const (
-	Unjudged Duty = iota // no fault, or one for which check --client has its own rule
+	Unjudged Duty = iota // the situation is no fault, or check --client has a special rule for it
 	GiveUp               // end in time, with a code other than 0, and say why
-	CarryOn              // do as with a good server
-	PassOn               // pass on the altered text: a client cannot see that it was altered
-	Decide               // carry on, or give up
+	CarryOn              // do the same as with a good server
+	PassOn               // pass on a text that the server has altered: a client cannot see that
+	Decide               // GiveUp or CarryOn, as the client decides
 )
 
 // For returns the situations of one side, in the order in which they are tried and shown. Names
@@ -64,12 +66,12 @@ func For(side Side) []Situation {
 	return slices.Concat(faults, habits, shapes)
 }
 
-// Faults returns what a faulty server does to its client: serve --fault does it, and check --client
-// judges how the client reacts.
+// Faults returns the faults of a server. serve --fault starts a server that has one of them, and
+// check --client judges how a client reacts.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error lists the known names, but not the one that
-// was asked for: the caller adds that.
+// Find returns the situation of that name. Its error lists the known names, but not name itself:
+// the caller adds that.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
 	for _, s := range all {
@@ -81,11 +83,12 @@ func Find(all []Situation, name string) (Situation, error) {
 	return Situation{}, fmt.Errorf("known are %s", strings.Join(known, ", "))
 }
 
-// Usage returns the form in which a fault is asked for, such as "deaf@1MiB".
+// Usage returns the argument of serve --fault for a fault with its default number, such as
+// "deaf@1MiB".
 func (s Situation) Usage() string { return s.Spec(s.Default) }
 
-// Spec returns the form in which a fault is asked for with that number of bytes. It leaves out the
-// number 0 if that is a quantity, or the default.
+// Spec returns the argument of serve --fault for a fault with that number of bytes. It leaves out
+// the number 0 if that is a quantity, or if it is the default.
 func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
@@ -93,8 +96,8 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
 }
 
-// Cut splits the form in which a fault is asked for into its name, the sign, and the number of
-// bytes after that. The sign is 0 if there is no number.
+// Cut splits an argument of serve --fault, such as "deaf@1MiB", into the fault's name, the sign,
+// and the number of bytes as text. The sign is 0 if there is no number.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]
