@@ -14,14 +14,14 @@ import (
 // A Preset is a list of cells that are measured to answer one question.
 type Preset struct {
 	Name string
-	What string // what the cells show, in a line
+	What string // what the cells show, in one line
 	make func(placement.Topology) []results.Cell
 }
 
-// Cells returns the cells of the preset on a machine.
+// Cells returns the cells of the preset on a machine with this topology.
 func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 
-// The presets. A run that asks for nothing in particular measures the first two.
+// The presets. A run without any choice by the user measures Default and Waiting.
 var (
 	Default = Preset{Name: "default", What: "what a framing costs, alone and in a program that " +
 		"uses the messages, and what a larger pipe and smaller writes gain", make: defaultCells}
@@ -34,7 +34,7 @@ var (
 		"grows with the size of the line", make: readerCells}
 )
 
-// Presets lists them.
+// Presets lists all presets.
 func Presets() []Preset { return []Preset{Default, Waiting, Large, Limits, Readers} }
 
 // FindPreset returns the preset of that name.
@@ -50,9 +50,9 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// defaultCells are four lists: the framings as a bare transport; the framings in a program that
-// makes each message and looks at it; one large message with a larger pipe and smaller writes; and
-// small messages behind large ones.
+// defaultCells returns four lists of cells, one after the other: the framings as a bare transport;
+// the framings in a program that makes each message and looks at it; large messages through a
+// larger pipe and in smaller writes; and small messages that wait behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	cells := mustCells(t, Sweep{})
 	cells = append(cells, mustCells(t, Sweep{
@@ -66,7 +66,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 				c := results.UsualCell(baseFraming, "stream", place, baseSize)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
-				// The first list has the cells with the usual pipe and whole writes.
+				// The first list may already have the cell with the usual pipe and whole writes.
 				if !slices.Contains(cells, c) {
 					cells = append(cells, c)
 				}
@@ -75,19 +75,20 @@ func defaultCells(t placement.Topology) []results.Cell {
 	}
 	for _, framing := range []string{baseFraming, "chunked:61440"} {
 		c := results.UsualCell(framing, bench.PatternMixed, "free", baseSize)
-		c.Drain = 20_000_000 // bytes/s, so few that small and large messages have to wait
-		c.Rate = 8000        // messages/s: a usual sample has enough small ones for a median
+		c.Drain = 20_000_000 // bytes/s that the reader takes: so few that all messages have to wait
+		c.Rate = 8000        // small messages/s: enough in a usual sample for a median
 		cells = append(cells, c)
 	}
 	return cells
 }
 
-// Values of the cells of the default preset.
+// Values in the cells of the preset "default".
 const (
-	programSize = 65_000  // bytes of the messages that a program makes and looks at
-	largerPipe  = 1 << 20 // bytes: what a Linux system allows without privileges
+	programSize = 65_000  // bytes of a message in the program that makes and looks at messages
+	largerPipe  = 1 << 20 // bytes: the most that Linux usually allows without privileges
 
-	// The message that is sent through larger pipes, in smaller writes and before small messages.
+	// The framing and size of the large messages: through a larger pipe, in smaller writes, and in
+	// front of small messages.
 	baseFraming = "ndjson"
 	baseSize    = 1_000_000 // bytes
 )
@@ -101,18 +102,20 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 	return cells
 }
 
-// slowReader is a reader's rate in bytes per second: about that of a server that parses JSON.
+// slowReader is the speed of a slow reader, in bytes per second: about that of a server that parses
+// JSON.
 const slowReader = 50_000_000
 
-// waitingCells are writers that do not block: three ways of waiting for room, messages below and
-// above the capacity of a pipe, and a reader that is fast, slow, or leaves after one message.
+// waitingCells returns cells in which the writer does not block. They combine three ways of waiting
+// for room, messages below and above the capacity of a pipe, and three readers: a fast one, a slow
+// one, and one that closes its end after one message.
 func waitingCells(t placement.Topology) []results.Cell {
 	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
 	var cells []results.Cell
 	for _, way := range ways {
 		for _, size := range []int{4000, 130_000} {
 			fast := results.UsualCell("ndjson", "stream", t.Best()[0], size)
-			fast.IO = way.String() + "/" + syspipe.Blocking.String() // of the writer, of the reader
+			fast.IO = way.String() + "/" + syspipe.Blocking.String() // writer, then reader
 			slow := fast
 			slow.Drain = slowReader
 			leaving := fast
@@ -123,20 +126,20 @@ func waitingCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// largeCells are streams of messages of 16 MB.
+// largeCells returns cells that are streams of messages of 16 MB.
 func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
-// limitCells are cells of raw bytes: streams with sizes from a page to much more than a pipe holds,
-// a stream of pages that are lent to the pipe instead of copied, and round trips of a byte and of a
-// full pipe.
+// limitCells returns cells of raw bytes, for each placement that this machine has: streams of
+// messages from the size of a page to much more than a pipe holds; a stream of pages that are lent
+// to the pipe instead of copied; and round trips of one byte, and of as much as fills a pipe.
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, p := range placement.Places() {
 		place := p.Name
 		if _, err := t.Choose(place); err != nil {
-			continue // this machine does not have it
+			continue // this machine does not have the placement
 		}
 		for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
 			stream := results.UsualCell(results.FramingRaw, "stream", place, size)
@@ -153,8 +156,9 @@ func limitCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// readerCells are raw bytes and three readers of lines: one searches only new bytes for a newline,
-// one searches the whole line again after each read, and one reads byte by byte.
+// readerCells returns cells of raw bytes, to compare with, and of three readers of lines. One
+// reader searches only new bytes for a newline, one searches the whole line again after each read,
+// and one reads byte by byte.
 func readerCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}

@@ -1,6 +1,7 @@
-// Package measure makes lists of cells. A cell is one combination of what can be varied, such as a
-// framing and a size. A [Sweep] is the product of what a person asks for; a [Preset] is a list with
-// a name, for a question that many people ask. It is for pipebench's commands and may change.
+// Package measure makes lists of cells. A cell ([results.Cell]) is one combination of everything
+// that can be varied, such as a framing, a message size and a kind of pipe. A [Sweep] makes all
+// combinations of the values that a person asks for. A [Preset] is a list that has a name and
+// answers a question that many people ask. It is for pipebench's commands and may change.
 //
 //	asked := measure.Sweep{Sizes: []int{4000, 65_000}}
 //	cells, err := asked.Cells(topology)
@@ -26,26 +27,28 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Sweep is the product of its lists. An empty list stands for the usual values. With all lists
-// empty, a sweep measures what each framing costs between two processes, wherever they run.
+// A Sweep makes a cell for each combination of the values in its lists. An empty list stands for
+// the usual values. If all lists are empty, the cells show what each framing costs between two
+// processes, for several placements of the two on CPUs.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
-	Chunks     []int // for framings that split messages and whose spec names no size
+	Chunks     []int // in bytes, for framings that split messages and whose spec names no size
 	Pipes      []string
-	Capacities []int // 0 leaves the capacity to the operating system
-	WriteSizes []int // most bytes per write; 0: whole messages
+	Capacities []int // of pipes, in bytes; 0 leaves the capacity to the operating system
+	WriteSizes []int // the most bytes per write; 0 writes each message whole
 	IOs        []string
 	Placements []string
 	Patterns   []string
 	Payload    string             // "" is JSON
-	Recording  *payload.Recording // its messages are sent instead of generated ones
+	Recording  *payload.Recording // if set, its messages are sent instead of generated ones
 
-	Further results.Cell // fields that all cells share and that are seldom set: Rate, Drain, …
+	Further results.Cell // the fields that are seldom set, such as Rate and Drain, for all cells
 }
 
-// The usual sizes are no powers of two. A message of exactly 4096 or 65,536 bytes fills a slot of
-// the pipe (a page of its buffer) or the whole pipe, and its header then needs another slot.
+// The usual sizes are no powers of two, since such sizes are special. A message of exactly 4096
+// bytes fills one page of the pipe's buffer, and one of 65,536 bytes fills the whole pipe. A header
+// would then need another page.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -55,7 +58,7 @@ var usualFramings = []string{
 	results.FramingRaw, "ndjson", "content-length", "chunked", "length-prefix",
 }
 
-// withDefaults fills what the sweep leaves empty.
+// withDefaults fills the empty lists of the sweep with the usual values.
 func (s Sweep) withDefaults(t placement.Topology) Sweep {
 	s.Framings = orUsual(s.Framings, usualFramings...)
 	s.Pipes = orUsual(s.Pipes, string(syspipe.Anonymous))
@@ -68,7 +71,7 @@ func (s Sweep) withDefaults(t placement.Topology) Sweep {
 	return s
 }
 
-// orUsual returns the list that was asked for, or the usual values if it is empty.
+// orUsual returns the list asked, or the usual values if asked is empty.
 func orUsual[T any](asked []T, usual ...T) []T {
 	if len(asked) == 0 {
 		return usual
@@ -76,7 +79,8 @@ func orUsual[T any](asked []T, usual ...T) []T {
 	return asked
 }
 
-// Cells returns the product of the lists on a machine, in the order of the lists.
+// Cells returns a cell for each combination of the values in the lists, on a machine with this
+// topology. It keeps the order of each list.
 func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
 	s = s.withDefaults(t)
 	framings, err := s.framings()
@@ -106,7 +110,8 @@ func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
 	return cells, nil
 }
 
-// overPipes returns the cell over each pipe, capacity and way of waiting, with each write size.
+// overPipes returns a copy of the cell for each combination of a pipe, a capacity, a way of waiting
+// and a write size.
 func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	var cells []results.Cell
 	for _, pipe := range s.Pipes {
@@ -125,9 +130,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds a cell of raw, the framing that adds nothing, before each cell whose speed can be
-// compared, unless the cells have it. Two runs are compared by their ratios to raw, so each needs
-// raw measured in the same rounds.
+// BesideRaw adds a cell with the framing "raw", which adds nothing to a message, before each cell
+// whose speed can be compared. It adds none that is already there. Two runs are compared by their
+// speeds relative to "raw", so each run has to measure "raw" together with its other cells.
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {
@@ -142,7 +147,7 @@ func BesideRaw(cells []results.Cell) []results.Cell {
 	return out
 }
 
-// sizes returns the sizes to measure a pattern with.
+// sizes returns the sizes of messages to measure with this pattern.
 func (s Sweep) sizes(pattern string) []int {
 	if s.Recording != nil {
 		return []int{0} // its messages have sizes of their own
@@ -156,7 +161,8 @@ func (s Sweep) sizes(pattern string) []int {
 	return streamSizes
 }
 
-// Framings returns the specs of all framings that can be measured, compressed chunks last.
+// Framings returns the specs of all framings that can be measured. The last one is that of
+// compressed chunks.
 func Framings() []string {
 	var specs []string
 	for _, f := range framers.All() {
@@ -165,21 +171,22 @@ func Framings() []string {
 	return append(specs, "chunked+zstd")
 }
 
-// framings returns the canonical specs of the framings asked for, without repetition. A framing
-// that splits messages and names no size is there once for each of the sweep's chunk sizes.
+// framings returns the canonical specs of the framings in the sweep, each of them once. If a
+// framing splits messages and its spec names no size, it has one spec for each of the sweep's chunk
+// sizes.
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
 	if slices.Contains(asked, "all") {
 		asked = nil
 		for _, spec := range Framings() {
-			name, _, _ := strings.Cut(spec, ":") // without its size: Chunks may have others
+			name, _, _ := strings.Cut(spec, ":") // drop the size: Chunks may have others
 			asked = append(asked, name)
 		}
 	}
 	var specs []string
 	chunksUsed := false
 	for _, spec := range asked {
-		sized := []string{spec} // the spec, with each of the chunk sizes if it needs one
+		sized := []string{spec} // the spec, or one spec for each chunk size
 		splits, err := needsChunkSize(spec)
 		if err != nil {
 			return nil, err
@@ -208,7 +215,8 @@ func (s Sweep) framings() ([]string, error) {
 	return specs, nil
 }
 
-// needsChunkSize reports whether a framing splits messages and its spec does not say at what size.
+// needsChunkSize reports whether the framing splits messages and its spec does not say how large
+// the pieces are.
 func needsChunkSize(spec string) (bool, error) {
 	f, err := framers.Parse(spec)
 	if err != nil {
@@ -221,9 +229,9 @@ func needsChunkSize(spec string) (bool, error) {
 // largestSize is the largest message that a person may ask for, in bytes.
 const largestSize = 1 << 30
 
-// ParseSizes reads a list of sizes in bytes, which may contain ranges: "256,4KiB..1MiB" is 256 and
-// each doubling from 4,096 to 1,048,576. The end of a range is part of it even if doubling misses
-// it.
+// ParseSizes reads a list of sizes in bytes. The list may contain ranges: "256,4KiB..1MiB" is 256,
+// 4,096, 8,192 and so on up to 1,048,576. In a range, each size is twice the one before, except
+// that the last size of the range is always its end.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -236,7 +244,7 @@ func ParseSizes(list string) ([]int, error) {
 	return sizes, nil
 }
 
-// parseRange reads one size, or a range of them.
+// parseRange reads one size, or a range of sizes.
 func parseRange(item string) ([]int, error) {
 	from, to, isRange := strings.Cut(item, "..")
 	first, err := parseSize(from)
@@ -261,16 +269,17 @@ func parseRange(item string) ([]int, error) {
 	return append(sizes, last), nil
 }
 
-// CapacityMacOS stands for the two capacities that a pipe of macOS has.
+// CapacityMacOS, in a list of capacities, stands for the two capacities that a pipe of macOS may
+// have.
 const CapacityMacOS = "macos"
 
-// macOSCapacities are the two in bytes: a pipe of macOS begins with the first and grows to the
-// second if the system has memory for it.
+// macOSCapacities are these two capacities in bytes. A pipe of macOS begins with the first, and
+// grows to the second if the system has memory for it.
 var macOSCapacities = []int{16 << 10, 64 << 10}
 
-// ParseCapacities reads a list of pipe capacities in bytes. "default" leaves the capacity to the
-// operating system; "macos" stands for the capacities of macOS: the real ones on macOS, imitated
-// ones on other systems.
+// ParseCapacities reads a list of pipe capacities in bytes. The word "default" leaves the capacity
+// to the operating system. So does the word "macos" on macOS; on other systems it stands for both
+// of macOSCapacities.
 func ParseCapacities(list string) ([]int, error) {
 	var capacities []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -305,7 +314,7 @@ func parseSize(s string) (int, error) {
 	return int(n), nil
 }
 
-// MacOSHint says what cells with [CapacityMacOS] cannot show on another system.
+// MacOSHint says what a measurement with [CapacityMacOS] cannot show on a system other than macOS.
 const MacOSHint = "--capacity macos imitates: pipes of 16 KiB and 64 KiB of this system. It does " +
 	"not show that a pipe of macOS grows from the one to the other, nor that it keeps only " +
 	"writes of up to 512 B together."
