@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Classes of what programs do wrong. For the classes of the first group, advice has an entry per
-// runtime.
+// Classes of what programs do wrong. The map named advice has an entry for each class of the first
+// group.
 const (
 	classCut    = "cut"    // the end of the output is missing
 	classLost   = "lost"   // a part of the output is missing, or comes twice
@@ -26,7 +26,7 @@ const (
 	classSpin    = "spin"    // the program burns a CPU while it waits
 )
 
-// advice says how to mend a program, by class and then by runtime.
+// advice says how to correct a program, by class and then by runtime.
 var advice = map[string]map[string]string{
 	classCut: {
 		"Node": "set process.exitCode and return instead of calling process.exit, which drops " +

@@ -34,9 +34,11 @@ type Options struct {
 	// Command is what is checked. In the command of a client, "{}" stands for the command of the
 	// server that the client has to start.
 	Command []string
-	Env     []string      // environment of the command; nil is that of this process
-	Only    []string      // names of the situations to try; empty is all
-	Timeout time.Duration // how long one start may take; 0 is 5 s
+	Env     []string // environment of the command; nil is that of this process
+	Only    []string // names of the situations to try; empty is all
+	// Timeout is how long one start of a program or a client may take; 0 is 5 s. For a server, it
+	// is the deadline of each answer in the handshake, but at least 10 s.
+	Timeout time.Duration
 
 	// For a program:
 	Stdin         []byte // what the program reads from standard input; nil is nothing

@@ -13,7 +13,7 @@ import (
 // A clientCheck is what the situations of a client share.
 type clientCheck struct {
 	good *visit // a start of the client with a server that has no fault
-	// For a client that reads lines: it printed as many lines in a second visit to such a server.
+	// For a client that reads lines: it printed equally many lines in two visits to such a server.
 	alike bool
 }
 

@@ -56,9 +56,9 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeLimit judges a client that works with an answer of low bytes and fails with one of high
-// bytes, in the visit failed. The client needs the time small for a small answer, and the time took
-// for an answer of low bytes.
+// judgeLimit judges a client that works with an answer of low bytes, and fails with an answer of
+// high bytes. failed is the visit in which it failed. small is the time that the client takes with
+// a small answer, and took is the time with an answer of low bytes.
 func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {

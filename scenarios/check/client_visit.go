@@ -41,7 +41,7 @@ type visit struct {
 }
 
 // visit starts the client, and waits until the client ends or its time is over. The flags are added
-// to the command of the client's server. At last visit counts and ends the processes that the
+// to the command of the client's server. Finally, visit counts and ends the processes that the
 // client left running.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
@@ -102,7 +102,8 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
 // mayBeSlow reports whether a client that did not end in its time may just be slow. That is so if
-// it needs more than half of that time even with a good server. needed is how long it needs then.
+// it needs more than half of that time even with a good server. needed is its time with a good
+// server.
 func (v *visit) mayBeSlow(needed time.Duration) bool {
 	return !v.ended && 2*needed > v.took
 }

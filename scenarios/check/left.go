@@ -23,9 +23,9 @@ const (
 )
 
 // EndAdopted ends the processes that a check left behind, and returns a finding about them. It
-// returns false if there is nothing to find fault with. If this system does not tell which
-// processes were left, the verdict on a server or client is "cannot-tell". side says what was
-// checked.
+// returns false, and no finding, if no process was left. If this system does not tell which
+// processes were left, the verdict on a server or a client is "cannot-tell", and there is no
+// finding about a program. side says what was checked.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(adoptedPatience)
 	mayLeave := side == catalogue.Program // a command may start a daemon on purpose

@@ -29,7 +29,7 @@ type mcpSchema struct {
 	Defs    map[string]*jsonschema.Schema `json:"$defs"`
 
 	revision string
-	resolved map[*jsonschema.Schema]*jsonschema.Resolved // parts that were used before
+	resolved map[*jsonschema.Schema]*jsonschema.Resolved // of the parts used so far
 }
 
 func readSchema(revision string) (*mcpSchema, error) {

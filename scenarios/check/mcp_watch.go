@@ -158,8 +158,8 @@ func (w *schemaWatch) noteFramed(size int) {
 	}
 }
 
-// judgeAnswer compares an answer of the server to what we asked for with the schema of its
-// revision.
+// judgeAnswer judges m, an answer of the server, by the schema of its revision. asked is what our
+// request asked for.
 func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,8 +191,8 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn judges a request or a notification of the server. It does not tell its revision, so it
-// fits if it fits the schema of either one.
+// judgeOwn judges a request or a notification of the server. Such a message does not tell its
+// revision, so it may fit the schema of either revision.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {
@@ -219,8 +219,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// add counts a message if err is nil: then it fits. Otherwise add keeps the message if it is the
-// first misfit of its kind.
+// If err is nil, the message fits the schema, and add counts it. Otherwise add keeps the message if
+// it is the first of its kind that does not fit.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++

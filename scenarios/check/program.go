@@ -25,7 +25,7 @@ type program struct {
 	mu      sync.Mutex
 	runs    reference // the runs so far in which the program's output was a file
 
-	slower bool // of the first runs to a file, one ended and a later one did not end in its time
+	slower bool // a run with a file ended, and a later one did not end in its time
 }
 
 // ref returns the runs so far in which the program's output was a file.
@@ -268,8 +268,8 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one start may take. It is longer than a run with a file as the output took,
-// since a slow reader delays the program.
+// limit is how long one start may take. It is longer than the last run with a file took, since a
+// slow reader delays the program.
 func (p *program) limit() time.Duration {
 	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }

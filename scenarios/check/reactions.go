@@ -123,7 +123,8 @@ func (o *outcome) refusesTerminal() bool {
 	return o.pipe == syspipe.PTY && o.code != 0 && o.total == 0 && names
 }
 
-// noticesThatTheReaderLeft judges a program whose reader has left.
+// noticesThatTheReaderLeft judges a program whose reader has closed its end. The program has to
+// end, too.
 func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	f.Class = classLeave
 	ref := p.ref().last()

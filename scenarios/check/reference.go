@@ -73,8 +73,8 @@ func (r reference) endsAlike() bool {
 // endless reports whether at least one run did not end by itself.
 func (r reference) endless() bool { return r.ends("") }
 
-// endsOtherwise reports whether all runs ended by themselves in one and the same way, and that is
-// not the way end.
+// endsOtherwise reports whether all runs ended by themselves, in the same way, and that way is not
+// end.
 func (r reference) endsOtherwise(end string) bool {
 	return r.endsAlike() && !r.endless() && !r.ends(end)
 }

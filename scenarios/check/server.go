@@ -134,7 +134,7 @@ var treatments = map[string]treatment{
 // A ServerEvidence is what the verdict on a server rests on.
 type ServerEvidence struct {
 	Protocol string `json:"protocol"` // with its revision, such as "mcp 2025-11-25"
-	Framing  string `json:"framing"`  // found out, or given by the user
+	Framing  string `json:"framing"`  // the framing, found out or given by the user
 	Answered *int64 `json:"requests_answered,omitempty"`
 }
 

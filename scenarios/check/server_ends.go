@@ -14,13 +14,13 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-const noSignal = "" // stands for the signal that the server was sent if it was sent none
+const noSignal = "" // says that the server was sent no signal
 
 // awaitEnd waits for a server that has a reason to exit. It waits for at most limit, or three times
 // as long if the server is at work. after is the reason in words. signal is the name of the signal
 // that the server was sent, or noSignal. found is a sentence for the finding. left says whether the
-// server ended. fine is false if the server did not end, or if a signal ended it that it was not
-// sent.
+// server ended. fine is false if the server did not end, or if another signal than the given one
+// ended it.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
 ) (found string, left, fine bool) {
@@ -71,7 +71,7 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	var sender sync.WaitGroup
 	sender.Go(func() {
 		for i := range int64(3) {
-			// an error is ignored: the server may have left by then
+			// an error is ignored: the server may have ended by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
 			child.Within(asking.Done(), c.target.Patience/2) // a pause
 		}

@@ -85,8 +85,8 @@ func (m *memoryUse) String() string {
 		results.FormatGrouped(m.requests))
 }
 
-// grows reports whether memory grew by more than an allocator alone may cause, and by a notable
-// share.
+// grows reports whether memory grew by more than an allocator alone may cause, and by at least
+// 1/memoryShare.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }

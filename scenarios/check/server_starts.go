@@ -72,7 +72,7 @@ func startsOften(ctx context.Context, c *serverCase) error {
 // judgeStarts judges what the starts of a server left behind, and how long they took.
 func (c *serverCase) judgeStarts(all starts) {
 	n := len(all.ready)
-	half := float64(n) / 2 // one file or descriptor for two starts
+	half := float64(n) / 2 // one more file or descriptor per two starts
 	if grows(all.files, half) {
 		c.fails("%d starts left %.0f files in its folder for temporary files", n, all.files[n-1])
 	}
@@ -106,7 +106,7 @@ func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false
 	}
-	var numbers []float64 // of the starts
+	var numbers []float64 // 0, 1, 2, … for the starts
 	for i := range figures {
 		numbers = append(numbers, float64(i))
 	}

@@ -39,8 +39,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 	return nil, errors.New("the answers of the server do not hold what was sent")
 }
 
-// splitsCharacters sends a text of long characters, which the pipe of its treatment cuts into
-// pieces, and compares the answer.
+// splitsCharacters sends a text whose characters have several bytes, and compares the answer. The
+// treatment's pipe cuts the text into pieces in the middle of characters.
 func splitsCharacters(ctx context.Context, c *serverCase) error {
 	r, err := c.echo(8 << 10)
 	if err != nil {
@@ -54,7 +54,7 @@ func splitsCharacters(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, r)
 }
 
-// trickles sends a request, which the pipe of its treatment cuts into single bytes.
+// trickles sends a request. The treatment's pipe cuts it into single bytes.
 func trickles(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 4<<10)
 	return c.roundTrip(ctx, c.asked)
@@ -130,8 +130,8 @@ const (
 )
 
 // readsNoStderr sends requests while nobody reads standard error. It ends after fewRequests if the
-// server writes nothing to standard error. Otherwise it goes on until that pipe is full, but not
-// beyond mostRequests.
+// server writes nothing to standard error. Otherwise it goes on until the pipe of standard error is
+// full, but not beyond mostRequests.
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
 	said := 0 // bytes in the pipe of standard error

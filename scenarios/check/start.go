@@ -34,7 +34,7 @@ type streams struct {
 	input input
 	// settle is how long the input keeps the program waiting. A slowInput pauses for so long after
 	// its first piece, so that the program reads that piece alone. A silentInput ends after so
-	// long, when the program has begun to read.
+	// long, which is enough for the program to begin to read.
 	settle time.Duration
 	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }

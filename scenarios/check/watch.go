@@ -86,7 +86,7 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 const workLooks = 8
 
 // stillRuns reports whether the program is still at work: it must run, or wait for a CPU, at all
-// looks or all but one. A program that only polls is found resting more often.
+// looks or all but one. A program that only polls sleeps at more of the looks.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {

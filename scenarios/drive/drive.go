@@ -164,8 +164,8 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	}
 }
 
-// discard ends a server that failed. The next request starts it again. It keeps how fast the server
-// has answered, since deadlines follow from that.
+// discard ends a server that failed. The next request starts it again. discard keeps how fast the
+// server has answered, since deadlines follow from that.
 func (d *Driver) discard() {
 	d.protocol.Paces = d.server.Paces
 	d.end(false /* politely */)
@@ -206,9 +206,9 @@ func judgeFrames(out *target.Outcome) {
 	}
 }
 
-// checkAlive sends a small request to a server that has just answered. If that request fails, it
-// replaces the outcome. Otherwise, if a message kills the server after the answer, the next message
-// would seem to be the cause.
+// checkAlive sends a small request to a server that has just answered. If the small request fails,
+// checkAlive replaces the outcome. Without this check, a message that kills the server just after
+// its answer would seem to work, and the next message would seem to be the cause.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
@@ -251,7 +251,7 @@ func (d *Driver) record() results.Target {
 }
 
 // A record warns if the server wrote more bytes than "loud" to standard error. A usual pipe holds
-// no more. So if nobody read them, the server would block.
+// no more: if nobody read it, the server would block.
 const loud = 64 << 10
 
 // warnOfSideEffects adds warnings about what the server wrote besides its answers, since that may

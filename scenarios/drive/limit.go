@@ -113,8 +113,8 @@ type search struct {
 
 // search searches for the limit of one side up to most bytes, and returns found with the new record
 // at its end. If ctx ends first, the record has what is known by then, and search returns the
-// error, too. If nothing is known, there is no new record. The function tries makes the request
-// that tries a size.
+// error, too. If nothing is known, there is no new record. tries is a function that makes the
+// request for a size.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,

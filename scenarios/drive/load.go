@@ -15,8 +15,8 @@ import (
 // A Load says which requests to send without waiting for the answer to each.
 type Load struct {
 	Size int // bytes of a request; 0 is 1 KiB
-	// Inflight is the largest number of requests that wait for their answers at the same time. 0 is
-	// 1 without a Rate, and 1024 with one.
+	// Inflight is the largest number of requests that wait for their answers at the same time. If
+	// it is 0, that is 1 without a Rate, and 1024 with a Rate.
 	Inflight int
 	Rate     float64       // requests per second, even to a slow server; 0 is no fixed rate
 	Duration time.Duration // how long to send; 0 is 3 s
@@ -25,13 +25,13 @@ type Load struct {
 const (
 	defaultInflight = 1024
 	mostInflight    = target.MostInflight
-	leastRate       = 1e-9 // one request in 30 years: at far lower rates the pause overflows
+	leastRate       = 1e-9 // one request in 30 years; a far lower rate overflows a Duration
 	mostRate        = 1e9  // one request per ns
 	defaultLoad     = 3 * time.Second
 	loadRounds      = stat.LeastSamples // the duration has so many equal parts; each makes a sample
 )
 
-// Validate says what is wrong with the load, without a server.
+// Validate returns an error that says what is wrong with the load. It needs no server.
 func (l Load) Validate() error {
 	_, err := l.withDefaults()
 	return err

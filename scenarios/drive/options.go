@@ -34,9 +34,9 @@ type Options struct {
 	Tool string
 	Arg  string // the tool's argument for the payload; "" is the first that is a string
 	Args string // the tool's other arguments, a JSON object
-	// For MCP: the tool to call in the search for the limit of replies. If it is "", that is "echo"
-	// as long as its requests are not too large, and then a tool that makes as many bytes as it is
-	// asked for.
+	// For MCP: the tool to call in the search for the limit of replies. If it is "", the search
+	// calls "echo" as long as the requests are not too large, and then a tool that makes as many
+	// bytes as it is asked for.
 	ReplyTool string
 	ReplyArg  string // its argument for the number of bytes; "" is the first that is a number
 
@@ -61,8 +61,8 @@ type Options struct {
 
 // What requests exercise.
 const (
-	// RequestAuto calls the tool "echo" of an MCP server that has it. Otherwise it is
-	// RequestUnknown.
+	// RequestAuto calls the tool "echo" of an MCP server that has it. For any other server, it is
+	// the same as RequestUnknown.
 	RequestAuto = target.RequestAuto
 	// RequestUnknown asks for a method that no server knows, with padding up to the size. So the
 	// server only reads the message, finds its end, and refuses it.

@@ -17,9 +17,9 @@ import (
 type Plan struct {
 	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
-	// After the sweep, it is measured once more how time grows with size, in small pipes. SmallPipe
-	// is their capacity in bytes; 0 is 4 KiB. If it is negative, growth is measured only in the
-	// sweep.
+	// SmallPipe is the capacity of small pipes, in bytes; 0 is 4 KiB. After the sweep, another
+	// measurement in such pipes shows how time grows with size. If SmallPipe is negative, there is
+	// no other measurement than the sweep.
 	SmallPipe int
 
 	least map[int]int64 // how many round trips to make at least, by size; see Demand
@@ -127,7 +127,7 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 	return nil
 }
 
-// errHalfTime is the cause with which a sweep ends that has used its half of the time.
+// errHalfTime is the error of a sweep that was ended because half of the time was over.
 var errHalfTime = errors.New("half of the time is over")
 
 // firstSweep sweeps up to the first size that fails, or until half of the time is over. It notes in

@@ -209,8 +209,8 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		"how input is put together, and at limits of its buffer"
 }
 
-// answeredWithout sends the requests to another process of the server, but leaves out the one with
-// the index without. It reports whether the last of them is answered.
+// answeredWithout sends the requests to another process of the server, but leaves out
+// requests[without]. It reports whether the last request is answered.
 func (r *replay) answeredWithout(ctx context.Context, requests []recorded, without int) bool {
 	r.observe("trying again without a large message")
 	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
@@ -276,9 +276,9 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	return true, nil
 }
 
-// deliver sends a request and waits for its answer. It keeps a request without an answer, to send
-// it with the next request. If that is the last request, deliver sends it and checks whether the
-// server still lives.
+// deliver sends a request and waits for its answer. If the server does not answer such a request,
+// deliver only keeps it, to send it with the next one. After the last request, deliver checks
+// whether the server still lives.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {

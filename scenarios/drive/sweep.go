@@ -107,10 +107,10 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain measures the size of the last of the targets again. That target is slow. t is
-// the record of the next larger size. measureSlowAgain does nothing unless t is not slow and took
-// less time: then a busy machine may be to blame, or a server that was still warming up. If the
-// size is not slow this time, the new record replaces the old one.
+// measureSlowAgain gives the last of the targets, which is slow, a second chance. t is the record
+// of the next larger size. If t is OK and took less time than the slow target, a busy machine may
+// be to blame, or a server that was still warming up. Then measureSlowAgain measures the size of
+// the slow target again. If it is not slow this time, the new record replaces the old one.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {

@@ -118,8 +118,8 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 }
 
 // withEndsThatBlock returns the job, prepared for calls that may block for ever. Such a call can
-// occupy one of the GOMAXPROCS threads that run Go code, so there are more of them. The garbage
-// collector would wait for the call, so it is off.
+// occupy one of the GOMAXPROCS threads that run Go code, so the job gets eight. The garbage
+// collector would wait for the call, so the job runs without it.
 func withEndsThatBlock(job proc.Job) proc.Job {
 	return func(w *proc.Work) error {
 		runtime.GOMAXPROCS(8)

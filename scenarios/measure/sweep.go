@@ -71,7 +71,7 @@ func (s Sweep) withDefaults(t placement.Topology) Sweep {
 	return s
 }
 
-// orUsual returns the list asked, or the usual values if asked is empty.
+// orUsual returns asked, or the usual values if asked is empty.
 func orUsual[T any](asked []T, usual ...T) []T {
 	if len(asked) == 0 {
 		return usual
