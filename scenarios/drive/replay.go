@@ -277,8 +277,8 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 }
 
 // deliver sends a request and waits for its answer. If the server does not answer such a request,
-// deliver only keeps it, to send it with the next one. After the last request, deliver checks
-// whether the server still lives.
+// deliver only keeps it, to send it with the next request. If last is set, deliver sends everything
+// that it kept, and checks whether the server still lives.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {

@@ -33,8 +33,8 @@ type Experiment struct {
 }
 
 // A Trial is one run of an experiment. It keeps the first error that a method meets or Check is
-// given. After that error, the methods do nothing, so an experiment need not look at errors, except
-// that its loops have to look at Err. What a trial opens stays open until its process ends.
+// given. After that error, the methods do nothing. So an experiment may ignore errors, but a loop
+// in it has to look at Err. What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
@@ -78,8 +78,8 @@ func (t *Trial) Found(f results.Finding) {
 }
 
 // Start starts this program again, in a process that does the work of that name with args and with
-// the ends. The ends stay open in this process, too. The new process is killed when this process
-// ends. After an error, Start returns nil.
+// the ends. The ends stay open in this process, too. The new process ends when this process ends.
+// After an error, Start returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -95,8 +95,9 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 }
 
 // Jobs returns the jobs, by name, of all processes that the experiments need. The job named work
-// runs one of the experiments in all. others are the jobs of the helper processes that experiments
-// start. In all these jobs, calls on pipe ends may block.
+// gets the ID of an experiment, and runs that experiment out of those that all returns. others are
+// the jobs of the helper processes that experiments start. In all these jobs, calls on pipe ends
+// may block.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {
