@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A line counts as held back if it comes through a pipe at least so much later than to a terminal.
+// A line counts as held back if it comes through a pipe at least this much later than to a
+// terminal.
 const late = 200 * time.Millisecond
 
 // blockBuffer compares when lines come to a terminal with when they come through a pipe: many

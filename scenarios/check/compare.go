@@ -101,8 +101,8 @@ func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 }
 
 // nameCut sets the text of a difference of the class classCut. The text says at which size the
-// output was cut, and whether its pipe or pair of sockets holds exactly so much. nameCut returns a
-// difference of any other class as it is.
+// output was cut, and whether its pipe or pair of sockets holds exactly that many bytes. nameCut
+// returns a difference of any other class as it is.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d

@@ -234,7 +234,7 @@ func (c *serverCase) process() *proc.Process {
 const mostWaits = 5
 
 // leaveTime is how long a server may take to exit. By default it is 5 s: known clients wait at
-// least so long before they kill a server.
+// least this long before they kill a server.
 func (c *serverCase) leaveTime() time.Duration { return 5 * c.target.Patience }
 
 // judgeOutcome makes the situation fail if a request was not served.

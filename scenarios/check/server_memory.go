@@ -31,8 +31,9 @@ const (
 
 	memoryMinor = 100 // bytes per request; an allocator alone may cause less growth
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
-	// A leak makes memory at least so many times as large as at first. A heap may double before it
-	// is collected, and a bounded history may triple it.
+	// Memory counts as leaking only if it is at least this many times as large as at first. A heap
+	// may double before it is collected, and a bounded history may make memory three times as
+	// large.
 	leakGrowth = 4
 )
 
@@ -92,9 +93,9 @@ func (m *memoryUse) grows() bool {
 }
 
 // measureMemory makes the requests of one round. Then it fits a line to the later half of all
-// measurements, in this round and those before. It needs so many because memory that leaks may
-// still stand still for a while after a garbage collection. served is whether all requests were
-// served; if not, the situation has failed.
+// measurements, in this round and those before. It needs that many because memory may stop growing
+// for a while after a garbage collection, even if there is a leak. served is whether all requests
+// were served; if not, the situation has failed.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.options.requests
 	if requests == 0 {

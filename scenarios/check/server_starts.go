@@ -15,11 +15,12 @@ import (
 
 const (
 	usualStarts  = 50
-	enoughStarts = 5                // so many starts are made, however long they take
-	startsTime   = 10 * time.Second // after so long, no more starts than enoughStarts are made
-	// If the server did not exit by itself in so many starts, later starts do not wait for that.
+	enoughStarts = 5                // at least this many starts are made, however long they take
+	startsTime   = 10 * time.Second // after this time, no start beyond enoughStarts begins
+	// If the server did not exit by itself in this many starts, later starts do not wait for it to
+	// exit.
 	mostForced = 3
-	slowStart  = 5 * time.Second // known clients wait at least so long for a server to start
+	slowStart  = 5 * time.Second // known clients wait at least this long for a server to start
 )
 
 // starts holds the figures of all starts of a server: each list has one figure per start.

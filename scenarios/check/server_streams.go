@@ -194,7 +194,7 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 }
 
 // announced is the length in bytes that the header of a lying message gives. A careless server
-// allocates so much at once.
+// allocates that many bytes at once.
 const announced = 2_000_000_000
 
 // liesAboutLength announces more bytes than it sends. Then it looks at how much memory the server

@@ -32,9 +32,9 @@ type streams struct {
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long the input keeps the program waiting. A slowInput pauses for so long after
-	// its first piece, so that the program reads that piece alone. A silentInput ends after so
-	// long, which is enough for the program to begin to read.
+	// settle is how long the input keeps the program waiting. A slowInput pauses for this time
+	// after its first piece, so that the program reads that piece alone. A silentInput ends after
+	// this time, which is enough for the program to begin to read.
 	settle time.Duration
 	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }

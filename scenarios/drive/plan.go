@@ -25,7 +25,7 @@ type Plan struct {
 	least map[int]int64 // how many round trips to make at least, by size; see Demand
 }
 
-// Demand asks that a size be measured until there are at least so many round trips, but not for
+// Demand asks that a size be measured until there are at least "trips" round trips, but not for
 // longer than half a minute. An assertion about a percentile may need more round trips than fit
 // into Options.Budget.
 func (p *Plan) Demand(size int, trips int64) {

@@ -188,8 +188,8 @@ func (r *loadRound) batch(ctx context.Context, n int64) error {
 	return nil
 }
 
-// A request counts as late if it is sent more than slack after it was due. Timers of an operating
-// system may be off by so much.
+// A request counts as late if it is sent more than slack after it was due. The timers of an
+// operating system may be that inexact.
 const slack = 2 * time.Millisecond
 
 // write writes n requests, and notes when each was due.
