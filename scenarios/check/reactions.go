@@ -19,8 +19,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	failed := o.end != "" && o.code != 0
 	gaveUp := failed && !p.ref().ends(o.end) // it never ended in this way with a file
 	says := o.saysMoreThan(ref)
-	// a program may refuse to write to a non-blocking pipe, if it says so on standard error or
-	// fails
+	// a program may refuse to write to a non-blocking pipe, if it fails as it never does with a
+	// file, or if it fails and says why on standard error
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -54,8 +54,8 @@ func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
 }
 
-// saysMoreThan returns the last line of standard error as the end of a sentence, after a colon; ""
-// if the run ref ended with the same line.
+// saysMoreThan returns the last line of standard error, after a colon, as the end of a sentence. It
+// returns "" if there is no such line, or if the last line of the run ref is the same.
 func (o *outcome) saysMoreThan(ref *outcome) string {
 	if o.words() == "" || o.words() == ref.words() {
 		return ""

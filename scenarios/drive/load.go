@@ -28,7 +28,7 @@ const (
 	leastRate       = 1e-9 // one request in 30 years; a far lower rate overflows a Duration
 	mostRate        = 1e9  // one request per ns
 	defaultLoad     = 3 * time.Second
-	loadRounds      = stat.LeastSamples // the duration has this many equal parts; each makes a sample
+	loadRounds      = stat.LeastSamples // the number of equal parts of a load; each is a sample
 )
 
 // Validate returns an error that says what is wrong with the load. It needs no server.
