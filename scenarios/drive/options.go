@@ -40,7 +40,7 @@ type Options struct {
 	ReplyTool string
 	ReplyArg  string // its argument for the number of bytes; "" is the first that is a number
 
-	Language string // for LSP: the language of the documents, one of Languages
+	Language string // for LSP: the language of the documents, one of Languages or any other
 
 	Pipe     syspipe.Kind // the kind of standard input and output; "" is an anonymous pipe
 	Capacity int          // bytes of each pipe; 0 leaves it to the system

@@ -227,8 +227,8 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 }
 
 // send sends a message again, compares the answer, and reports whether the message was served. A
-// message without an answer counts as served. Only if it is the last message, it does not count as
-// served if the server fails after it.
+// message that the server need not answer counts as served, with one exception: the last message
+// counts as not served if the server fails after it.
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
 	request, was := r.requestAgain(m.Message)
 	request.Least = patienceFactor * m.took
@@ -276,9 +276,9 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	return true, nil
 }
 
-// deliver sends a request and waits for its answer. If the server does not answer such a request,
-// deliver only keeps it, to send it with the next request. If last is set, deliver sends everything
-// that it kept, and checks whether the server still lives.
+// deliver sends a request and waits for its answer. If request.Silent is set, there will be no
+// answer: deliver only keeps the request, to send it with the next one. If last is set, deliver
+// sends everything that it kept, and checks whether the server still lives.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {
