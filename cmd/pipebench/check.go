@@ -43,9 +43,9 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	names := append(situations(catalogue.Program), situations(catalogue.Server)...)
 	complete(cmd, map[string][]string{"only": append(names, situations(catalogue.Client)...)})
 	flags.StringVar(&o.Framing, "framing", "",
-		"of a server, how messages are told apart (default found out)")
+		"how a server's messages are told apart (default found out)")
 	flags.StringVar(&o.Tool, "tool", "",
-		"of an MCP server, a tool that returns the text that it is given "+
+		"a tool of an MCP server that returns the text that it is given "+
 			"(default echo, if there is one)")
 	flags.StringVar(&o.Arg, "arg", "",
 		"the argument of that tool which takes the text (default its first text)")
@@ -59,12 +59,12 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"a file with a situation per line that is known to fail: exit 3 if another fails, "+
 			"or if one of these no longer does")
 	addDuration(cmd, &o.Timeout, "timeout", 5*time.Second,
-		"of one start; a client has to notice in it what is wrong")
+		"deadline of one start; a client has to notice what is wrong within it")
 	addChoice(cmd, &o.Protocol, "protocol", check.Protocols(),
 		"what a client reads: messages of MCP, or lines of JSON of any kind")
 	flags.StringVar(&o.Config, "config", "",
-		`of a client, a file that "{config}" in its arguments becomes a copy of, `+
-			`with "{}" replaced`)
+		`a configuration file of a client: its arguments name it as "{config}", and "{}" in the `+
+			`file becomes the command of a server`)
 	flags.StringVar(&o.Expect, "expect", "", "a text that a client prints when all is well")
 	flags.BoolVar(&f.detail, "detail", false, "print what is right, too")
 	f.registerAsserts(cmd,

@@ -37,17 +37,19 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o := &f.options
 	addDuration(cmd, &o.Start, "start-timeout", 10*time.Second,
-		"for the handshake, thrice as long while the server is at work, and for its first requests")
+		"deadline of the handshake and of the first requests; thrice as long for a handshake during "+
+			"which the server is at work")
 	addDuration(cmd, &o.Patience, "patience", time.Second,
 		"the shortest reply timeout; larger messages have more, by what smaller ones took")
 	addDuration(cmd, &o.Budget, "duration", 300*time.Millisecond,
-		"of the measurement of one size, about")
+		"about how long one size is measured")
 	addCount(cmd, &f.load.Inflight, "inflight", countFlag{most: mostInflight},
 		"load it with this many unanswered requests at once, instead of the sweep")
 	flags.Float64Var(&f.load.Rate, "rate", 0,
 		"load it with this many requests per second, due whether it answers or not, "+
 			"instead of the sweep")
-	addDuration(cmd, &f.load.Duration, "load-time", 3*time.Second, "of --inflight and --rate")
+	addDuration(cmd, &f.load.Duration, "load-time", 3*time.Second,
+		"how long --inflight or --rate load it")
 	flags.StringVar(&f.messages, "messages", "",
 		"replay the requests of a recording (see tap), or of a file with a message per line, "+
 			"instead of the sweep")
@@ -95,7 +97,7 @@ func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 	flags.StringVar(&o.ReplyArg, "reply-arg", "",
 		"the argument of that tool that says how much (default its first number)")
 	flags.StringVar(&o.Language, "language", "",
-		"of --request document, as LSP calls it, such as "+strings.Join(drive.Languages(), ", "))
+		"language of --request document, as LSP names it, such as "+strings.Join(drive.Languages(), ", "))
 	addList(cmd, &f.plan.Sizes, "size", "", measure.ParseSizes,
 		"message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 }
@@ -105,9 +107,10 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 	o := &f.options
 	addParsed(cmd, &o.Pipe, "pipe", string(syspipe.Anonymous), syspipe.ParseKind,
 		"what its stdin and stdout are: anonymous or socketpair, as Node gives its children")
-	addParsed(cmd, &o.Capacity, "capacity", "", parseSize, "of the pipes (default the system's)")
+	addParsed(cmd, &o.Capacity, "capacity", "", parseSize,
+		"capacity of the pipes in bytes (default the system's)")
 	addParsed(cmd, &f.plan.SmallPipe, "small-pipe", "4KiB", sizeOr("none"),
-		"capacity of the pipes in which growth is measured again; none")
+		"measure again, through pipes of this capacity, how time grows with the size; none: do not")
 }
 
 // sweepTime is the time limit of a sweep, and of a search for limits, if --max-time is not given.

@@ -49,7 +49,7 @@ func (f *sharedFlags) register(
 		"its records; may be repeated (CI, Slurm and Kubernetes add their own)")
 	flags.BoolVar(&f.anonymous, "anonymous", false,
 		"records have hashes in place of the names of hosts and of users' folders")
-	flags.Int64Var(&f.seed, "seed", 1, "of the messages and of the order of samples")
+	flags.Int64Var(&f.seed, "seed", 1, "seed of the random choices: messages, and the order of samples")
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 
@@ -66,7 +66,7 @@ func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.
 		names = append(names, string(f))
 	}
 	text := (*string)(format)
-	addChoice(cmd, text, "format", names, "of what is printed: "+strings.Join(names, ", "))
+	addChoice(cmd, text, "format", names, "how the results are printed: "+strings.Join(names, ", "))
 }
 
 // addDuration adds a flag for a duration that cannot be negative. usual is its default; the help

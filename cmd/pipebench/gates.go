@@ -70,8 +70,8 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&g.requireVerdict, "require-verdict", false,
 		"exit 4 unless every figure has a verdict")
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
-		"compare and judge these alone, by the names that the tables have, such as "+
-			"goodput,p50,wire (default all); wall has the clock decide about two programs")
+		"compare and judge only these figures, named as in the tables: goodput,p50,wire, … "+
+			"(default all); for two programs, wall judges by the clock instead of by CPU time")
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }

@@ -32,7 +32,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "",
 		"a page (x.html, or - for standard output), or a folder for the page and pictures")
-	flags.StringVar(&f.title, "title", "", "of the page")
+	flags.StringVar(&f.title, "title", "", "title of the page")
 	flags.StringSliceVar(&f.charts, "charts", nil,
 		"draw these alone into the folder, such as goodput,wait, as SVG")
 	flags.StringArrayVar(&f.where, "where", nil,

@@ -55,7 +55,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	addCount(cmd, &p.Samples, "samples", countFlag{usual: 24, least: 1}, samplesUsage)
 	addCount(cmd, &p.Forks, "forks", countFlag{usual: bench.DefaultForks, least: 1},
 		"how often the workers are started anew")
-	addDuration(cmd, &p.Duration, "duration", bench.SliceTime, "of one sample, about")
+	addDuration(cmd, &p.Duration, "duration", bench.SliceTime,
+		"about how long one sample is measured")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures of each cell")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be measured (each cell with --detail), and how long that takes")

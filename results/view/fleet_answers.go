@@ -103,7 +103,7 @@ func answerSection(members []stat.Member, area, title string,
 		for _, c := range columns[mostColumns:] {
 			leftOut = append(leftOut, c.names...)
 		}
-		note += "; not shown are those that answer otherwise still: " + nameSome(leftOut)
+		note += "; these give other answers and are not shown: " + nameSome(leftOut)
 		columns = columns[:mostColumns]
 	}
 	out.Notes = []string{note}

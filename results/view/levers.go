@@ -50,8 +50,8 @@ func leverSentence(levers []stat.Row) sentence {
 	case len(noisy) > 0:
 		parts = append(parts, tooNoisyToTell+" "+joinAnd(noisy))
 	}
-	text := fmt.Sprintf("A pipe of %s instead of the usual one, for messages of %s: %s.",
-		results.FormatSize(int64(larger.Cell.Capacity)), SizeTitle(larger.Cell.Size),
+	text := fmt.Sprintf("For messages of %s, a pipe of %s compared with the usual one: %s.",
+		SizeTitle(larger.Cell.Size), results.FormatSize(int64(larger.Cell.Capacity)),
 		strings.Join(parts, ", "))
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."

@@ -165,13 +165,13 @@ func programSentence(program []stat.Row) sentence {
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
-	text := "In a program that makes and reads each message, compared with raw " +
+	text := "In a program that also builds and parses each message, compared with raw " +
 		all[0].where + ": "
 	uncertain := len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred)
 	if uncertain || shares[len(shares)-1].ToRaw.Median < littleCost {
 		return sentence{text: text + all[0].sharesText() + ".", noisy: uncertain}
 	}
-	text += fmt.Sprintf("every framing %s (%s). Use the one that the other end speaks.",
+	text += fmt.Sprintf("every framing reaches %s (%s). Use the one that the other end speaks.",
 		rangeText(shares), noiseText(shares))
 	return sentence{text: text}
 }
@@ -193,7 +193,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 			continue // the sentence is about the first reader and pipe only
 		}
 		told = append(told, r)
-		how := "if they are sent whole"
+		how := "if those go whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
 			how = "if they go in " + FramingPhrase(r.Cell.Framing)
 		}
@@ -202,14 +202,14 @@ func mixedSentence(mixed []stat.Row) sentence {
 	if len(parts) < 2 {
 		return sentence{}
 	}
-	start := fmt.Sprintf("A small message behind messages of %s, for a reader of %s",
+	start := fmt.Sprintf("Behind messages of %s, with a reader of %s, a small one",
 		SizeTitle(told[0].Cell.Size), results.FormatGoodput(float64(told[0].Cell.Drain)))
 	if !waitsDiffer(told) {
 		start += ": " + tooNoisyToTell + " whether chunks shorten its wait."
 		return sentence{text: start, noisy: true}
 	}
-	return sentence{text: start + ", waits " + joinAnd(parts) +
-		". Only that is a reason to chunk, and both ends must speak chunks: MCP and LSP have none."}
+	return sentence{text: start + " waits " + joinAnd(parts) +
+		". That is the only reason to chunk, and both ends must speak chunks: MCP and LSP do not."}
 }
 
 // differOnlyInFraming reports whether two cells have everything in common except, perhaps, the

@@ -83,7 +83,7 @@ func messagesSummary(messages []results.Message) []string {
 		}
 	}
 	out := []string{fmt.Sprintf(
-		"The recording has %s to the server and %d from it, the largest of %s.",
+		"The recording has %s to the server and %d from it. The largest message has %s.",
 		results.FormatCount(requests, "message"), len(messages)-requests,
 		results.FormatSize(largest))}
 	if errorAnswers > 0 {

@@ -115,7 +115,7 @@ func pipeSummary(all []results.Finding) string {
 		sizes = append(sizes, stat.FormatBytes(int64(bytes)))
 	}
 	return fmt.Sprintf("A pipe here holds %s. A write of up to %s goes in whole or not at all. "+
-		"A full pipe takes more once %s were read.", sizes[0], sizes[1], sizes[2])
+		"A full pipe takes more once %s have been read.", sizes[0], sizes[1], sizes[2])
 }
 
 // ruleSummary says how many findings differ from the documented rules, agree with them, are not
@@ -125,8 +125,8 @@ func ruleSummary(all []results.Finding) string {
 	for _, f := range all {
 		count[f.Verdict]++
 	}
-	text := fmt.Sprintf("%s: %d differ from the documented rules, %d agree, %d are not documented",
-		results.FormatCount(len(all), "finding"), count[results.Refuted], count[results.Holds],
+	text := fmt.Sprintf("%s: %d agree with the documented rules, %d differ, %d are not documented",
+		results.FormatCount(len(all), "finding"), count[results.Holds], count[results.Refuted],
 		count[results.Noted])
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
 		text += fmt.Sprintf(", %d experiments came to no result", none)

@@ -94,8 +94,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 			told = sampleRange(*left, "told", results.FormatDuration)
 			lost = sampleRange(*left, "lost", size)
 		}
-		text += fmt.Sprintf(". If the reader leaves, the writer gets EPIPE after %s; by then %s "+
-			"are lost", told, lost)
+		text += fmt.Sprintf(". If the reader leaves, the writer gets EPIPE after %s; %s that it "+
+			"wrote by then are never read", told, lost)
 	}
 	return sentence{text: text + "."}
 }
@@ -123,7 +123,7 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	if !ok || slower <= gainThatCounts {
 		return ""
 	}
-	return fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), it takes %s%s "+
+	return fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), sending takes %s%s "+
 		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 

@@ -62,7 +62,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
-		limit += ", and none of " + size(high)
+		limit += ", but none of " + size(high)
 	}
 	needed := took // for an answer of high bytes
 	if low > 0 {
@@ -74,9 +74,9 @@ func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high 
 		f.cannotTell("takes answers of %s; larger ones may take longer than %v: "+
 			"give it more time by --timeout", size(low), failed.took)
 	case !failed.ended:
-		f.fails("%s; of a larger one it waits for more than %v", limit, failed.took)
+		f.fails("%s; with a larger one it waits for more than %v", limit, failed.took)
 	case strings.TrimSpace(failed.said+failed.out) == "":
-		f.fails("%s; of a larger one it ends with code %d and says nothing", limit, failed.code)
+		f.fails("%s; after a larger one it ends with code %d and says nothing", limit, failed.code)
 	case high <= fairLimit:
 		f.fails("%s; a larger one ends it with code %d: %s", limit, failed.code, failed.last())
 	default:

@@ -35,11 +35,11 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
 	case o.hoards(ref):
 		f.Class = classMemory
-		f.fails("holds what is not read in memory: %s, where with a file it is %s",
+		f.fails("keeps in memory what nobody has read yet: %s; with a file it needs %s",
 			results.FormatSize(o.peak), results.FormatSize(ref.peak))
 	case o.foundRoom(ref):
-		f.cannotTell("writes so slowly that nobody knows what it does when its pipe is full: "+
-			"give it more time by --timeout, such as --timeout %s", 6*p.options.Timeout)
+		f.cannotTell("writes so slowly that its pipe was never full, so what it would do then is not known: "+
+			"give it more time, such as --timeout %s", 6*p.options.Timeout)
 	case !compared:
 		f.cannotTell("wrote %s; with a file no two runs write the same, so it cannot be compared",
 			size(o.total))
@@ -82,14 +82,14 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	ref := p.ref().last()
 	switch {
 	case o.end == "" && p.ref().endless():
-		f.cannotTell("it runs on in any case")
+		f.cannotTell("with a file it does not end either")
 	case o.end == "" && o.unreadErr:
 		f.slow("waits for ever: it writes %s to standard error, and nobody reads that",
 			size(ref.logs))
 	case o.end == "" && o.working(ref):
-		f.cannotTell("was still at work after %s: give it more time by --timeout", duration(o.took))
+		f.cannotTell("was still at work after %s: give it more time with --timeout", duration(o.took))
 	case o.end == "":
-		f.fails("had not ended after %s, with %s of %s written, on %s of CPU",
+		f.fails("had not ended after %s: %s of %s written, %s of CPU time used",
 			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))
 	case slices.Contains(crashes, o.end) && !p.ref().ends(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
@@ -136,7 +136,7 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	case p.ref().endless() && ref.total < 64<<10: // the pipe could hold it all
 		f.cannotTell("it writes too little to notice that the reader has left")
 	default:
-		f.fails("runs on for %s without its reader, on %s of CPU",
+		f.fails("runs on for %s after its reader left, using %s of CPU time",
 			duration(o.noticed), duration(o.cpu))
 	}
 }

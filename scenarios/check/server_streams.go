@@ -281,8 +281,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	case failure.Verdict == target.ErrorReply:
 		c.ok("refuses requests of %s with an error, and takes those of %s", failed, works)
 	default:
-		c.fails("to a request of %s: %s; to one of %s: an answer",
-			failed, failure.Verdict.Text(), works)
+		c.fails("a request of %s is answered; after one of %s: %s",
+			works, failed, failure.Verdict.Text())
 	}
 	return nil
 }

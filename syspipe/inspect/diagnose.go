@@ -296,8 +296,8 @@ func (f *finder) checkUnread(c *Channel) {
 		return
 	}
 	r := c.Readers[i]
-	const says = "%d bytes lie unread in the %s of %s, which is not reading (%s)"
-	found := f.add(Unread, fmt.Sprintf(says, c.Queued, r.stream(), r, c.ID), c)
+	const says = "%s is not reading its %s: %d bytes wait there (%s)"
+	found := f.add(Unread, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID), c)
 	if found != nil {
 		found.queued = c.Queued
 	}

@@ -122,7 +122,7 @@ func (p *Process) Report(v any) error {
 		return err
 	}
 	if err := p.decode.Decode(v); err != nil {
-		return fmt.Errorf("hear of %s: %w", p.name, err)
+		return fmt.Errorf("read a report of %s: %w", p.name, err)
 	}
 	return nil
 }

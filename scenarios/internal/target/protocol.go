@@ -83,7 +83,7 @@ func (p *Protocol) Sends() string {
 	case p.sends == "":
 		return "method " + unknownMethod + ", which is to be refused"
 	case p.Echoes:
-		return p.sends + ", its answers compared byte by byte"
+		return p.sends + ", answers checked byte by byte"
 	}
 	return p.sends
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,8 +115,11 @@ func (o *Options) readServerInfo(m jsonrpc.Message) (*serverInfo, error) {
 		server.ProtocolVersion = o.Protocol
 	}
 	if server.ProtocolVersion == "" && o.stateless() {
+		if len(server.SupportedVersions) == 0 {
+			return nil, errors.New("the server does not say which revisions of MCP it speaks")
+		}
 		speaks := strings.Join(server.SupportedVersions, ", ")
-		return nil, fmt.Errorf("the server speaks MCP %s, and not %s", speaks, o.Protocol)
+		return nil, fmt.Errorf("the server speaks MCP %s, not %s", speaks, o.Protocol)
 	}
 	if !slices.Contains(mcp.Revisions(), server.ProtocolVersion) {
 		return nil, fmt.Errorf("the server speaks MCP %q, which is not known here",
