@@ -33,7 +33,7 @@ func TestTuneJudgesAnEarlierRun(t *testing.T) {
 func TestTuneBeginsWithWhatChunksAre(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	run(t.Context(), []string{"tune", filepath.Join("testdata", "screens", "tune.jsonl.gz")}, nil, &stdout, &stderr)
-	want := "Chunks are frames of a protocol that both ends must speak: MCP and LSP have none."
+	want := "Chunks need a protocol that both ends speak: MCP and LSP have no chunks."
 	if !strings.HasPrefix(stdout.String(), want) {
 		t.Errorf("it begins with %.100q", stdout.String())
 	}

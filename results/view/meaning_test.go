@@ -53,7 +53,7 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 			"content-length 95 %, ndjson 87 %, 60 KiB chunks 80 %.",
 		"On two CPUs: length-prefix and content-length 95 %",
 		"on one CPU: every framing 100 % (±0 %). Use the one that the other end speaks.",
-		"A pipe of 1 MiB instead of the usual one, for messages of 1,000,000 B: " +
+		"For messages of 1,000,000 B, a pipe of 1 MiB compared with the usual one: " +
 			"no faster on one CPU, 3.8 times as fast on two CPUs. It helps a reader",
 	}
 	if len(answer) != len(wants) {
@@ -270,7 +270,7 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 		"This machine was too noisy to tell framings apart: ",
 		"Certain all the same: framing adds 0.078 % (ndjson) to messages of 64 KiB, on any " +
 			"machine.",
-		"Certain all the same: a small message behind messages of 1,000,000 B, for a reader of ",
+		"Certain all the same: behind messages of 1,000,000 B, with a reader of ",
 	} {
 		if i >= len(sum.Meaning) || !strings.HasPrefix(sum.Meaning[i], want) {
 			t.Errorf("sentence %d does not begin with %q: %q", i+1, want, sum.Meaning)
@@ -306,9 +306,9 @@ func TestRefusalsOfANoisyMachineAreARange(t *testing.T) {
 		want  string
 	}{
 		{false, "meets a full pipe (EAGAIN) 0.75 times per message of 130,000 B. If it then " +
-			"sleeps 10ms instead of calling poll(2), it takes "},
+			"sleeps 10ms instead of calling poll(2), sending takes "},
 		{true, "meets a full pipe (EAGAIN) 0.50 to 1.0 times per message of 130,000 B. If it " +
-			"then sleeps 10ms instead of calling poll(2), it takes at least 200 times as long."},
+			"then sleeps 10ms instead of calling poll(2), sending takes at least 200 times as long."},
 	} {
 		if got := refusalSentence(rows, test.noisy).text; !strings.Contains(got, test.want) {
 			t.Errorf("noisy %v: %s\nwithout %s", test.noisy, got, test.want)
@@ -417,8 +417,8 @@ func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
 	}
 	set := results.Merge(resultstest.Beside("same", flat, both), program)
 	got := Summarise(set).Meaning
-	const want = "Certain all the same: in a program that makes and reads each message, " +
-		"compared with raw on one CPU: every framing 99 %"
+	const want = "Certain all the same: in a program that also builds and parses each message, " +
+		"compared with raw on one CPU: every framing reaches 99 %"
 	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
 		t.Errorf("%q does not begin with %q", got, want)
 	}

@@ -73,7 +73,7 @@ func TestTheScreenOfRules(t *testing.T) {
 	text := writtenRules(t, FormatTable, Options{},
 		rulesOn("a", agreeing, contrary, told, hanging, zone))
 	for _, want := range []string{
-		"5 findings: 1 differ from the documented rules, 1 agree, 2 are not documented",
+		"5 findings: 1 agree with the documented rules, 1 differ, 2 are not documented",
 		"anonymous", "fifo",
 		"4,096 B", "8,192 B (≠ documented)", "1.50 µs", "1..31",
 		"What differs from the documented rules, or came to no result",

@@ -26,8 +26,8 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		}}, "3 ways to fail: 2 seen here, 1 under a condition."},
 		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a",
 			Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}},
-			"2 findings: 0 differ from the documented rules, 1 agree, 1 are not documented."},
-		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it, the largest of 2 KiB."},
+			"2 findings: 1 agree with the documented rules, 0 differ, 1 are not documented."},
+		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it. The largest message has 2 KiB."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.set.Environments = environments
@@ -53,7 +53,7 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 		`2 requests without an answer: b 2, b "x", the first right after open of 250,159 B, ` +
 			"the largest before it. Is it the size? pipebench drive -- COMMAND",
 		"Slowest: a 1, 2.00 ms, right after initialize of 90 B.",
-		"The recording has 5 messages to the server and 2 from it, the largest of 250,159 B.",
+		"The recording has 5 messages to the server and 2 from it. The largest message has 250,159 B.",
 		"1 error among the answers.",
 		"Messages waited 500 ms in all for the server to read them, 500 ms at the longest.",
 	}

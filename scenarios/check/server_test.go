@@ -86,13 +86,13 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"leaky": {"memory-growth": "memory grows by "},
 		"loses": {"both-write": "corrupt: byte "},
 		"ours deaf@65536B": {
-			"large-request": "to a request of 65,537 B: no reply, process alive; " +
-				"to one of 65,536 B: an answer",
+			"large-request": "a request of 65,536 B is answered; " +
+				"after one of 65,537 B: no reply, process alive",
 			"nonblocking-stdout": "cannot tell: a request of 256 KiB fails without this, too: " +
 				"no reply, process alive",
 		},
-		"ours exit0@1000B": {"large-request": "to a request of 1,001 B: exited silently (code 0); " +
-			"to one of 1,000 B: an answer"},
+		"ours exit0@1000B": {"large-request": "a request of 1,000 B is answered; " +
+			"after one of 1,001 B: exited silently (code 0)"},
 		"slices":              {"large-reply": cutAnswer},
 		"slices echo":         {"large-reply": cutAnswer},
 		"ours large-answer=1": {"large-reply": "cannot tell: asked for an answer of 4,096 B"},

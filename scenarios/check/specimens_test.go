@@ -29,7 +29,7 @@ type specimen struct {
 	timeout   time.Duration // of a start, where it never ends
 }
 
-const hoarded = "holds what is not read in memory"
+const hoarded = "keeps in memory what nobody has read yet"
 
 // output is 1 MiB of lines that are all different.
 var output = sync.OnceValue(func() []byte {
@@ -262,7 +262,7 @@ var specimens = map[string]specimen{
 	}},
 	"goes on without a reader": {
 		situation: "reader-leaves-after-line",
-		found:     "without its reader",
+		found:     "after its reader left",
 		timeout:   3 * time.Second,
 		run: func() {
 			signal.Ignore(syscall.SIGPIPE)

@@ -18,14 +18,14 @@ import (
 func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ job, protocol, request string }{
-		{"mcp", "mcp", "tool echo, its answers compared byte by byte"},
-		{"cat", "lines", "lines, its answers compared byte by byte"},
+		{"mcp", "mcp", "tool echo, answers checked byte by byte"},
+		{"cat", "lines", "lines, answers checked byte by byte"},
 		{"upper", "lines (answers with others)", "lines"},
-		{"json", "lines", "lines, its answers compared byte by byte"},
+		{"json", "lines", "lines, answers checked byte by byte"},
 		{"selective", "mcp 2025-11-25", "method tools/list"},
 		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused"},
-		{"tardy", "mcp 2025-11-25", "tool echo, its answers compared byte by byte"},
-		{"hesitant cat", "lines", "lines, its answers compared byte by byte"},
+		{"tardy", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
+		{"hesitant cat", "lines", "lines, answers checked byte by byte"},
 		{"hesitant upper", "lines (answers with others)", "lines"},
 	} {
 		t.Run(row.job, func(t *testing.T) {

@@ -45,8 +45,8 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	return a
 }
 
-const protocolNote = "Chunks are frames of a protocol that both ends must speak: MCP and LSP " +
-	"have none. A larger pipe and smaller writes change nothing on the wire."
+const protocolNote = "Chunks need a protocol that both ends speak: MCP and LSP have no " +
+	"chunks. A larger pipe and smaller writes do not change the bytes that are sent."
 
 // doubt says why the records prove nothing, and which choices looked best.
 func (d Decision) doubt(reader *ReaderCost) string {
@@ -135,8 +135,8 @@ func (d Decision) workingAdvice() string {
 			"would change: goodput %s. Change nothing until you know.", c,
 			strings.Join(ratios, ", "))
 	}
-	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
-		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
+	return fmt.Sprintf("If your reader spends 1 ns per byte or more, as one that parses does: change nothing. "+
+		"With %s its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
 // changeText writes a ratio as a change in percent, such as "+6 %". If the ratio is blurred,

@@ -45,7 +45,7 @@ func TestDiagnose(t *testing.T) {
 			{ID: "i", Writers: client(4, false), Readers: server(0, false),
 				Queued: 64, Capacity: 65536},
 			{ID: "o", Writers: server(1, false), Readers: client(5, true)},
-		}, Unread, "64 bytes lie unread in the stdin of 2 (server)"},
+		}, Unread, "2 (server) is not reading its stdin: 64 bytes wait there"},
 		{"reader gone", []Channel{
 			{ID: "o", Writers: server(1, false), NoReader: true},
 		}, PeerLeft, "nobody holds the reading end of the stdout of 2 (server)"},

@@ -58,7 +58,7 @@ func TestSubscriptionsEndWithTheServer(t *testing.T) {
 func TestTheRevisionHasToBeKnown(t *testing.T) {
 	s := newFixture(t, Options{Protocol: mcp.FirstWithout, Restarts: -1})
 	s.server().discovered(`"2099-01-01"`)
-	if err := s.c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "speaks MCP 2099-01-01, and not 2026-07-28") {
+	if err := s.c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "speaks MCP 2099-01-01, not 2026-07-28") {
 		t.Errorf("got %v", err)
 	}
 }
