@@ -52,7 +52,7 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 		"Speed compared with raw bytes on one CPU (messages of 65,000 B): length-prefix and " +
 			"content-length 95 %, ndjson 87 %, 60 KiB chunks 80 %.",
 		"On two CPUs: length-prefix and content-length 95 %",
-		"on one CPU: every framing 100 % (±0 %). Use the one that the other end speaks.",
+		"on one CPU: every framing reaches 100 % (±0 %). Use the one that the other end speaks.",
 		"For messages of 1,000,000 B, a pipe of 1 MiB compared with the usual one: " +
 			"no faster on one CPU, 3.8 times as fast on two CPUs. It helps a reader",
 	}
