@@ -65,7 +65,7 @@ func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
 	if w.out.vectored != nil {
-		batch = maxGather / 2 // a frame is two pieces: newline and header, data
+		batch = (maxGather - 1) / 2 // a frame is two pieces, and a newline follows the last frame
 	}
 	if w.set.writeSize > 0 {
 		batch = max(min(batch, w.set.writeSize/w.size), 1)

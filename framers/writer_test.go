@@ -54,6 +54,23 @@ func TestOneWriteAFrame(t *testing.T) {
 	}
 }
 
+// A call of writev(2) takes at most 1024 pieces, so a Vectored that calls it gets no more.
+func TestNoMorePiecesThanWritevTakes(t *testing.T) {
+	g := &gatherer{}
+	w := mustParse(t, "chunked:256").NewWriter(g)
+	if err := w.WriteMessage(message(256 * 1200)); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.lists) < 3 {
+		t.Errorf("%d calls for more than 1200 frames", len(g.lists))
+	}
+	for _, pieces := range g.lists {
+		if len(pieces) > 1024 {
+			t.Errorf("a call with %d pieces", len(pieces))
+		}
+	}
+}
+
 // A Vectored gets a large message in one call, and the message's own bytes, not a copy.
 func TestGatherWithoutCopying(t *testing.T) {
 	for _, spec := range []string{"raw", "ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"} {

@@ -252,8 +252,8 @@ var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, 
 	"wider than ±%d %%. A range wider than that is not drawn.", stat.LeastSamples,
 	view.MaxShownSpread)
 
-const mediansNote = "Points are medians; bars are their 95 % interval, or the range of fewer " +
-	"than six samples."
+const mediansNote = "Points are medians. Bars are their 95 % interval or, with fewer than " +
+	"six samples, the range."
 
 // sure selects the rows in which the figure of a metric is not in doubt.
 func (r rows) sure(metric string) rows {

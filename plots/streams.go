@@ -19,8 +19,8 @@ var (
 )
 
 const ratiosNote = "raw has no framing. Each round is divided by its own raw, so that a slow " +
-	"machine cancels out; points are medians, bars their 95 % interval, or the range of fewer " +
-	"than six rounds."
+	"machine cancels out. Points are medians. Bars are their 95 % interval or, with fewer than " +
+	"six rounds, the range."
 
 // isBare reports whether a cell measures only the transport. In such a cell, messages are written
 // whole, from memory in the cache, to a reader that ignores their content. Only bare cells are

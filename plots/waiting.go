@@ -25,7 +25,7 @@ func waitingChart(all rows) Chart {
 		return Chart{}
 	}
 	writers := slices.Sorted(slices.Values(values(r, writersIO)))
-	explained := "poll: calls poll(2) until there is room; poller: Go's runtime waits for it"
+	explained := "poll: waits in poll(2) for room; poller: Go's runtime waits for room"
 	var pauses []string
 	for _, name := range writers {
 		if family(name) == "sleep" {
@@ -33,7 +33,7 @@ func waitingChart(all rows) Chart {
 		}
 	}
 	if len(pauses) > 0 {
-		explained += "; " + strings.Join(pauses, ", ") + ": sleeps so long, then tries again"
+		explained += "; " + strings.Join(pauses, ", ") + ": sleeps for this long, then tries again"
 	}
 	c := Chart{
 		Name:     "waiting",
@@ -50,8 +50,8 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if least, most := stays.pauseCosts(); least.times > 2 {
-		c.Title = "On a full pipe, sleeping cuts goodput " +
-			view.FromTo(least.String(), most.String()) + " against poll"
+		c.Title = "On a full pipe, a writer that sleeps carries " +
+			view.FromTo(least.String(), most.String()) + " less than one that polls"
 	}
 	return c
 }

@@ -200,15 +200,15 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "On a full pipe, sleeping cuts goodput 9.0× (4 KiB) to " +
-		"110× (64 KiB) against poll"
+	const want = "On a full pipe, a writer that sleeps carries 9.0× (4 KiB) to " +
+		"110× (64 KiB) less than one that polls"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
 	for i := range set.Records {
 		set.Records[i].Samples = set.Records[i].Samples[1:]
 	}
-	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "cuts") {
+	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "sleeps") {
 		t.Errorf("too few samples, and the title is %q", c.Title)
 	}
 }

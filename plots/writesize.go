@@ -153,16 +153,16 @@ func capacityName(row stat.Row) string {
 }
 
 // settingName names what a row changes against the usual pipe and whole messages, followed by the
-// verb: "A pipe of 1 MiB carries".
+// verb: "a pipe of 1 MiB carries".
 func settingName(row stat.Row, usual int) string {
 	size := view.SizeTitle(row.Cell.WriteSize)
 	switch {
 	case row.Cell.Capacity == usual:
-		return "Writes of " + size + " carry"
+		return "writes of " + size + " carry"
 	case row.Cell.WriteSize == 0:
-		return "A " + capacityName(row) + " carries"
+		return "a " + capacityName(row) + " carries"
 	}
-	return "A " + capacityName(row) + " and writes of " + size + " carry"
+	return "a " + capacityName(row) + " and writes of " + size + " carry"
 }
 
 // writeSizeTitle says which setting of capacity and write size gains most, and how much faster it
@@ -187,8 +187,8 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 			noisy = true
 		case to.Low > from.High && to.Y/from.Y >= gain:
 			gain = to.Y / from.Y
-			found = fmt.Sprintf("%s %s %.2g× faster on %s",
-				settingName(row, usual), view.SizeTitle(row.Cell.Size), gain, panel(row))
+			found = fmt.Sprintf("On %s, %s %.2g× as much",
+				panel(row), settingName(row, usual), gain)
 		}
 	}
 	switch {

@@ -108,7 +108,7 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 		return d
 	}
 	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref().last().total))
-	if o.total == int64(o.holds) {
+	if o.holds > 0 && o.total == int64(o.holds) {
 		d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
 	} else if o.queued > 0 && o.total == int64(o.queued) {
 		queue := "pair of sockets"

@@ -432,6 +432,18 @@ var specimens = map[string]specimen{
 			}
 		},
 	},
+	"opens /dev/stdout to write": { // how much a socketpair holds is not known, and is not 0
+		situation: "socketpair",
+		found:     "cut at 0 B of ",
+		run: func() {
+			out, err := os.OpenFile("/dev/stdout", os.O_WRONLY, 0)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			out.Write(output())
+		},
+	},
 	"relies on the capacity": {
 		situation: "small-pipe",
 		found:     "cut at 4,096 B: what one pipe holds",

@@ -209,7 +209,7 @@ func (d Decision) bestGamble() string {
 		return "No change gains at any placement."
 	}
 	return fmt.Sprintf("Only if you know that the ends run %s: "+
-		"there %s gains %s×. It loses elsewhere.",
+		"there %s gains %s×. Elsewhere it gains less, gains nothing, or loses.",
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 

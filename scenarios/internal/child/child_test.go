@@ -300,6 +300,18 @@ func TestAMessageThatIsNotTaken(t *testing.T) {
 	})
 }
 
+func TestAMessageIsNotTakenAfterTheEndOfItsContext(t *testing.T) {
+	c := start(t, "thinks")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 { // Send sees the end of ctx at one of two places
+		err := c.Send(ctx, []byte("{}"))
+		if !errors.Is(err, child.ErrNotTaken) || !errors.Is(err, context.Canceled) {
+			t.Fatalf("Send: %v", err)
+		}
+	}
+}
+
 func TestAContextThatEndsLateDoesNotEndTheNextMessage(t *testing.T) {
 	c := start(t, "thinks")
 	for i := range 200 {

@@ -194,7 +194,7 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	}
 	defer func() { <-c.sending }()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return fmt.Errorf("%w: %w", ErrNotTaken, context.Cause(ctx))
 	}
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
