@@ -218,7 +218,7 @@ func lineAfterTorn(text []byte) ([]byte, Line) {
 	return nil, nil
 }
 
-// add passes a line to take, if the line was not read before.
+// add calls f.take with a line, unless the same line was read before.
 func (f *fileReader) add(number int, line Line, text []byte) {
 	e, isEnvironment := line.(Environment)
 	switch {

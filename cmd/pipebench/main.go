@@ -65,8 +65,8 @@ func enoughDescriptors() error {
 // to remove its folders. It never needs this long.
 const cleanUpTime = 10 * time.Second
 
-// interruptible returns a context that the first signal ends. cleanUpTime after a second signal,
-// the process exits even if a command still runs.
+// interruptible returns a context that the first signal ends. After a second signal, the process
+// exits within cleanUpTime, even if a command still runs.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup makes a process ignore it

@@ -14,9 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text, as go test -bench prints it. It makes a series for each
-// benchmark and unit. Each line of a benchmark gives the series one value. A broken line of a
-// benchmark becomes a problem. Other lines are skipped.
+// readBench reads Go benchmark text, as go test -bench prints it. A series holds the values of one
+// benchmark in one unit. Each line of a benchmark adds one value to each of its series. readBench
+// records a malformed line of a benchmark as a problem, and skips all other lines.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList

@@ -7,8 +7,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// addCounter compares a counter. A counter that is the same in every sample of each side is exact,
-// and any change of it is real. A counter with [Metric.ByRange] gets a verdict although it varies.
+// addCounter compares a counter. A counter that does not vary within either side is exact, so any
+// difference between the sides is real. A counter with [Metric.ByRange] gets a verdict even if it
+// varies.
 // Any other counter that varies is added without a verdict, and only if the gap between the two
 // sides is wider than the range of the steadier side.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {

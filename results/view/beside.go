@@ -47,8 +47,8 @@ func (c column) alike(o column) bool {
 	return true
 }
 
-// join merges a column o, whose answers are alike, into c. It adds the names of o. Where the answer
-// of o says more than that of c, it takes the answer of o.
+// join merges the column o into c. The answers of o must be like those of c. join adds the names of
+// o, and takes an answer of o where it says more than the answer of c.
 func (c *column) join(o column) {
 	c.names = append(c.names, o.names...)
 	for i := range c.cells {

@@ -57,8 +57,8 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// behind returns by how much the bytes of o came later than those of other, another start of the
-// program: the largest delay of any byte. A byte is late only if it came both longer after the
+// behind returns the largest delay of any byte of o against the same byte of other, which is the
+// output of another start of the program. A byte is late only if it came both longer after the
 // program's start and closer to its end. One of these alone is no proof: on a busy machine one
 // start is slower than another, and a terminal takes longer than a pipe for the same output.
 func (o *outcome) behind(other *outcome) (most time.Duration) {

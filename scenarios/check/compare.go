@@ -16,8 +16,8 @@ type difference struct {
 // mostOfEndless is the largest number of bytes of an endless program's output that are compared.
 const mostOfEndless = 4 << 20
 
-// compare returns how the output o differs from the output to a file. It returns no difference if
-// there is any doubt that o is wrong. compared is false if the two outputs cannot be compared.
+// compare returns how the output o differs from the output to a file. It returns a difference only
+// if o is certainly wrong. compared is false if the two outputs cannot be compared.
 func (p *program) compare(o *outcome) (d difference, compared bool) {
 	want := p.ref().last()
 	if p.ref().endless() {

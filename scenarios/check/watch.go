@@ -26,7 +26,7 @@ const (
 	leastSpun = 300 * time.Millisecond // CPU time that a program must use to count as spinning
 
 	// in multiples of the time d for which a program is watched:
-	mostSpun = 6  // this much CPU time counts as spinning, however long the program's work takes
+	mostSpun = 6  // more CPU time counts as spinning, even if the usual work takes longer
 	mostTime = 20 // how long keepsBusy watches for that CPU time on a busy machine
 )
 

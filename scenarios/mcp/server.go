@@ -242,13 +242,13 @@ func (s *Server) recordEnd(endOfInput bool) {
 	}
 }
 
-// whyOver says why the server ends, for the log. reading says that the input has not ended. failure
-// is the error of the output, or nil.
-func (s *Server) whyOver(reading bool, failure error) string {
+// whyOver says why the server ends, for the log. stillReading is true if the input has not ended.
+// failure is the error of the output, or nil.
+func (s *Server) whyOver(stillReading bool, failure error) string {
 	switch {
-	case !reading && s.err == nil:
+	case !stillReading && s.err == nil:
 		return "Client disconnected (EOF)"
-	case !reading:
+	case !stillReading:
 		return "Input failed"
 	case failure != nil:
 		return "Output failed"

@@ -19,8 +19,8 @@ const (
 	NewFile = "new.jsonl"
 )
 
-// Builds are two builds of pipebench. In each pair, both run at the same time and measure the same
-// cells, but in turns: while one measures a round, the other waits.
+// Builds are two builds of pipebench that are compared in pairs. A pair is one run of each build.
+// The two runs measure the same cells and alternate: while one measures a round, the other waits.
 type Builds struct {
 	Flags []string // for the run command of both builds
 	Seed  int64    // of the first pair; the same for both builds

@@ -114,8 +114,8 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether the process pid, if it is in the tree, moved a notable number of bytes
-// (fewBytes) between the two looks.
+// moves reports whether the process pid moved fewBytes or more between the two looks. It returns
+// false if the process is not in the tree.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
 		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes

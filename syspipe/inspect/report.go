@@ -11,10 +11,9 @@
 //
 // The package reads /proc and needs no privilege for one's own processes. It does not disturb the
 // processes: it does not trace or stop them, and reads and writes none of their data. To ask how
-// full a pipe is, it opens the pipe a second time for some microseconds. It does so for reading
-// only if some process has the pipe open for reading, and likewise for writing. If the last reader
-// or the last writer closes the pipe at just that moment, the other side notices it some
-// microseconds later.
+// full a pipe is, it opens an end of the pipe a second time for some microseconds, and only an end
+// that some process has open. If the last reader or the last writer closes the pipe at just that
+// moment, the other side notices it some microseconds later.
 //
 // The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
 // looks twice. So it sees whether anything moves, and which process is busy without moving a byte.
