@@ -11,17 +11,16 @@ import (
 // DefaultForks is the number of forks if [Plan.Forks] is 0. A fork is one start of the workers.
 const DefaultForks = stat.Forks
 
-// A cost is how long a fork of a group takes, in two parts. A fork is one start of the group's
-// workers. Both times are guessed at first, and then corrected by what the forks of the group
-// really take.
+// A cost is how long a fork of a group takes. A fork is one start of the group's workers. Both
+// times are guesses at first. They are corrected by what the forks of the group really take.
 type cost struct {
 	fork  time.Duration // all that a fork does besides its rounds
 	round time.Duration // one round: a sample of every cell
 }
 
-// count notes how long round n of a fork took. The first round of a fork is round 0. It takes
-// longer than round 1, because caches are cold and memory has not been touched. count adds this
-// difference to the time of the fork, because it occurs once per fork.
+// count notes how long round n of a fork took. Round 0 takes longer than round 1, because caches
+// are cold and memory has not been touched. count adds the difference to the time of the fork,
+// because it occurs once per fork.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
 		longer := c.round - took
@@ -87,14 +86,13 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is the smallest number of rounds that a fork takes if time is short. A fork is
-// represented by the median of its samples, and the median of fewer than three samples says next to
-// nothing.
+// leastRounds is the smallest number of rounds that a fork takes if time is short. The median of a
+// fork's samples stands for the fork. The median of fewer than three samples says next to nothing.
 const leastRounds = 3
 
-// roundsFor returns how many rounds the next fork of a group takes, each with one sample of every
-// cell of the group. This is as many as the plan asks for, or fewer if the time is short. If it is
-// short, all groups take the same share of the rounds that they have left.
+// roundsFor returns how many rounds the next fork of a group takes. In a round, one sample of every
+// cell of the group is taken. If there is enough time, roundsFor returns what the plan asks for.
+// Otherwise, all groups take the same share of the rounds that they have left.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.left(g)
 	asked := (rounds + forks - 1) / forks // rounded up
@@ -115,12 +113,12 @@ func (r *runner) roundsFor(g *group) int {
 	return min(max(int(share), leastRounds), asked)
 }
 
-// left returns how many forks and rounds a group still has to take, at least one of each.
+// left returns how many forks and rounds a group still has to take. Both are at least 1.
 func (r *runner) left(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)
-	// If samples were left out, the group needs more forks than planned. Each of them takes as many
-	// rounds as a planned fork.
+	// If samples were left out, the group needs additional forks. Each additional fork takes as
+	// many rounds as a planned fork.
 	rounds = max(r.Samples-g.rounds, r.Samples/planned, 1)
 	return forks, rounds
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Patterns lists the values that [results.Cell.Pattern] can have. Each value comes with a line of
-// text that explains it.
+// Patterns lists the values that [results.Cell.Pattern] can have, each with a line of text that
+// explains it.
 var Patterns = [][2]string{
 	{"stream", "messages one way, as fast as the pipe takes them"},
 	{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
@@ -21,8 +21,10 @@ var Patterns = [][2]string{
 }
 
 // sharedBy returns a key. Cells with the same key share their workers. The key is the cell without
-// its size, and without the fields in which compared cells may differ (see comparedBy). Cells of
-// different sizes share workers because starting two processes takes as long as some ten samples.
+// its size, and without the fields in which compared cells may differ (see comparedBy).
+//
+// Cells of different sizes share workers because starting two processes takes as long as some ten
+// samples.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -32,20 +34,24 @@ func sharedBy(c results.Cell) results.Cell {
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell exit after one timed job. They do in an open
-// loop, which may be given up before all messages are sent. They also do if the reader closes its
-// end, since no pipe is left for another job.
+// takesOneJob reports whether the workers of a cell exit after one timed job. There are two cases.
+// An open loop may be given up before all messages are sent. And if the reader closes its end, no
+// pipe is left for another job.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
 // isOpenLoop reports whether the cell is an open loop: its messages fall due at a fixed rate, even
-// if the pipe cannot take them. A cell with the "mixed" pattern does not count as one, because only
-// its small messages fall due.
+// if the pipe cannot take them. A cell with the "mixed" pattern is no open loop, because only its
+// small messages fall due.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
 // comparedBy returns a key. Cells with the same key are compared with each other. The key is the
-// cell without its framing, without the fields that say how the ends use memory, and without those
-// that say what the reader does besides reading. If the workers exit after one job, the key is the
-// whole cell, which is compared with no other.
+// cell without these fields:
+//   - the framing
+//   - the fields that say how the ends use memory
+//   - the fields that say what the reader does besides reading
+//
+// If the workers exit after one job, the key is the whole cell, so that it is compared with no
+// other cell.
 func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -122,8 +128,8 @@ func (p Plan) validateMessages(c results.Cell) error {
 }
 
 // maxLoadMessages is the largest number of messages in one sample of an open loop. For each
-// message, an end keeps when it was sent and when it was received, in 8 bytes each. All of these
-// together may take half of a worker's memory.
+// message, an end keeps two times of 8 bytes: when it was sent, and when it was received. All of
+// these times may take half of a worker's memory.
 const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
 // validateRate returns an error if, at the cell's rate, a sample would have more than
@@ -138,7 +144,7 @@ func (p Plan) validateRate(c results.Cell) error {
 }
 
 // mostInflight is the largest number of messages that a cell may leave unanswered at a time. Each
-// needs a slot, and all slots are made in advance.
+// unanswered message needs a slot, and all slots are made in advance.
 const mostInflight = 1 << 16
 
 // validateLoad returns an error if the fields that describe the load contradict each other or do
@@ -170,7 +176,7 @@ func validateLoad(c results.Cell) error {
 }
 
 // leastWriteSize is the smallest write size that a cell may ask for, in bytes. The header of a
-// message fits into it.
+// message fits into such a write.
 const leastWriteSize = 64
 
 // mostWork is the largest CPU time that a cell's reader may spend on a byte, in nanoseconds.
@@ -210,13 +216,13 @@ func validateMemory(c results.Cell) error {
 	return nil
 }
 
-// labelDefaults has the values of some fields of a cell that [Label] leaves out.
+// labelDefaults has the usual value of each field whose usual value is not the empty string.
 var labelDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
 }
 
-// Label names a cell briefly, for a line of progress or an error: framing, size, pattern and
-// placement, and every other field that does not have its usual value.
+// Label names a cell briefly, for a line of progress or an error. It states the framing, the size,
+// the pattern and the placement, and every other field that does not have its usual value.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {

@@ -10,12 +10,12 @@ import (
 // so a time taken at one end of a pipe can be compared with a time taken at the other end. A clock
 // may be used concurrently.
 //
-// The time is [syspipe.Now], which needs no system call, plus a shift in nanoseconds. newClock
-// measures the shift: it reads the shared clock between two calls of syspipe.Now.
+// To avoid a system call for each reading, a clock adds a shift in nanoseconds to [syspipe.Now].
+// newClock measures this shift.
 type clock struct{ shift int64 }
 
-// clockReadings is how many times newClock reads both clocks. The fastest reading counts. Among
-// some dozens of readings there is one that nothing interrupted.
+// clockReadings is how many times newClock reads both clocks. newClock uses the fastest reading:
+// among some dozens of readings there is one that nothing interrupted.
 const clockReadings = 64
 
 func newClock() (*clock, error) {
@@ -39,14 +39,14 @@ func newClock() (*clock, error) {
 // now returns nanoseconds since a moment that is the same for all processes.
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
-// spinTime is how long before the awaited moment await wakes up to spin. It is about as long as
-// waking up takes.
+// spinTime is how long await spins before the awaited moment. Waking up takes about as long.
 const spinTime = 50 * time.Microsecond
 
-// await returns when the clock has reached the moment. The calling thread should have called
-// [minimiseTimerSlack] before. await sleeps until an absolute time, so a caller that awaits one
-// moment after another does not fall behind more and more. If spin is true, await spins for the
-// last microseconds. A caller should ask for this only if it has its CPU for itself.
+// await returns when the clock has reached the moment. It sleeps until an absolute time, so delays
+// do not add up if a caller awaits one moment after another. If spin is true, await spins for the
+// last microseconds. Only a caller that has its CPU for itself should ask for this.
+//
+// The calling thread should have called [minimiseTimerSlack] before.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {

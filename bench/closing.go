@@ -14,15 +14,17 @@ const (
 	maxFullChecks  = 2000
 )
 
-// closeEarly ends a sample in which the reader closes its end while the writer still writes. It is
-// called at both ends, after the timed messages. The reader no longer reads, like a program that is
-// about to crash. It waits until the writer has filled the pipe, and then closes its end. The pipe
-// counts as full when two checks in a row find the same number of bytes in it. The writer writes
-// until the kernel reports that the reader has closed its end.
+// closeEarly ends a sample in which the reader closes its end while the writer still writes. Both
+// ends call it after the timed messages.
+//
+// The reader no longer reads, like a program that is about to crash. When the writer has filled the
+// pipe, the reader closes its end. The writer goes on until the kernel reports that the reader's
+// end is closed.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()
 	}
+	// The pipe counts as full if two checks in a row find the same number of bytes in it.
 	last := 0 // bytes in the pipe at the last check
 	for range maxFullChecks {
 		time.Sleep(fullCheckPause)

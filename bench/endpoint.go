@@ -17,12 +17,13 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errPeerGone is wrapped by the error of an endpoint whose peer, the other endpoint, left early.
-// The cause is then in the peer's report, or in how the peer's process exited.
+// errPeerGone says that the other endpoint of the pipe left early. The cause is in the report of
+// that endpoint, or in how its process exited.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint is one end of the measured pipe. It sends or receives the messages of a cell, and in
-// round trips does both, in one job after another. It belongs to one goroutine.
+// An endpoint is one end of the measured pipe. It does one job after another. In a job it sends or
+// receives the messages of a cell. In round trips it does both. An endpoint belongs to one
+// goroutine.
 type endpoint struct {
 	job
 	endpointConfig
@@ -69,9 +70,9 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// If only this thread uses the ends, it gets a descriptor table of its own, which makes calls
-	// faster. If an end is to be closed, the thread stays with the common table: with two tables,
-	// an end that is closed in one of them would stay open in the other.
+	// Calls are faster in a thread with a descriptor table of its own. This is possible if no other
+	// thread uses the ends, and if no end is to be closed: an end that is closed in one table would
+	// stay open in the other table.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -84,9 +85,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	return e, nil
 }
 
-// setIO sets how the endpoint waits at its measured ends. At the pipes on which the endpoints tell
-// each other to start, it always waits in blocking calls: a delay there would count as time of the
-// measured pipe.
+// setIO sets how the endpoint waits at its measured ends. At the pipes for signals such as "go", it
+// always waits in blocking calls, because a delay there would count as time of the measured pipe.
 func (e *endpoint) setIO(waits syspipe.IO) error {
 	err := errors.Join(
 		e.toPeer.SetIO(syspipe.Blocking),
@@ -149,9 +149,9 @@ func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == serv
 // isTimer reports whether this endpoint starts and stops the clock.
 func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
 
-// run does this endpoint's part of a job. It warms up, starts together with the other endpoint (see
-// meet), and moves the timed messages. There is no pause between these steps, because an idle CPU
-// is slow to wake up.
+// run does this endpoint's part of a job. It warms up, waits for the common start (see meet), and
+// moves the timed messages. There is no pause between these steps, because an idle CPU is slow to
+// wake up.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -227,9 +227,9 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet makes both endpoints start at the same time. The endpoint with the clock (see isTimer) waits
-// until the other endpoint is ready. Then it starts the clock and tells the other endpoint to go.
-// The other endpoint says that it is ready and waits until it is told to go.
+// meet makes both endpoints start at the same time. One endpoint has the clock (see isTimer). The
+// other endpoint says that it is ready, and waits. The endpoint with the clock then starts the
+// clock and tells the other endpoint to go.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.isTimer() {
 		if _, err := e.awaitPeer(); err != nil {
@@ -249,11 +249,12 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	return began, err
 }
 
-// cpuSamples is how many times an endpoint notes which CPU it runs on while the clock runs. Each
-// time takes a system call of some 50 ns.
+// cpuSamples is how many times during the timed messages an endpoint notes on which CPU it runs.
+// Each time takes a system call of some 50 ns.
 const cpuSamples = 16
 
-// runMessages moves the timed messages, and notes the endpoint's CPU in between.
+// runMessages moves the timed messages. Between them, it notes from time to time on which CPU the
+// endpoint runs.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {
@@ -276,8 +277,8 @@ func (e *endpoint) runMessages() error {
 // undecidedStart stands for the start time of a load as long as none is chosen.
 const undecidedStart = 0
 
-// signalPeer tells the peer to go on, and sends it the time at which a load starts, in nanoseconds
-// of the shared clock.
+// signalPeer tells the peer to go on. It also sends the start time of a load, in nanoseconds of the
+// shared clock.
 func (e *endpoint) signalPeer(start int64) error {
 	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
@@ -290,7 +291,7 @@ func (e *endpoint) awaitPeer() (start int64, err error) {
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain adds to err the phase in which it happened. If err says that the peer has left, explain
+// explain adds to err the phase in which err occurred. If err says that the peer has left, explain
 // also adds errPeerGone.
 func explain(when string, err error) error {
 	if err == nil {

@@ -38,9 +38,9 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is a number of bytes. No framing adds more to a message that it sends in one
-// frame. The buffer of a batch has this much extra room per message, so it never fills up: the
-// batch is sent only when it has its number of messages.
+// maxFrameOverhead is an upper limit, in bytes, of what a framing adds to a message in one frame.
+// The buffer of a batch has this much extra room per message. So it never fills up, and the batch
+// is sent only when it has its number of messages.
 const maxFrameOverhead = 128
 
 // writer makes the endpoint's writer, which frames messages. If the cell needs it, the framed bytes
@@ -119,8 +119,8 @@ func (e *endpoint) receive(from, n int64) error {
 	return nil
 }
 
-// request makes n round trips. It reads the clock once per trip, at the end of the trip. The time
-// of a trip is counted from the end of the previous trip, so no time is lost between two trips.
+// request makes n round trips. It reads the clock once per trip, at the end of the trip. A trip is
+// timed from the end of the previous trip, so no time is lost between two trips.
 func (e *endpoint) request(from, n int64) error {
 	check := e.checker()
 	last := syspipe.Now()
@@ -160,8 +160,8 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages that it receives. With the framing "raw" it
-// does so only in the untimed job and in a load.
+// checks reports whether this end looks at the messages that it receives. An end with the framing
+// "raw" does so only in the untimed job and in a load.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
 // checker returns the function that checks a received message. While the clock runs, this function
@@ -173,8 +173,8 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 	return e.source.Check
 }
 
-// resident returns the buffer s after clearing all of it. So the kernel gives it memory pages now,
-// and not while the clock runs.
+// resident clears all of the buffer s and returns it. This makes the kernel allocate the buffer's
+// memory pages now, and not while the clock runs.
 func resident[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s

@@ -15,9 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is the time that a sample may take in addition to twenty times its planned duration. So
-// much is needed because the slowest cells take seconds for one message: messages of 16 MiB in a
-// framing that searches all bytes again after each read.
+// grace is the time that a sample may take in addition to twenty times its planned duration. The
+// slowest cells take seconds for one message: their framing searches all bytes of a 16 MiB message
+// again after each read.
 const grace = 30 * time.Second
 
 // An errSlow says that a sample did not finish within its time limit.
@@ -34,8 +34,8 @@ type pipeEnds struct {
 	back             *syspipe.End // of the pipe for replies; nil in a stream
 }
 
-// endsOf says what each of an endpoint's ends is for. The ends are in the order in which
-// [openPipes] opens their pipes. r is the endpoint's role.
+// endsOf says what each of an endpoint's ends is for. The ends must be in the order in which
+// [openPipes] opens their pipes. The parameter r is the endpoint's role.
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
 	if !r.isOrigin() {
@@ -48,7 +48,7 @@ func endsOf(r role, ends []*syspipe.End) pipeEnds {
 }
 
 // pipes holds the ends of all pipes between the two endpoints of a cell. The controller passes the
-// ends on to the workers, and neither reads nor writes them.
+// ends on to the workers. It neither reads nor writes them.
 type pipes struct {
 	origin []*syspipe.End // for the endpoint that messages come from
 	other  []*syspipe.End
@@ -78,7 +78,7 @@ func openPipes(c results.Cell) (*pipes, error) {
 }
 
 // open opens a pipe from the origin to the other endpoint, or in the opposite direction if
-// fromOrigin is false. After an error it does nothing.
+// fromOrigin is false. It does nothing if an earlier call failed.
 func (p *pipes) open(kind syspipe.Kind, capacity int, fromOrigin bool) {
 	if p.err != nil {
 		return
@@ -137,7 +137,7 @@ func (w *worker) do(ctx context.Context, j job) (report, error) {
 	return r, nil
 }
 
-// explain ends a worker that sent no report, and returns an error that says why none came.
+// explain ends a worker that sent no report, and returns an error that says why no report came.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))
@@ -153,7 +153,7 @@ func (w *worker) explain(ctx context.Context, err error) error {
 }
 
 // A fork is one start of the two workers that measure a group of cells, with the pipes between the
-// workers. The workers do jobs until the fork is closed. Between two jobs they wait.
+// workers. The workers do one job after another until the fork is closed.
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
@@ -162,8 +162,8 @@ type fork struct {
 	workers []*worker            // the origin's, then the other endpoint's
 }
 
-// startFork opens the pipes and starts the workers for a group of cells. The job is one of any cell
-// of the group.
+// startFork opens the pipes and starts the workers for a group of cells. The job j may be of any
+// cell of the group.
 func startFork(
 	ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration,
 ) (*fork, error) {
@@ -221,8 +221,8 @@ func (f *fork) run(j job) (reports, error) {
 	done.Wait()
 	err := errors.Join(errs...)
 	blamed, failed := all.failure()
-	// err says more than the reports if the workers were killed, or if a report only says that the
-	// other worker died.
+	// Return err if the workers were killed, or if the best report only says that the other worker
+	// died: err then says more than the reports.
 	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
 		return all, err
 	}

@@ -30,14 +30,15 @@ func newInterference() *interference {
 	}
 }
 
-// maxQueued is the largest share of a sample's time that its ends may spend waiting for CPUs on
-// which other programs run. If they wait longer, the sample counts as disturbed.
+// maxQueued is the largest share of a sample's time that its ends may wait for CPUs on which other
+// programs run. If they wait longer, the sample counts as disturbed.
 const maxQueued = 0.05
 
 // mark sets StealNS and Disturbed of the sample s. StealNS is the time that the hypervisor took
 // from the CPUs of the ends since the previous sample. Disturbed says what took CPU time from the
-// sample, if anything did; the figures then leave the sample out. The rules are the same for every
-// sample, and the speed of a sample plays no part in them.
+// sample, or is empty if nothing did. The figures leave out disturbed samples.
+//
+// The speed of a sample plays no part in this.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.usage)
@@ -59,8 +60,8 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns the least time that the two ends together must have waited for CPUs on
-// which other programs ran. known is false if the system does not tell how long threads wait for a
+// waitedForOthers returns how long, at least, the two ends together waited for CPUs on which other
+// programs ran. The result known is false if the system does not tell how long threads wait for a
 // CPU.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
@@ -88,10 +89,11 @@ func (i *interference) update() {
 	i.disturbed = len(faults) > 0
 }
 
-// warnings returns the warnings for a finished cell with these samples, and whether the cell was
-// disturbed. The cell counts as disturbed if more than half of its samples are disturbed. If the
-// system does not tell how long threads wait for a CPU, disturbed samples may go unnoticed. Then
-// the cell counts as disturbed if anything disturbed the machine during the run.
+// warnings returns the warnings for a finished cell, and whether the cell was disturbed. A cell is
+// disturbed if more than half of its samples are disturbed.
+//
+// If the system does not tell how long threads wait for a CPU, disturbed samples may go unnoticed.
+// In this case, the cell is disturbed if anything disturbed the machine during the run.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	knowsWaits := false
 	marked := 0

@@ -14,11 +14,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// isLoad reports whether the cell's messages are sent by a load generator: at a rate (open loop),
-// or with several on the way at once (closed loop).
+// isLoad reports whether a load generator sends the cell's messages. In an open loop, it sends them
+// at a fixed rate. In a closed loop, it keeps several messages on the way at once.
 func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1 }
 
-// A schedule says when messages fall due: one per period, from a start that both endpoints know.
+// A schedule says when messages fall due. One message falls due per period, from a start that both
+// endpoints know.
 type schedule struct {
 	start  int64   // on the shared clock, in nanoseconds
 	period float64 // nanoseconds; not an integer, since rounding would add up
@@ -26,7 +27,7 @@ type schedule struct {
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime is the time between the moment when the start of an open loop is chosen and the start
+// leadTime is the time from the moment when the start of an open loop is chosen to the start
 // itself. Without it, the first message would already be late when both ends know the start.
 const leadTime = time.Millisecond
 
@@ -53,7 +54,7 @@ func (e *endpoint) newLoad() *load {
 	}
 	l.total.Store(-1)
 	if !l.open {
-		// The channel has room for all messages, so that giving a slot back never blocks.
+		// The channel has room for all messages, so that freeing a slot never blocks.
 		l.slots = make(chan struct{}, e.Cell.Inflight+int(e.Messages))
 		for range e.Cell.Inflight {
 			l.slots <- struct{}{}
@@ -62,8 +63,8 @@ func (e *endpoint) newLoad() *load {
 	return l
 }
 
-// maySpin reports whether this end may spin until the next message is due: it generates the load
-// and has its CPU for itself.
+// maySpin reports whether this end may spin until the next message is due. The end must generate
+// the load and have its CPU for itself.
 func (e *endpoint) maySpin() bool {
 	if e.Role != sender || e.Cell.Pattern == PatternMixed {
 		return false
@@ -79,9 +80,10 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets the start of the load and returns it. If start is undecidedStart, setSchedule
-// chooses the start. It also sets the deadline of an open loop: the loop is given up after twice
-// the time that it should take. Without a load, setSchedule does nothing and returns 0.
+// setSchedule sets the start of the load and returns it. If the parameter start is undecidedStart,
+// setSchedule chooses the start. Without a load, it does nothing and returns 0.
+//
+// An open loop also gets a deadline. It is given up after twice the time that it should take.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -125,7 +127,8 @@ func (e *endpoint) runLoad() (err error) {
 	return err
 }
 
-// generate sends messages as they fall due, or as slots become free. It sets total at the end.
+// generate sends messages as they fall due, or as slots become free. At the end it stores in
+// l.total how many messages it sent.
 func (e *endpoint) generate() error {
 	l := e.load
 	minimiseTimerSlack()
@@ -149,8 +152,9 @@ func (e *endpoint) generate() error {
 	return nil
 }
 
-// runClientLoad sends on one thread and receives on another. With one thread, a client that waits
-// to send would not read replies, and with both pipes full client and server would wait forever.
+// runClientLoad sends on one thread and receives on another. A client with only one thread would
+// not read replies while it waits to send. If both pipes were full, client and server would then
+// wait forever.
 func (e *endpoint) runClientLoad() error {
 	over := make(chan error, 2)
 	onOwnThread := func(half func() error) { // on the endpoint's CPU
@@ -165,8 +169,8 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
 			// While the sending thread sleeps in a raw system call, the Go scheduler believes that
-			// it runs Go code and will poll soon. A goroutine that is locked to its thread would
-			// then be woken late or never, so this one must not be locked.
+			// this thread will poll soon. It would then wake a goroutine that is locked to its
+			// thread late or never. So do not lock this goroutine.
 			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
@@ -174,9 +178,9 @@ func (e *endpoint) runClientLoad() error {
 	if err := <-over; err != nil {
 		return err
 	}
-	// If the loop was given up, the receiving goroutine waits for replies to messages that were
-	// never sent, and ends only with the worker. So this loop also returns when there is a reply to
-	// every message that was sent.
+	// A loop that was given up has sent fewer messages than planned. The receiving goroutine still
+	// waits for replies to all of them. So this loop also returns when there is a reply to every
+	// message that was sent.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -191,8 +195,9 @@ func (e *endpoint) runClientLoad() error {
 	}
 }
 
-// finishLoad reports what a load moved, and its latencies. In a stream only the sender knows when
-// messages were sent. The sender hands these times over to the receiver, and the receiver reports.
+// finishLoad reports what a load moved, and its latencies. In a stream, the receiver makes this
+// report. Only the sender knows when messages were sent, so it hands these times over to the
+// receiver.
 func (e *endpoint) finishLoad() error {
 	if e.isMixed() {
 		return e.finishMixed()
@@ -262,10 +267,10 @@ func (e *endpoint) summariseLoad() error {
 	return nil
 }
 
-// addLoadLatencies adds the latencies of the first n messages to the report, each kind under a key.
-// The key name is for the time from when a message was sent to when it was received. In an open
-// loop, "due" is the time from when a message was due to when it was received, and "lateness" is
-// the time from when it was due to when it was sent.
+// addLoadLatencies adds the latencies of the first n messages to the report, under these keys:
+//   - The parameter name is the key of the time from sending a message to receiving it.
+//   - "due", only in an open loop, is the time from when a message was due to receiving it.
+//   - "lateness", only in an open loop, is the time from when a message was due to sending it.
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

@@ -39,8 +39,8 @@ func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	return result, err
 }
 
-// SliceTime is the default length of a slice, the timed run that gives one sample. It is much
-// longer than an error of the clock, and so short that most slices lie between two disturbances.
+// SliceTime is the default length of a slice, the timed run that gives one sample. A slice is much
+// longer than an error of the clock. It is so short that most slices lie between two disturbances.
 const SliceTime = 3 * time.Millisecond
 
 // usualSamples is the default number of samples per cell.

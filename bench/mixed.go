@@ -16,9 +16,8 @@ import (
 )
 
 // PatternMixed is the pattern "mixed". Large messages are sent without pause through a
-// [framers.Mux]. Small messages fall due at the cell's rate. A small message that is due is sent
-// before the next frame of a large message. The latency of such a cell is the latency of the small
-// messages.
+// [framers.Mux]. Small messages fall due at the cell's rate, and are sent before the next frame of
+// a large message. The latency of such a cell is the latency of its small messages.
 const PatternMixed = results.PatternMixed
 
 // SmallSize is the length in bytes of a small message in the "mixed" pattern. A notification or the
@@ -54,8 +53,7 @@ func (w muxWriter) WriteMessage(msg []byte) error {
 	return w.mux.Send(context.Background(), largePriority, msg)
 }
 
-// newMixed returns the state for a sample with n small messages. It keeps the Mux, which serves all
-// samples.
+// newMixed returns the state for a sample with n small messages. All samples share one Mux.
 func (e *endpoint) newMixed(n int64) (mixed, error) {
 	m := e.mixed
 	m.large = 0
@@ -73,17 +71,17 @@ func (e *endpoint) newMixed(n int64) (mixed, error) {
 	return m, nil
 }
 
-// sendMixed sends each small message when it falls due, and large messages without pause until all
-// small ones are sent. Then it sends one more message of the small size. Its number is above those
-// of all others, which tells the receiver that nothing follows.
+// sendMixed sends each small message when it falls due. It sends large messages without pause until
+// all small messages are sent. Then it sends a final message of the small size. The number of this
+// message is above all others, which tells the receiver that nothing follows.
 func (e *endpoint) sendMixed() error {
 	minimiseTimerSlack()
 	e.clock.await(e.load.schedule.start, false) // do not spin
 	var smallDone atomic.Bool
 	large := make(chan error, 1)
 	// Another goroutine sends the large messages, because this goroutine is locked to its thread.
-	// If it shared the Mux with others, each change of the sender would be a switch between
-	// threads. Goroutines that are not locked can follow each other on one thread.
+	// If it sent them itself, the threads would switch at each change between large and small
+	// messages. Goroutines that are not locked can follow each other on one thread.
 	go func() { large <- e.sendLarge(&smallDone) }()
 	err := e.sendSmall()
 	smallDone.Store(true)
@@ -157,8 +155,8 @@ func (e *endpoint) receiveMixed() error {
 	}
 }
 
-// takeSmall checks a small message and notes that it arrived at the time now. last reports whether
-// it is the final message, which says that nothing follows.
+// takeSmall checks a small message and notes that it arrived at the time now. The result last
+// reports whether it is the final message, which says that nothing follows.
 func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	l := e.load
 	number, err := e.mixed.small.Number(msg)
@@ -180,8 +178,8 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 }
 
 // finishMixed reports what was moved, and the latencies of the small messages. The receiver makes
-// this report. The sender only tells the receiver when it sent each small message, and how many
-// large messages it sent.
+// this report. The sender only tells the receiver how many large messages it sent, and when it sent
+// each small message.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
@@ -209,9 +207,8 @@ func (e *endpoint) finishMixed() error {
 	return e.addLoadLatencies("oneway", small)
 }
 
-// readQuantum is the largest number of bytes that a slowReader reads at once. With larger reads the
-// bytes would move in bursts with long pauses, and a small message would wait for such a pause to
-// end.
+// readQuantum is the largest number of bytes that a slowReader reads at once. After larger reads,
+// the pauses would be longer, and a small message would have to wait until such a pause ends.
 const readQuantum = 4 << 10
 
 // A slowReader reads from in at a limited pace, like a program that works on each byte. It is for

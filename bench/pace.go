@@ -14,8 +14,8 @@ type pace struct {
 	Next      int64 // when the reader is done with all bytes read so far; 0: none yet
 }
 
-// catchUp is how much lost time a reader may make up by reading faster than its pace. It is enough
-// to make up for a sleep that ends late, but not for a time in which the pipe was empty.
+// catchUp is how much lost time a reader may make up by reading faster than its pace. It is long
+// enough for a sleep that ends late, but does not cover a time in which the pipe was empty.
 const catchUp = time.Millisecond
 
 // Take counts n bytes that were read at the time now. It returns the time at which the reader will
@@ -24,8 +24,8 @@ func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now
 	}
-	// The reader begins with these bytes when it is done with the earlier bytes. If that was more
-	// than catchUp ago, it begins at the time now minus catchUp.
+	// The reader begins with these bytes when it is done with the earlier bytes. But this moment
+	// counts as at most catchUp before the time now.
 	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
 	return p.Next
 }

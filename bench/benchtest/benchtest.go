@@ -1,7 +1,5 @@
-// Package benchtest runs measurements of package bench as benchmarks of go test. A benchmark
-// measures a framing, or a [results.Cell]: one combination of framing, pipe, message size and so
-// on. With this package, the authors of an SDK can benchmark their own framing in their own
-// repository:
+// Package benchtest runs measurements of package bench as benchmarks of go test. With it, the
+// authors of an SDK can benchmark their own framing in their own repository:
 //
 //	func TestMain(m *testing.M) {
 //		bench.Register(mine{})
@@ -11,10 +9,11 @@
 //
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
-// The benchmarks report the times that package bench measured, not those of go test. The names of
-// the benchmarks have a key "framing", so benchstat -col /framing shows a column for each framing.
-// The figures include neither the start of the worker processes nor samples that other programs
-// disturbed.
+// The benchmarks report the times that package bench measured, not the times of go test. The
+// figures leave out the start of the worker processes, and samples that other programs disturbed.
+//
+// The names of the benchmarks have a key "framing", so benchstat -col /framing shows a column for
+// each framing.
 package benchtest
 
 import (
@@ -39,8 +38,9 @@ var (
 // messages pass through real pipes between two processes. Both processes run on one CPU, and then
 // on two CPUs if the machine has them.
 //
-// If no sizes are given, Framing measures streams of messages from 256 B to 1 MB, and round trips
-// of 256 B and 65 kB. If sizes are given, in bytes, it measures a stream and round trips of each.
+// The sizes are in bytes. For each size, Framing measures a stream of messages and round trips.
+// Without sizes, it measures streams of messages from 256 B to 1 MB, and round trips of 256 B and
+// 65 kB.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -49,8 +49,8 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// framingCells returns the cells that [Framing] measures, in the order of the sizes. For each cell
-// with the framing spec there is the same cell with the framing "raw".
+// framingCells returns the cells that [Framing] measures, in the order of the sizes. Each cell
+// comes once with the framing "raw" and once with the framing that the parameter spec names.
 func framingCells(spec string, sizes []int) []results.Cell {
 	streams := sizes
 	roundtrips := sizes
@@ -68,8 +68,8 @@ func framingCells(spec string, sizes []int) []results.Cell {
 	return cells
 }
 
-// besideRaw returns cells with the framing "raw" and cells with the framing spec: one of each for
-// every placement that [bench.Placed] chooses.
+// besideRaw returns, for every placement that [bench.Placed] chooses, one cell with the framing
+// "raw" and one with the framing that the parameter spec names.
 func besideRaw(spec, pattern string, size int) []results.Cell {
 	var cells []results.Cell
 	for _, framing := range []string{results.FramingRaw, spec} {

@@ -77,7 +77,8 @@ func Disturbing(env results.Environment) []Fault {
 	return slices.DeleteFunc(Faults(env), func(f Fault) bool { return !f.always })
 }
 
-// fewCPUs says why this machine has too few CPUs to place the two ends well, "" if it has enough.
+// fewCPUs says why this machine has too few CPUs to place the two ends well. It returns "" if the
+// machine has enough CPUs.
 func fewCPUs(system string) string {
 	topology, err := placement.Read()
 	n := len(topology.CPUs)
@@ -100,8 +101,8 @@ func governor(name string) string {
 	return name + ": the CPU's frequency follows its load"
 }
 
-// Limits in nanoseconds, above which the clock counts as a fault. A reading without a system call
-// takes some 25 ns, a reading of an old timer chip more than a microsecond.
+// The clock counts as a fault above these limits, in nanoseconds. A reading without a system call
+// takes some 25 ns. A reading of an old timer chip takes more than a microsecond.
 const (
 	maxReading = 1000
 	maxStep    = 1000

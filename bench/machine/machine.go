@@ -69,7 +69,7 @@ func identify(e results.Environment) string {
 }
 
 // clock measures how long a reading of the monotonic clock takes, and the clock's smallest step,
-// both in nanoseconds. The cost is the mean of the fastest batch of readings: in slower batches,
+// both in nanoseconds. The cost is the mean of the fastest batch of readings. In slower batches,
 // something else had the CPU for a while.
 func clock() (cost float64, step int64) {
 	const batches = 50

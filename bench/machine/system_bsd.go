@@ -33,8 +33,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in the fields that these systems tell. Governor stays empty. So does PipeMaxSize,
-// because a program cannot choose the capacity of a pipe: a pipe grows by itself, to 64 KiB.
+// describe fills in the fields that these systems tell. Governor stays empty. PipeMaxSize stays
+// empty too: a program cannot choose the capacity of a pipe, which grows by itself to 64 KiB.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")

@@ -16,8 +16,8 @@ func systemFaults() []Fault { return nil }
 func systemUsage() Usage { return Usage{} }
 
 // describe fills in the fields that Windows tells. Virtualisation, governor and load stay empty,
-// because golang.org/x/sys has no call for them. So does PipeMaxSize, because pipes have no largest
-// size.
+// because golang.org/x/sys has no call for them. PipeMaxSize stays empty, because pipes have no
+// largest size.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)

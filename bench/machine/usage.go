@@ -22,8 +22,8 @@ type Usage struct {
 	at          time.Time       // the end of the interval
 }
 
-// ReadUsage returns how the CPUs have spent the time since the machine was started. Elapsed is 0:
-// only a difference between two readings has an Elapsed (see [Usage.Since]).
+// ReadUsage returns how the CPUs have spent the time since the machine was started. Its Elapsed is
+// 0. Only [Usage.Since], the difference of two readings, sets Elapsed.
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at = time.Now()
@@ -33,8 +33,8 @@ func ReadUsage() Usage {
 	return u
 }
 
-// Since returns the usage between two readings: from is the earlier one, u the later one. The
-// result is known only if both readings are.
+// Since returns the usage between the earlier reading from and the later reading u. The result is
+// known only if both readings are known.
 func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}
@@ -50,8 +50,8 @@ func (u Usage) Since(from Usage) Usage {
 	}
 }
 
-// StolenFrom returns how much time the hypervisor took from CPUs a and b, which may be the same
-// one. known is false if the system does not tell.
+// StolenFrom returns how much time the hypervisor took from the CPUs a and b, which may be the same
+// CPU. The result known is false if the system does not tell.
 func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 	seconds, known := u.stolenByCPU[a]
 	if a != b {

@@ -5,8 +5,8 @@
 //	err = src.Check(7, received)   // number and length, cheap enough for the timed part
 //	err = src.Compare(7, received) // every byte
 //
-// Two sources made from the same arguments give the same messages, so that a writer and a reader in
-// two processes agree without talking. A Source keeps one buffer and belongs to one goroutine.
+// Two sources made from the same arguments give the same messages. So a writer and a reader in two
+// processes agree without talking. A Source keeps one buffer and belongs to one goroutine.
 package payload
 
 import (
@@ -30,8 +30,8 @@ type Source struct {
 	head, tail int // offsets of a message's number, carried twice; -1: none
 }
 
-// Message returns message i. It is valid until the next call, and may be written to the pipe, but
-// not altered. Message i has the same length at each call.
+// Message returns message i, which has the same length at each call. The bytes are valid until the
+// next call. The caller must not alter them.
 func (s *Source) Message(i int64) []byte {
 	m := s.Body(i)
 	number := digits(i)
@@ -56,8 +56,8 @@ func (s *Source) Body(i int64) []byte {
 	return s.bodies[i%int64(len(s.bodies))]
 }
 
-// IsOne reports whether all messages are sent from one place in memory, and differ only in the
-// number that they carry.
+// IsOne reports whether all messages are sent from one place in memory. Such messages differ only
+// in the number that they carry.
 func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 
 // Size returns the length of message i in bytes.
@@ -90,9 +90,9 @@ func (s *Source) Largest() int {
 	return n
 }
 
-// Check returns an error if msg cannot be message i. It looks only at the length and at two times
-// eight bytes: the two places of the message's number, or the first and the last eight bytes if the
-// message does not carry its number twice.
+// Check returns an error if msg is certainly not message i. It compares the length and the two
+// places of the message's number. If the message does not carry its number twice, Check compares
+// the first and the last eight bytes instead.
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
@@ -146,8 +146,8 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	return mismatch(i, at, why)
 }
 
-// mismatch returns the error for a message that did not arrive as it was sent. offset is the first
-// byte that is known to be wrong.
+// mismatch returns the error for a message that did not arrive as it was sent. The parameter offset
+// is the first byte that is known to be wrong.
 func mismatch(message int64, offset int, why string) error {
 	return fmt.Errorf("message %d, byte %d: the message %s", message, offset, why)
 }
@@ -162,9 +162,9 @@ func firstDifference(a, b []byte) int {
 	return n
 }
 
-// digits returns the low 32 bits of i as eight hexadecimal digits, the first in the highest byte.
-// It works on all eight digits at once: a number is written twice per message while the clock runs,
-// and a loop over the digits made the measured times longer.
+// digits returns the low 32 bits of i as eight hexadecimal digits, the first digit in the highest
+// byte. It has no loop over the digits: numbers are written while the clock runs, and a loop made
+// the measured times longer.
 func digits(i int64) uint64 {
 	x := uint64(uint32(i)) // the next three lines spread its digits: one per byte
 	x = (x<<16 | x) & 0x0000ffff0000ffff
@@ -180,8 +180,8 @@ type Kind struct {
 	Name string
 	What string // a description, for lists of kinds
 
-	// fill fills b with a message. It returns the two offsets at which the message's number goes;
-	// -1 for none.
+	// fill fills b with a message. It returns the offsets of the two places for the message's
+	// number. An offset is -1 if the message lacks this place.
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 
@@ -198,7 +198,7 @@ func Kinds() []Kind {
 }
 
 // Generate makes a source of messages of one kind, each of exactly size bytes. Messages of less
-// than 16 bytes (JSON: 68) are too short to carry their number twice.
+// than 16 bytes (JSON: 68 bytes) are too short to carry their number twice.
 func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
@@ -216,15 +216,15 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
-// Placeholders in a shape. numberMark is where the message's number goes. textMark is where text
-// goes, as much as the message's size asks for.
+// Placeholders in a shape. numberMark stands for the message's number. textMark stands for text, as
+// much as the message's size asks for.
 const (
 	numberMark = "########"
 	textMark   = "…"
 )
 
-// shapes are the forms that a JSON message can have, the longest first. fillJSON takes the first
-// one that fits into the size of the message.
+// shapes are the forms that a JSON message can have, the longest first. A message has the first
+// form that fits into its size.
 var shapes = []string{
 	`{"jsonrpc":"2.0","id":"########","method":"tools/call",` +
 		`"params":{"name":"echo","arguments":{"message":"…"},` +
@@ -261,8 +261,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// characters are what messages of the kind "utf8" consist of. Each has one to four bytes. Those of
-// one byte are the most frequent, as in most texts.
+// characters make up the messages of the kind "utf8". Each has one to four bytes in UTF-8. Most
+// have one byte, as in most texts.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
@@ -274,7 +274,7 @@ func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
 	for n := 0; n < len(body); {
 		n += copy(body[n:], block)
 	}
-	// The last block may have been cut inside a character: replace the bytes of that character.
+	// The last block may have been cut inside a character. Replace the bytes of that character.
 	lastBlock := len(body) - len(body)%max(1, len(block))
 	for i := lastBlock; i < len(body); {
 		_, n := utf8.DecodeRune(body[i:])
@@ -308,8 +308,8 @@ func fillRepeating(b []byte, random func() byte) {
 	}
 }
 
-// reserveEnds reserves room for the number at both ends of b, if b is long enough. body is the rest
-// of b.
+// reserveEnds reserves room for the number at both ends of b, if b is long enough. The result body
+// is the rest of b.
 func reserveEnds(b []byte) (head, tail int, body []byte) {
 	if len(b) < 2*stampLen {
 		return -1, -1, b

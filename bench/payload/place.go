@@ -2,11 +2,11 @@ package payload
 
 import "unsafe"
 
-// pageSize is 4096 whatever the size of the system's pages is, because the cost of a copy depends
-// on the offsets of source and destination modulo 4096.
+// pageSize is 4096 even where the system's pages are larger: the cost of a copy depends on the
+// offsets of source and destination modulo 4096.
 const pageSize = 4096
 
-// spreadMemory is how many bytes [Source.Spread] fills: more than any cache near a core holds.
+// spreadMemory is how many bytes [Source.Spread] fills. No cache near a core holds as many.
 const spreadMemory = 64 << 20
 
 // Aligned returns a slice of n bytes that begins at the given offset within a page.
@@ -22,7 +22,7 @@ func Offset(b []byte) int {
 }
 
 // Place moves the messages to memory that begins at the given offset within a page. The messages of
-// a recording lie one after the other in that memory, so only the first one has the offset.
+// a recording lie one after the other, so only the first message has the offset.
 func (s *Source) Place(offset int) {
 	total := 0
 	for _, b := range s.bodies {
@@ -39,8 +39,7 @@ func (s *Source) Place(offset int) {
 }
 
 // Spread fills 64 MiB with copies of the source's message, which must be a generated one. The
-// source then sends one copy after the other, so that a message is not in the cache when it is
-// sent.
+// source then sends one copy after the other, so that no message is in the cache when it is sent.
 func (s *Source) Spread() {
 	body := s.bodies[0]
 	const line = 64 // bytes of a cache line; no two copies share a line

@@ -36,10 +36,9 @@ const maxRecording = 1 << 30
 // messages of up to 16 MiB, and in JSON a control character takes six bytes.
 const maxLine = 128 << 20
 
-// ReadMessages reads the messages of a file. The file is a recording by "pipebench tap", with or
-// without the bodies of messages, or it has one message per line. ReadMessages skips blank lines.
-// In a recording it also skips every line that is not a message, such as a last line that was cut
-// off.
+// ReadMessages reads the messages of a file. The file is a recording by "pipebench tap", or has one
+// message per line. ReadMessages skips blank lines. In a recording it also skips lines that are no
+// messages, such as a last line that was cut off.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -55,7 +54,7 @@ func ReadMessages(path string) ([]Message, error) {
 
 func readMessages(f io.Reader) ([]Message, error) {
 	var c collector
-	// The path may name a device that never ends a line: hence the limit.
+	// Limit the length of a line, because the path may name a device that never ends a line.
 	r := framers.NDJSON().NewReader(f, framers.WithMaxMessage(maxLine))
 	for {
 		line, err := r.ReadMessage()
@@ -112,8 +111,8 @@ func recordedMessage(r results.Message) Message {
 	return m
 }
 
-// parseRecord parses a line of a results file. isRecord is false if the line is a message itself,
-// such as a JSON-RPC request: that has no kind or no run.
+// parseRecord parses a line of a results file. The result isRecord is false if the line itself is a
+// message, such as a JSON-RPC request. Such a line has no kind or no run.
 func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
 		return m, false
@@ -153,8 +152,8 @@ func ReadRecording(path string) (*Recording, error) {
 	return NewRecording(all), nil
 }
 
-// NewRecording makes a recording of messages. It keeps the slice, which must not be changed after
-// that.
+// NewRecording makes a recording of messages. It keeps the slice, so the caller must not change it
+// afterwards.
 func NewRecording(messages [][]byte) *Recording {
 	h := sha256.New()
 	for _, m := range messages {

@@ -4,9 +4,10 @@
 //	cpus, err := topology.Choose("apart") // cpus.Writer, cpus.Reader
 //	err = placement.PinThread(cpus.Writer)
 //
-// Where the ends run decides a pipe's speed more than anything else: a copy that stays in the cache
-// of one core is several times as fast as a copy that moves to the cache of another core. All
-// functions may be called concurrently.
+// Where the ends run decides a pipe's speed more than anything else. A copy that stays in the cache
+// of one core is several times as fast as a copy that moves to the cache of another core.
+//
+// All functions may be called concurrently.
 package placement
 
 import (
@@ -109,8 +110,8 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
-// BestAndFree returns the placements of [Topology.Best], and after them "free", the placement that
-// most programs have.
+// BestAndFree returns the placements of [Topology.Best], followed by "free". Most programs run with
+// the placement "free".
 func (t Topology) BestAndFree() []string {
 	best := t.Best()
 	if slices.Contains(best, "free") {
@@ -120,8 +121,8 @@ func (t Topology) BestAndFree() []string {
 }
 
 // Choose picks the CPUs for the [Place] with the given name. It prefers CPUs with high numbers,
-// since the CPUs with the lowest numbers serve most interrupts. If this process may use no CPUs
-// with that relation, the error wraps [errors.ErrUnsupported].
+// since the CPUs with the lowest numbers serve most interrupts. If no CPUs that this process may
+// use fit the place, the error wraps [errors.ErrUnsupported].
 func (t Topology) Choose(name string) (CPUs, error) {
 	var known []string
 	var place Place

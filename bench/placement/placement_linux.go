@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinThread binds the calling thread to a CPU; for [Any] it does nothing. The caller must have
+// PinThread binds the calling thread to a CPU. For [Any] it does nothing. The caller must have
 // locked its goroutine to the thread.
 func PinThread(cpu int) error { return pin(0, cpu) } // 0: the calling thread
 
-// PinProcess binds every thread of this process to a CPU, and so the threads that they start later;
-// for [Any] it does nothing.
+// PinProcess binds every thread of this process to a CPU. Threads that these threads start later
+// are bound to the CPU too. For [Any], PinProcess does nothing.
 func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
@@ -69,10 +69,11 @@ func pin(thread, cpu int) error {
 	return nil
 }
 
-// Read returns the CPUs that this process may use. If sysfs does not tell which of them share a
-// core or a cache, as in some containers, each counts as a core of its own, and all share one
-// cache. The first call must come before any thread is bound to a CPU; later calls return the
-// result of the first.
+// Read returns the CPUs that this process may use. The first call must come before any thread is
+// bound to a CPU. Later calls return the result of the first call.
+//
+// In some containers, sysfs does not tell which CPUs share a core or a cache. Read then assumes
+// that each CPU is a core of its own, and that all CPUs share one cache.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
@@ -90,8 +91,8 @@ func readTopology() (t Topology, err error) {
 	return t, nil
 }
 
-// lastCache returns a name for the last-level cache of the CPU whose folder is dir: the list of the
-// CPUs that share the cache. It returns "" if the system does not tell.
+// lastCache returns a name for the last-level cache of the CPU whose folder is dir. The name is the
+// list of the CPUs that share the cache, or "" if the system does not tell.
 func lastCache(dir string) string {
 	name := ""
 	highest := 0
