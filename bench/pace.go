@@ -24,8 +24,8 @@ func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now
 	}
-	// The reader begins with these bytes when it is done with the earlier bytes. But this moment
-	// counts as at most catchUp before the time now.
+	// The reader begins with these bytes when it is done with the earlier bytes, or at the time
+	// now-catchUp if that is later.
 	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
 	return p.Next
 }

@@ -1,7 +1,6 @@
-// Package bench measures pipes, and the framings of messages that pass through them. What to
-// measure is a [results.Cell]: it says which messages pass, in which framing, through which kind of
-// pipe. What was measured is the [results.Record] of the cell: it says how long this took and what
-// it cost.
+// Package bench measures pipes, and the framings of messages that pass through them. A
+// [results.Cell] says what to measure: which messages pass, in which framing, through which kind of
+// pipe. The [results.Record] of the cell says how long this took and what it cost.
 //
 //	func main() {
 //		bench.Worker() // in a worker: does the job and exits; else: returns
@@ -27,13 +26,15 @@
 //
 // # The controller and its workers
 //
-// [Run] is the controller: it opens the pipes, hands their ends to workers, and never reads or
-// writes them. Each end belongs to a worker, a process of its own. Cells that are compared with
-// each other share their workers. The workers measure these cells in turn, for some milliseconds at
-// a time: one such measurement is a slice, and gives one sample. The workers are started several
-// times, since slices of two different starts differ more than two slices of the same start.
+// [Run] is the controller. It opens the pipes and hands their ends to workers, but never reads or
+// writes them. Each end belongs to a worker, a process of its own.
 //
-// A worker is this same program, started again by package syspipe/proc, and does its work in
+// Cells that are compared with each other share their workers. The workers measure these cells in
+// turn, for some milliseconds at a time. One such measurement is a slice, and gives one sample. The
+// workers are started several times, because slices of two different starts differ more than two
+// slices of the same start.
+//
+// A worker is this same program, started again by package syspipe/proc. It does its work in
 // [Worker]. It is bound to its CPU, its garbage collector is off while the clock runs, and it is
 // killed at a deadline. When the controller ends, even if it is killed, its workers end too.
 //
@@ -41,9 +42,11 @@
 //
 // Both ends first warm up through the same pipe. The clock is at one end: in a stream at the end
 // that receives, in round trips at the end that awaits the replies. This end waits until the other
-// end is ready, starts the clock, tells the other end to go, and stops the clock when it has the
-// last message. While the clock runs, the length and the number of every framed message are
-// checked. Before that, without a clock, some messages of each cell are compared byte for byte.
+// end is ready, starts the clock, and tells the other end to go. It stops the clock when it has the
+// last message.
+//
+// While the clock runs, the length and the number of every framed message are checked. Before that,
+// without a clock, some messages of each cell are compared byte for byte.
 //
 // If a cell sets [results.Cell.ClosesAfter], the reader stops reading after that many messages, and
 // closes its end when the pipe is full. The writer goes on until the kernel tells it that the
@@ -52,14 +55,13 @@
 // # Where messages lie
 //
 // The cost of a copy in the kernel depends on the offsets of its source and its destination within
-// a page. So the messages begin at a random offset, which is drawn for each start of the workers
-// and recorded in the sample. A cell may set the offset instead ([results.Cell.PayloadOffset]).
+// a page. So the messages begin at a random offset. It is drawn for each start of the workers, and
+// recorded in the sample. A cell may set the offset instead ([results.Cell.PayloadOffset]).
 //
 // # Concurrency
 //
 // Run may be called from several goroutines, but two runs at the same time on one machine disturb
-// each other. Figures may well be different on another day: compare only figures that were measured
-// in the same run.
+// each other. Figures may differ from day to day, so compare only figures of the same run.
 package bench
 
 import (
@@ -87,9 +89,9 @@ type Plan struct {
 	Seed      int64          // for the messages, their offsets, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
-	// Turn, if set, lets several runs on one machine take turns: it waits until this run may go on.
-	// It is called before each start of workers, and before each round, in which these workers take
-	// one sample of every cell.
+	// Turn, if set, is called before each start of workers, and before each round, in which these
+	// workers take one sample of every cell. Turn returns when this run may go on. So several runs
+	// on one machine can take turns.
 	Turn func(context.Context) error
 
 	// Observe, if set, is called after each step, on the goroutine that called Run.
@@ -113,7 +115,8 @@ const (
 	Finished   Step = "finished"   // its record was passed to the caller of Run
 )
 
-// A placedCell is a cell and the CPUs for its ends, or why this machine cannot run it.
+// A placedCell is a cell with the CPUs for its ends, or with the reason why this machine cannot run
+// it.
 type placedCell struct {
 	cell        results.Cell
 	cpus        placement.CPUs
@@ -121,8 +124,8 @@ type placedCell struct {
 }
 
 // Validate returns an error if the plan has an unknown name, a message that a framing cannot carry,
-// or a capacity that this system refuses. It is no error if this machine merely lacks something
-// that a cell needs: Run then makes a record that says why the cell is unsupported.
+// or a capacity that this system refuses. It returns no error if this machine merely lacks
+// something that a cell needs. Run then makes a record that says why the cell is unsupported.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().validateAndPlace()
 	return err
@@ -188,8 +191,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// tryOptions returns an error if the cell needs a [framers.Option] and its framing is not of
-// package framers: no other package can read the options.
+// tryOptions returns an error if the cell needs a [framers.Option] but its framing is not of
+// package framers. No other package can read the options.
 func tryOptions(c results.Cell) error {
 	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
 	if _, err := framers.Parse(c.Framing); err == nil || !needed {
@@ -199,7 +202,7 @@ func tryOptions(c results.Cell) error {
 		c.Framing + ": only the framings of package framers read options")
 }
 
-// tryPipe opens a cell's pipe, sets how its ends wait, and closes it again: a system may support a
+// tryPipe opens a cell's pipe, sets how its ends wait, and closes it again. A system may support a
 // kind of pipe and a way to wait, but not both together.
 func tryPipe(c results.Cell) error {
 	writer, reader, err := parseIO(c.IO)
@@ -227,7 +230,7 @@ func Unsupported(c results.Cell) error {
 }
 
 // IsUnsupported reports whether an error says that this machine lacks something or refuses a
-// capacity. Any other error of a cell means that no machine could run it.
+// capacity. Any other error of a cell means that no machine can run it.
 func IsUnsupported(err error) bool {
 	var capacity *syspipe.CapacityError
 	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)

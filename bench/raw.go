@@ -43,8 +43,8 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 }
 
 // unframed returns the function that moves the messages of a cell with the framing "raw" while the
-// clock runs. This function only counts bytes, like a simple C program. Nobody looks at the numbers
-// of the messages, so none are written into the messages.
+// clock runs. Like a simple C program, this function only counts bytes. It writes no numbers into
+// the messages, because nobody looks at them.
 func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {
@@ -52,8 +52,8 @@ func (e *endpoint) unframed() func(from, n int64) error {
 		}
 		return e.writeRaw
 	}
-	// One read asks for as many bytes as the reader of a framing does, so that no framing is faster
-	// than "raw" merely because its reads are larger.
+	// One read asks for as many bytes as the reader of a framing does. With smaller reads, "raw"
+	// might be slower than a framing only because of its reads.
 	readSize := max(e.source.Largest(), framers.DefaultReadBuffer)
 	if e.Cell.ReadBuffer > 0 && e.Role == receiver {
 		readSize = e.Cell.ReadBuffer
@@ -120,8 +120,8 @@ func (e *endpoint) readRaw(from, n int64) error {
 }
 
 // requestRaw makes round trips without a framing. If all messages have the same bytes, it looks the
-// message up only once. The two ends make four system calls in a trip of 2 µs, so any other work in
-// the loop would be visible in the figures.
+// message up only once. A trip takes 2 µs and four system calls of the two ends, so any other work
+// in the loop would be visible in the figures.
 func (e *endpoint) requestRaw(from, n int64) error {
 	alike := e.source.IsOne()
 	body := e.source.Body(from)
@@ -162,8 +162,8 @@ func (e *endpoint) respondRaw(from, n int64) error {
 	return nil
 }
 
-// writeAll writes a message through as few layers of functions as possible, for the reason that
-// [syspipe.End.ReadUnguarded] tells.
+// writeAll writes a message through as few layers of functions as possible. The reason is given at
+// [syspipe.End.ReadUnguarded].
 func (e *endpoint) writeAll(msg []byte) error {
 	if e.Cell.WriteSize > 0 {
 		return rawWriter{e.out, e.Cell.WriteSize}.WriteMessage(msg)

@@ -1,7 +1,7 @@
 package bench
 
-// This file holds what a cell's reader can do with the bytes that it reads: look at them, spend CPU
-// time on them, or read them slowly.
+// This file holds what a cell's reader can do with the bytes that it reads. It can look at them,
+// spend CPU time on them, or read them slowly.
 
 import (
 	"encoding/binary"
@@ -82,8 +82,8 @@ func (e *endpoint) input() io.Reader {
 	return bareEnd{e.in}
 }
 
-// A bareEnd reads from and writes to an end without the guard against a concurrent Close. So
-// framings move their bytes by the same calls as cells with the framing "raw".
+// A bareEnd reads from and writes to an end without the guard against a concurrent Close. Framings
+// use it to move their bytes by the same calls as the framing "raw".
 type bareEnd struct{ *syspipe.End }
 
 func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }

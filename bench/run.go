@@ -12,25 +12,28 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Run measures the plan's cells. It calls keep with the record of a cell after the last sample of
+// Run measures the plan's cells. After the last sample of a cell, it calls keep with the record of
 // the cell.
 //
 // Cells are compared with each other if they differ only in their framing, in what the ends do with
 // memory, or in what the reader does with the bytes. Compared cells of all message sizes form a
-// group. The cells of a group share two processes that measure them, the workers.
+// group. Two processes, the workers, measure all cells of the group.
 //
 // The workers of a group are started several times. Each start is a fork, and a fork takes several
-// rounds. In a round, every cell of the group is measured once, for some milliseconds: this is a
+// rounds. In a round, every cell of the group is measured once, for some milliseconds. This is a
 // slice, and gives one sample. Each round has a new random order, in which compared cells follow
 // each other directly.
 //
-// The groups take turns: first every group takes a fork, then every group takes another one, and so
-// on. So the forks of a group are spread over the whole run, and whatever else the machine does
-// affects all cells alike.
+// The groups take turns: first every group takes a fork, then every group takes its second fork,
+// and so on. So the forks of a group are spread over the whole run, and whatever else the machine
+// does affects all cells alike.
 //
-// Run stops early if ctx ends, if keep returns an error, or if a cell fails: a message is lost or
-// altered, or a worker dies or hangs. It then calls keep with what was measured until then. When
-// Run returns, no worker is left.
+// Run stops early in three cases:
+//   - ctx ends.
+//   - keep returns an error.
+//   - A cell fails: a message is lost or altered, or a worker dies or hangs.
+//
+// Run then calls keep with what was measured until then. When Run returns, no worker is left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -89,8 +92,7 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	}, err
 }
 
-// run takes one fork of each group after another, until every group has its samples or the time is
-// up.
+// run takes one fork of each group in turn, until every group has its samples or the time is up.
 func (r *runner) run(ctx context.Context) error {
 	if err := r.openGroups(); err != nil {
 		return r.end(ctx, err)
@@ -113,9 +115,9 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end finishes the groups that still need samples. err says why the run failed; it is nil if the
-// time is up or if all samples are taken. end returns an error if the run failed, or if no cell was
-// measured.
+// end finishes the groups that still need samples. The parameter err says why the run failed, or is
+// nil if the time is up or if all samples are taken. end returns an error if the run failed, or if
+// no cell was measured.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
@@ -171,8 +173,8 @@ func (r *runner) addReason(why error) {
 	}
 }
 
-// fork starts the workers of a group, takes some rounds of samples with them, and ends them. In the
-// first fork of the group, every cell is verified and calibrated before the rounds.
+// fork starts the workers of a group, takes some rounds of samples with them, and ends them. The
+// first fork of a group verifies and calibrates every cell before the rounds.
 func (r *runner) fork(ctx context.Context, g *group) error {
 	if err := r.turn(ctx); err != nil {
 		return err
@@ -199,8 +201,8 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	return r.takeRounds(ctx, f, g, rounds)
 }
 
-// prepare verifies and calibrates a cell if no earlier fork has done so. If it returns nil and the
-// cell is still not calibrated, a job was too slow and was left out, and the fork is over.
+// prepare verifies and calibrates a cell if no earlier fork has done so. If a job is too slow and
+// is left out, prepare returns nil. The cell is then still not calibrated, and the fork is over.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -214,10 +216,8 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 	return r.calibrate(f, c)
 }
 
-// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. A round is one
-// sample of every cell of the group. In the first fork, the number was computed from a guessed
-// cost. So after each round of the first fork it is computed anew, from the measured cost, and the
-// fork is over when it has taken that many rounds.
+// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. In a round,
+// one sample of every cell of the group is taken.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
@@ -241,6 +241,8 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 			}
 		}
 		g.cost.count(n, time.Since(began))
+		// The number of rounds of a first fork came from a guessed cost. The cost is known better
+		// after each round, so compute the number again.
 		if g.forks == 1 && n+1 >= r.roundsFor(g) {
 			return nil
 		}
@@ -302,9 +304,9 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish makes the records of the groups for which why returns a reason, and passes them to keep.
-// If the run was interrupted or failed, a cell without samples gets a record only if the cell
-// itself has failed.
+// finish makes the records of the groups for which the function why returns a reason, and passes
+// them to keep. If the run was interrupted or failed, a cell without samples gets a record only if
+// the cell itself has failed.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil

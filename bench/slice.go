@@ -12,17 +12,17 @@ import (
 )
 
 // The untimed job of a cell sends about compareBytes of messages, which is as much as a large pipe
-// holds. But it sends at least minCompare messages. It sends at most maxCompare messages, so that
-// it is soon done. From a recording it sends each message at least once.
+// holds. It sends at least minCompare messages. It sends at most maxCompare messages, so that it is
+// soon done. From a recording, it sends each message at least once.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
 	maxCompare   = 64
 )
 
-// compare verifies a cell by its untimed job, in which every byte is compared. If cells differ only
-// in what their readers do besides reading, the job of one of them verifies all of them. If the job
-// took too long and was left out, the cell's Verified stays nil.
+// compare verifies a cell by its untimed job, which compares every byte. One job verifies all cells
+// that differ only in what their readers do besides reading. If the job took too long and was left
+// out, the cell's Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = withoutReadersWork(j.Cell)
@@ -64,17 +64,16 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 }
 
 // calibrations is the largest number of slices (timed runs of a cell) that are taken to calibrate
-// the cell. A slice shows how many messages fit into its time. But the first messages of a slice
-// are slow. If the slice was far too short, they are a large part of it, and another slice is
-// needed.
+// the cell. A slice shows how many messages fit into its time. But its first messages are slow, and
+// if it was far too short, they are a large part of it. Then another slice is needed.
 const calibrations = 3
 
 // calibrate makes short timed runs of a cell until one was long enough to tell how many messages a
 // sample needs. It does not keep these runs as samples. It makes none if the number of messages is
-// known beforehand: in an open loop, with a writer that sleeps when the pipe is full, and with a
-// reader that closes its end.
+// known beforehand (see adapts).
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
+	// A run is long enough if it moved a third of a sample's messages.
 	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
 		got, err := r.slice(f, c, r.Duration/2)
 		if got == nil || err != nil {
@@ -94,9 +93,8 @@ func (c *cellRun) adapts() bool {
 	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
-// addSample makes a sample from the reports of both ends, and adds it to the cell's record. It
-// computes the latency of round trips here, in the controller, because this makes garbage, and a
-// worker should make none.
+// addSample makes a sample from the reports of both ends, and adds it to the cell's record. The
+// latency of round trips is computed here and not in a worker, because this makes garbage.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
@@ -127,15 +125,13 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 }
 
 // fallbackDivisor is the number by which a cell's rate is divided after a sample that was far too
-// slow. A cell can become that much slower between two samples: if another program begins to
-// compute on the ends' CPU, a message waits for its turn for some milliseconds instead of a
-// microsecond.
+// slow. A cell can become a thousand times as slow if another program begins to compute on the
+// ends' CPU: a message then waits some milliseconds instead of a microsecond.
 const fallbackDivisor = 1000
 
-// slice makes one timed run of a cell, called a slice: the workers move as many messages as fill
-// the time d at the best rate so far. (The latest rate may come from a slice that other programs
-// disturbed.) If the slice was too slow and is left out (see leaveOut), the returned reports are
-// nil, and the fork's workers have ended.
+// slice makes one timed run of a cell, called a slice. The workers move as many messages as fill
+// the time d at the best rate so far. If the run was too slow and is left out (see leaveOut), slice
+// returns nil for the reports, and the fork's workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
@@ -146,15 +142,16 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 		return nil, err
 	}
 	timer := got.timer()
+	// Keep the best rate, because other programs may have disturbed this run.
 	c.rate = max(c.rate, rate(timer.Messages, timer.ElapsedNS))
 	c.capacity = got.origin().Capacity
 	return got, nil
 }
 
-// leaveOut reports whether a run of n messages that ended with err is left out, instead of making
-// its cell fail. It is left out if it was too slow, for one of two reasons:
+// leaveOut reports whether a failed run of n messages is left out, instead of making its cell fail.
+// A run is left out only if it was too slow, for one of two reasons:
 //   - Earlier runs of the cell were much faster. The next fork then tries far fewer messages.
-//   - MaxTime, the time for all cells, was up, so the time limit was short.
+//   - MaxTime, the time for all cells, was up, so the limit on the run was short.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -175,8 +172,8 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	return false
 }
 
-// messagesFor returns how many messages fill the time d, at the rate that the cell asks for or else
-// at the best rate so far.
+// messagesFor returns how many messages fill the time d at the rate that the cell asks for. If the
+// cell asks for no rate, the best rate so far counts.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
 	if cell.ClosesAfter > 0 {
@@ -200,8 +197,8 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 }
 
 // messagesOfFills returns how many messages fill the pipe the given number of times. It is for a
-// writer that sleeps when the pipe is full. The rate is of no use there: the rate of a burst that
-// fits into the pipe says nothing about the next burst.
+// writer that sleeps when the pipe is full. Its rate would be of no use, because the rate of a
+// burst that fits into the pipe says nothing about the next burst.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
 	capacity := int64(usualCapacity)
 	if c.capacity > 0 {
@@ -217,8 +214,8 @@ const leastFills = 2
 // usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
 const usualCapacity = 64 << 10
 
-// sleepOf returns how long the writer of a stream sleeps when the pipe is full. sleeps is false if
-// the writer waits in another way, or if the cell is not a plain stream.
+// sleepOf returns how long the writer of a stream sleeps when the pipe is full. The result sleeps
+// is false if the writer waits in another way, or if the cell is not a plain stream.
 func sleepOf(c results.Cell) (pause time.Duration, sleeps bool) {
 	writer, _, err := parseIO(c.IO)
 	pause = writer.Pause()
@@ -237,9 +234,9 @@ func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// timed makes the job a timed one of n messages. The warm-up before has n/8 messages, at least 1
-// and at most 1000: enough to fill the caches and wake the CPUs. If the writer sleeps when the pipe
-// is full, the warm-up may have no message.
+// timed makes the job a timed one of n messages. The warm-up has n/8 messages, at least 1 and at
+// most 1000. This is enough to fill the caches and wake the CPUs. If the writer sleeps when the
+// pipe is full, the warm-up may have no message.
 func (j job) timed(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {

@@ -23,17 +23,18 @@ func (c *clock) sleepUntil(moment int64) {
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// watchdogTime is how long the Go runtime's watchdog takes until it wakes less than once per
-// millisecond: 50 sleeps of 20 µs, each made longer by the kernel's timer slack of 50 µs, and some
-// longer sleeps after them.
+// watchdogTime is how long it takes until the Go runtime's watchdog wakes less than once per
+// millisecond. Before that, the watchdog sleeps 50 times for 20 µs, and then some times longer. The
+// kernel's timer slack makes each sleep 50 µs longer.
 const watchdogTime = 6 * time.Millisecond
 
 // calmWatchdog waits until the Go runtime's watchdog, a thread named sysmon in its source, wakes
-// only rarely. At first the watchdog wakes every 20 µs. After some milliseconds it wakes more and
-// more rarely, down to once in 10 ms. When all goroutines of the process have been blocked, it
-// begins again with 20 µs. If it runs on the CPU of the ends, it interrupts them each time that it
-// wakes. For messages of 65,000 B on one CPU, a tenth to a third of the samples took twice as long
-// because of this.
+// only rarely. At first the watchdog wakes every 20 µs, later only once in 10 ms. It begins again
+// with 20 µs after all goroutines of the process have been blocked.
+//
+// If the watchdog runs on the CPU of the ends, it interrupts them each time that it wakes. For
+// messages of 65,000 B on one CPU, a tenth to a third of the samples took twice as long because of
+// this.
 //
 // Therefore the scheduler must never count a worker's goroutine as blocked. So the worker sleeps
 // here, and reads its jobs, in raw system calls, which the scheduler does not notice.
@@ -78,12 +79,11 @@ func rawSleep(d time.Duration) {
 
 // ownDescriptors gives the calling thread a descriptor table of its own. While threads share a
 // table, the kernel takes a reference to the file in every call. This takes some 15 % of the time
-// of a 64 B write. A C program with one thread does not have this cost. If the system does not
-// allow the thread a table of its own, the figures include this cost.
-//
-// First a pipe is opened, so that Go's poller opens its descriptor in the table of all threads. If
-// the poller opened it later, only this thread might have it.
+// of a 64 B write. A C program with one thread does not have this cost. If the system refuses a
+// table of its own, the figures include this cost.
 func ownDescriptors() {
+	// Opening a pipe starts Go's poller, which opens a descriptor of its own. If the poller started
+	// later, its descriptor might be only in the table of this thread.
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
 		w.Close()
@@ -104,9 +104,8 @@ func openRunQueue() runQueue {
 }
 
 // waited returns how many nanoseconds the thread waited in a run queue, or -1 if the system does
-// not tell. The kernel's file has three numbers: nanoseconds on a CPU, nanoseconds in a run queue,
-// and the number of turns on a CPU. The clock is about to start, so waited allocates nothing, and
-// makes a raw system call that Go's scheduler does not notice.
+// not tell. The clock is about to start, so waited allocates nothing, and makes a raw system call
+// that Go's scheduler does not notice.
 func (q runQueue) waited() int64 {
 	var text [64]byte
 	n, _, failed := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(q),
@@ -114,6 +113,8 @@ func (q runQueue) waited() int64 {
 	if failed != 0 {
 		return -1
 	}
+	// The text has three numbers: nanoseconds on a CPU, nanoseconds in a run queue, and the number
+	// of turns on a CPU.
 	_, rest, _ := bytes.Cut(text[:n], []byte(" "))
 	number, _, _ := bytes.Cut(rest, []byte(" "))
 	ns, err := strconv.ParseInt(string(number), 10, 64)

@@ -12,8 +12,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage has the totals that an endpoint had reached at one moment. If the system does not tell a
-// figure, this is marked: in calls by SeesEAGAIN and SeesWaits, in time by -1.
+// usage has the totals that an endpoint had reached at one moment. Some systems do not tell all
+// figures. SeesEAGAIN and SeesWaits say which figures the field calls lacks. In the field time, a
+// missing figure is -1.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -40,8 +41,8 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap if the endpoint is alone. If it is not alone, heap returns
-// zeros: reading the statistics stops the world, and that has to wait until other goroutines return
+// heap reads the statistics of the heap if the endpoint is alone, and otherwise returns zeros.
+// Reading the statistics stops the world, and that has to wait until all other goroutines return
 // from raw system calls.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
@@ -54,8 +55,8 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 // client with a load has such a goroutine: see runClientLoad.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
-// counters returns the counters of the pipes that messages and replies pass through. Short counts
-// only writes: it is normal that a read does not fill its buffer.
+// counters returns the counters of the pipes that messages and replies pass through. Their Short
+// counts only writes, because it is normal that a read does not fill its buffer.
 func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()

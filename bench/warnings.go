@@ -11,8 +11,9 @@ import (
 // minSamples is the smallest number of samples for which there is a 95 % confidence interval.
 const minSamples = 6
 
-// warnings returns a text for each doubt about a record's figures. asked is how many samples were
-// asked for. A record without samples gets no warning, because it says itself why it has none.
+// warnings returns a text for each doubt about a record's figures. The parameter asked is how many
+// samples the plan asked for. A record without samples gets no warning, because it says itself why
+// it has no samples.
 func warnings(r results.Record, asked int) []string {
 	if r.Unsupported != "" || len(r.Samples) == 0 {
 		return nil
@@ -20,8 +21,8 @@ func warnings(r results.Record, asked int) []string {
 	return slices.Concat(countWarnings(r, asked), loadWarnings(r), spreadWarnings(r))
 }
 
-// countWarnings warns of too few samples. The text does not tell how many there are, so that all
-// records with this warning have the same text.
+// countWarnings warns of too few samples. The text leaves out their number, so that it is the same
+// in all records with this warning.
 func countWarnings(r results.Record, asked int) []string {
 	if len(r.Samples) >= min(asked, minSamples) {
 		return nil
@@ -41,8 +42,8 @@ func countWarnings(r results.Record, asked int) []string {
 // minAchieved is the share of the requested rate below which there is a warning.
 const minAchieved = 0.99
 
-// loadWarnings warns of a rate that was not kept, and of a generator whose own lateness makes up
-// most of the tail of the latency.
+// loadWarnings warns of a rate that was not kept. It also warns if the generator's own lateness
+// makes up most of the tail of the latency.
 func loadWarnings(r results.Record) []string {
 	var achieved []float64
 	for _, s := range r.Samples {

@@ -18,19 +18,19 @@ import (
 // cellWork is the name by which package proc knows the work of a worker.
 const cellWork = "bench"
 
-// Jobs returns the work of the processes that [Run] starts, for [proc.Main]. A program that starts
-// other processes by package proc, too, calls proc.Main with the work of all of them, instead of
-// [Worker]:
+// Jobs returns the work of the processes that [Run] starts, for [proc.Main]. A program that also
+// starts processes of its own by package proc calls proc.Main with the work of all of them, instead
+// of [Worker]:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
 
-// workerMemory is a worker's memory limit, in bytes. The garbage collector of a worker is off, but
-// runs when the limit is reached.
+// workerMemory is a worker's memory limit, in bytes. The garbage collector of a worker is off until
+// the limit is reached.
 const workerMemory = 1 << 30
 
 // Worker does the job of a worker and exits, if this process was started as a worker. Otherwise it
-// returns at once. Call it first in main and in TestMain of every program that calls [Run]: Run
+// returns at once. Call it first in main and in TestMain of every program that calls [Run]. Run
 // starts the program again for each worker, and nothing else of the program may run beside a
 // measured endpoint.
 func Worker() { proc.Main(Jobs()) }
@@ -73,12 +73,12 @@ const (
 // isOrigin reports whether the cell's messages come from the end with this role.
 func (r role) isOrigin() bool { return r == sender || r == client }
 
-// serveJobs does the jobs that come on standard input, one after another, on a thread that is bound
-// to the endpoint's CPU. It returns after a job that failed or is the last.
+// serveJobs reads jobs from standard input and does them one after another, on a thread that is
+// bound to the endpoint's CPU. It returns after a job that failed or is the last.
 //
 // Between two jobs it collects garbage, and waits in a way that does not wake the Go runtime's
-// watchdog (see calmWatchdog). While the clock runs, the garbage collector is off. It runs only if
-// a framing allocates more than workerMemory, and the report counts such collections.
+// watchdog (see calmWatchdog). During a job, the garbage collector runs only if a framing allocates
+// more than workerMemory. The report counts such collections.
 func serveJobs(p *proc.Work) error {
 	var c endpointConfig
 	if err := p.Args(&c); err != nil {
@@ -114,8 +114,8 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it. To find out, it reads a metric, which
-// does not stop the world.
+// collectGarbage collects garbage if there is much of it. To find out, it reads a metric, because
+// this does not stop the world.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
@@ -124,8 +124,8 @@ func collectGarbage() {
 	}
 }
 
-// A workplace is what a worker keeps from job to job: one endpoint per cell, with its messages and
-// buffers and its framing's reader and writer.
+// A workplace is what a worker keeps from job to job. It has one endpoint per cell, with its
+// messages, its buffers, and the reader and writer of its framing.
 type workplace struct {
 	config  endpointConfig
 	ends    pipeEnds
@@ -181,8 +181,8 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 }
 
 // sources has the messages of all cells of an endpoint. Cells with the same messages at the same
-// offset share the memory of these messages. Otherwise one cell might find its messages in the
-// cache, and another cell might not.
+// offset share the memory of these messages. With memory of its own, one cell might find its
+// messages in the cache, and another cell might not.
 type sources struct {
 	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source

@@ -63,7 +63,7 @@ func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
-// Bytes returns the total length in bytes of n messages, beginning with message from.
+// Bytes returns the total length in bytes of n messages. The first of them is message number from.
 func (s *Source) Bytes(from, n int64) int64 {
 	var total int64
 	for _, b := range s.bodies {
@@ -261,8 +261,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// characters make up the messages of the kind "utf8". Each has one to four bytes in UTF-8. Most
-// have one byte, as in most texts.
+// characters make up the messages of the kind "utf8". Each has one to four bytes in UTF-8. One byte
+// is the most frequent length, as in most texts.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
