@@ -10,7 +10,7 @@ import (
 )
 
 // pipe makes a pipe that no child inherits. macOS has no pipe2(2), which would make such a pipe in
-// one call. So ForkLock keeps other goroutines from starting a child before the descriptors are
+// one call. So ForkLock keeps other goroutines from starting a child until the descriptors are
 // marked close-on-exec.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
@@ -49,7 +49,7 @@ func replace(from, fd int) error {
 // wakeThreads has nothing to do: replace has ended the calls.
 func wakeThreads() error { return nil }
 
-// pollable refuses FIFOs, which kqueue cannot watch: kqueue does not report that the last writer
+// pollable refuses FIFOs, because kqueue cannot watch them. It does not report that the last writer
 // has left, so a reader would wait for ever.
 func pollable(e *End) error {
 	if e.kind == FIFO {
@@ -66,8 +66,8 @@ func sysRead(fd int, p []byte) (int, syscall.Errno) { return result(unix.Read(fd
 
 func sysWrite(fd int, p []byte) (int, syscall.Errno) { return result(unix.Write(fd, p)) }
 
-// sysWritev turns the vectors back into slices, because unix.Writev takes slices. For up to eight
-// of them, neither sysWritev nor unix.Writev allocates memory.
+// sysWritev turns the vectors back into slices, because unix.Writev takes slices. Neither sysWritev
+// nor unix.Writev allocates memory for up to eight vectors.
 func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	var few [8][]byte
 	bufs := few[:0]

@@ -27,8 +27,8 @@ func replace(from, fd int) error {
 }
 
 // The next three functions make raw system calls: the Go scheduler is not told when a call begins
-// or ends. syscall.Read tells the scheduler both, and takes 30 ns for each. A non-blocking call is
-// over too soon for this to matter to the scheduler. For a blocking call, see the package comment.
+// or ends. Telling it would take 30 ns each time, as in syscall.Read. A non-blocking call is over
+// too soon for this to matter to the scheduler. For a blocking call, see the package comment.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
@@ -48,7 +48,7 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// pollable refuses writers to terminals: Linux does not wake a poller when a terminal has room
+// pollable refuses writers to terminals. Linux does not wake a poller when a terminal has room
 // again (n_tty_poll asks for no such wake-up), so a writer in Go's poller would wait for ever.
 // FreeBSD is treated like Linux.
 func pollable(e *End) error {

@@ -1,9 +1,10 @@
 package syspipe
 
-// Capacity returns how many bytes the pipe holds before a writer has to wait. For a pipe or FIFO on
-// Linux, this is what the kernel states. On Windows, it is what was asked for. In all other cases,
-// Capacity measures how many bytes a new pipe of the same kind accepts. Writes of some sizes fill a
-// pipe with fewer bytes than its capacity.
+// Capacity returns how many bytes the pipe holds before a writer has to wait. Writes of some sizes
+// fill a pipe with fewer bytes.
+//
+// For a pipe or FIFO on Linux, the kernel states the capacity. On Windows, it is what was asked
+// for. In all other cases, Capacity measures how many bytes a new pipe of the same kind accepts.
 func (e *End) Capacity() (n int, err error) {
 	err = e.briefly("read capacity of", func() (err error) {
 		n, err = e.capacity()
@@ -12,8 +13,8 @@ func (e *End) Capacity() (n int, err error) {
 	return max(n, 0), err
 }
 
-// SetCapacity asks for a capacity of n bytes and returns the new capacity, which the system may
-// have rounded. If the system refuses, the error is a [*CapacityError].
+// SetCapacity asks for a capacity of n bytes and returns the new capacity. The system may round n.
+// If the system refuses, the error is a [*CapacityError].
 func (e *End) SetCapacity(n int) (now int, err error) {
 	err = e.briefly("set capacity of", func() error {
 		err := e.setCapacity(n)

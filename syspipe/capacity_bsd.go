@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures the capacity, since neither system tells it. It fills a new pipe and leaves
-// the caller's pipe alone, because all pipes of a kind hold the same number of bytes. The kind
-// matters: a FIFO of macOS is a pair of sockets, and holds less than an anonymous pipe.
+// pipeCapacity measures the capacity, since neither system tells it. It fills a new pipe of the
+// same kind instead of the caller's pipe, because all pipes of a kind hold the same number of
+// bytes. Kinds differ: a FIFO of macOS is a pair of sockets, and holds less than an anonymous pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {
@@ -20,8 +20,8 @@ func pipeCapacity(kind Kind, _ int) (int, error) {
 	return fillAndClose(w, r)
 }
 
-// setPipeCapacity accepts only the capacity that the pipe grows to by itself; neither system lets a
-// program choose another.
+// setPipeCapacity accepts only the capacity that the pipe grows to by itself. Neither system lets a
+// program choose another capacity.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	grown, err := pipeCapacity(kind, fd)
 	if err == nil && grown != n {
@@ -47,7 +47,7 @@ func (e *End) buffered() (int, error) {
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is by what factor SO_SNDBUF returns more than it was set to. Here it is 1:
+// socketBufferScale is the quotient of what SO_SNDBUF returns and what it was set to. Here
 // SO_SNDBUF returns the value that it was set to.
 const socketBufferScale = 1
 

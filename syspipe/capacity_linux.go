@@ -14,7 +14,7 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 }
 
 // setPipeCapacity asks the kernel for a capacity of n bytes. If the kernel refuses, the error says
-// why. EPERM has two causes: n is above the limit for a single pipe, or else all pipes of this user
+// why. EPERM has two causes: n is above the limit for a single pipe, or all pipes of this user
 // together have reached their limit.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
@@ -57,8 +57,8 @@ func (e *End) buffered() (int, error) {
 	return int(n), os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is by what factor SO_SNDBUF returns more than it was set to. Here it is 2:
-// Linux doubles the value, to have room for its bookkeeping, and returns the double (socket(7)).
+// socketBufferScale is the quotient of what SO_SNDBUF returns and what it was set to. Linux doubles
+// the value, to have room for its bookkeeping (socket(7)).
 const socketBufferScale = 2
 
 const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

@@ -10,15 +10,15 @@ import (
 )
 
 // Go's own clock goes in steps of 0.5 to 15.6 ms on Windows. The performance counter has finer
-// steps; x/sys has no function for it.
+// steps, but x/sys has no function for it.
 var (
 	kernel32     = windows.NewLazySystemDLL("kernel32.dll")
 	queryCounter = kernel32.NewProc("QueryPerformanceCounter")
 	counterRate  = query(kernel32.NewProc("QueryPerformanceFrequency")) // ticks per second
 )
 
-// Now returns the time since a moment that is the same for all processes, by the finest clock of
-// the system that never goes back.
+// Now returns the time since a moment that is the same for all processes. It reads the finest clock
+// of the system that never goes back.
 func Now() time.Duration {
 	hi, lo := bits.Mul64(query(queryCounter), uint64(time.Second))
 	ns, _ := bits.Div64(hi, lo, counterRate)

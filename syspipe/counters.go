@@ -15,13 +15,12 @@ type Counters struct {
 	WaitTime time.Duration // total of all waits, each from its first refusal to the next success
 
 	// SeesEAGAIN says whether EAGAIN is counted. SeesWaits says whether Waits and WaitTime are
-	// counted. Whether they can be counted depends on the system and on the end's IO. A field that
-	// is not counted is 0.
+	// counted. Both depend on the system and on the end's IO. A field that is not counted is 0.
 	SeesEAGAIN, SeesWaits bool
 }
 
-// A counter counts one direction of an end. Its fields are not atomic: a direction belongs to one
-// goroutine, and an atomic add for each field would cost too much (a 64 B write takes 130 ns).
+// A counter counts one direction of an end. Its fields are not atomic, because only one goroutine
+// uses a direction. An atomic add for each field would cost too much: a 64 B write takes 130 ns.
 type counter struct {
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration

@@ -10,10 +10,10 @@
 //	w.Close()
 //	fmt.Println(w.Counters().Calls, "call")
 //
-// A pipe has two ends. Each end owns its descriptor, and the owner of the end closes the end once.
-// Any use after that returns an error that wraps [os.ErrClosed], and so does any use of the zero
-// [End]. How an end waits for the kernel is its [IO]. An end can be handed to a child process with
-// [End.Pass] and taken up there with [Inherited].
+// A pipe has two ends. Each end owns its descriptor. Close an end once: any use after that returns
+// an error that wraps [os.ErrClosed], and so does any use of the zero [End]. The [IO] of an end
+// says how it waits for the kernel. [End.Pass] hands an end to a child process, and [Inherited]
+// takes it up there.
 //
 // # Who may call concurrently
 //
@@ -24,14 +24,17 @@
 // # Blocking ends
 //
 // With [Blocking], an end makes raw system calls that the Go scheduler does not see. This lets Go
-// reach the speed of C, and has a price. While such a call waits, it holds a slot of the scheduler
-// and keeps the garbage collector from stopping the world. The scheduler believes that the thread
-// of such a call is running Go code and will look at the poller soon. So another goroutine, which
-// waits in Go's poller and is locked to its thread, is woken as much as 10 ms late, and sometimes
-// only after a minute (seen with Go 1.26). Use Blocking in a process made for the purpose: set
-// GOMAXPROCS to at least the number of blocking ends plus two, call [runtime.LockOSThread], use no
-// end with [Poller], and turn the collector off while the ends are in use. Everything else in this
-// package is safe in any program.
+// reach the speed of C, at a price:
+//   - While such a call waits, it holds a slot of the scheduler and keeps the garbage collector
+//     from stopping the world.
+//   - The scheduler believes that the thread of such a call will look at Go's poller soon. So a
+//     goroutine that waits in the poller and is locked to its thread is woken as much as 10 ms
+//     late, and sometimes only after a minute (seen with Go 1.26).
+//
+// So use Blocking only in a process made for the purpose. There, set GOMAXPROCS to at least the
+// number of blocking ends plus two, call [runtime.LockOSThread], use no end with [Poller], and turn
+// the garbage collector off while the ends are in use. Everything else in this package is safe in
+// any program.
 //
 // # Not promised
 //

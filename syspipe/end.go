@@ -44,7 +44,7 @@ func Open(kind Kind, o Options) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// An End is one end of a pipe: an owned descriptor, and the counters of its use. The zero End is
+// An End is one end of a pipe. It owns a descriptor and counts how it is used. The zero End is
 // closed.
 type End struct {
 	kind Kind
@@ -85,10 +85,11 @@ func (e *End) Kind() Kind { return e.kind }
 // IO returns how the end waits.
 func (e *End) IO() IO { return e.io }
 
-// SetIO decides how the end waits. Call it before the first Read or Write. An end given to Go's
-// poller stays there, because nothing can take a descriptor out of it again. SetIO sets or clears
-// non-blocking mode. All duplicates of this end share the mode. The other end of the pipe has a
-// mode of its own.
+// SetIO decides how the end waits. Call it before the first Read or Write. An end with [Poller]
+// keeps it, because nothing can take a descriptor out of Go's poller again.
+//
+// SetIO sets or clears non-blocking mode. This changes the mode of all duplicates of this end, but
+// not that of the other end of the pipe.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
@@ -108,8 +109,9 @@ func (e *End) SetIO(io IO) error {
 	})
 }
 
-// UsePoller calls SetIO with [Poller]. If the system has no poller for this end, it sets what comes
-// closest: a pause of 1 ms between two tries, or on Windows a call that blocks its own thread only.
+// UsePoller calls SetIO with [Poller]. If the system has no poller for this end, UsePoller sets
+// what comes closest. On Unix, this is a pause of 1 ms between two tries. On Windows, it is a call
+// that blocks only its own thread.
 func (e *End) UsePoller() error {
 	err := e.SetIO(Poller)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -160,10 +162,9 @@ func (e *End) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Writev writes the buffers one after the other, in one call of writev(2) if the kernel takes all
-// of them. If the kernel takes only some of the bytes, Writev goes on after them. It neither keeps
-// nor changes bufs or their bytes. Windows has no such call for pipes: there the buffers are copied
-// together first.
+// Writev writes the buffers one after the other, if possible in one call of writev(2). It neither
+// keeps nor changes bufs or their bytes. Windows has no such call for pipes, so there Writev first
+// copies the buffers together.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -174,10 +175,11 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 }
 
 // Vmsplice writes like Write, but gives the memory pages of p to the pipe instead of copying their
-// bytes. So p must not change until the reader has read all of it. Two buffers that are written in
-// turn are enough, if each is at least as long as the pipe's capacity. Vmsplice works only on
-// Linux, for pipes and FIFOs, with any IO except [Poller]. Otherwise the error wraps
-// [errors.ErrUnsupported].
+// bytes. So p must not change until the reader has read all of it. It is enough to write two
+// buffers in turn, if each is at least as long as the pipe's capacity.
+//
+// Vmsplice works only on Linux, for pipes and FIFOs, with any IO except [Poller]. Otherwise the
+// error wraps [errors.ErrUnsupported].
 func (e *End) Vmsplice(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("vmsplice to", os.ErrClosed)
@@ -279,7 +281,8 @@ func (e *End) writeFailed(n int64, err error) error {
 	return e.failed("write", err)
 }
 
-// wait waits after EAGAIN as the end's io says: in poll(2), for a pause, or (Spin) not at all.
+// wait waits after EAGAIN as the end's io says. It waits in poll(2) or sleeps for a pause; with
+// Spin it does not wait.
 func (e *End) wait(toward direction) error {
 	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
@@ -297,8 +300,8 @@ func (e *End) wait(toward direction) error {
 
 // SetReadDeadline sets the time after which reads fail with an error that wraps
 // [os.ErrDeadlineExceeded]. This includes a read that is waiting already. The zero time means no
-// deadline. The end's IO must be [Poller]; with any other IO, the error of SetReadDeadline wraps
-// [os.ErrNoDeadline].
+// deadline. Deadlines need an end with [Poller]. With any other IO, the error of SetReadDeadline
+// wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -320,14 +323,15 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 }
 
 // Close closes the descriptor and the duplicates that Pass made. A read or write under way ends
-// with an error that wraps [os.ErrClosed], and Close returns only after that. A second Close
-// returns an error that wraps [os.ErrClosed], too. How soon a call under way ends depends on the
-// end's IO:
+// with an error that wraps [os.ErrClosed], and Close waits for its end. A second Close returns an
+// error that wraps [os.ErrClosed], too.
+//
+// How soon a read or write under way ends depends on the end's IO:
 //
 //	poller          at once
-//	blocking        at once; Linux and FreeBSD need a SIGURG to each thread of the process for
-//	                that (the signal that Go's own scheduler uses, and as harmless)
-//	poll            as blocking; on macOS within 100 ms
+//	blocking        at once: Linux and FreeBSD send each thread of the process a SIGURG, which is
+//	                harmless (Go's scheduler sends it too)
+//	poll            as blocking, but on macOS within 100 ms
 //	spin, sleep=D   at the next try
 func (e *End) Close() error {
 	if !e.open.Swap(false) {
@@ -345,16 +349,16 @@ func (e *End) Close() error {
 // busy reports whether a read or a write is under way.
 func (e *End) busy() bool { return e.calls.Load() > 0 }
 
-// awaitNone returns when none of the counted calls is under way any more. The calls are about to
-// return, so this takes long only if one of them sleeps between two tries.
+// awaitNone returns when none of the counted calls is under way any more. This takes long only if
+// one of the calls sleeps between two tries.
 func awaitNone(calls *atomic.Int32) {
 	for pause := time.Microsecond; calls.Load() > 0; pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
 	}
 }
 
-// briefly runs f if the end is open. f may use the descriptor but must not wait: Close waits until
-// f returns, so that the descriptor stays valid. briefly adds op to an error.
+// briefly runs f if the end is open, and adds op to an error. The function f may use the descriptor
+// but must not wait, because Close waits until f returns.
 func (e *End) briefly(op string, f func() error) error {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

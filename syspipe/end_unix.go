@@ -13,9 +13,9 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
-// pollerSubstitute is how an end waits if Go's poller cannot watch it: with a pause of 1 ms between
-// two tries. [Poll] would not do, because poll(2) cannot watch such an end either. [Blocking] would
-// not do, because Close could not end a read that waits in the kernel.
+// pollerSubstitute is how an end waits if Go's poller cannot watch it. It is a pause of 1 ms
+// between two tries. [Poll] would not do, because poll(2) cannot watch such an end either.
+// [Blocking] would not do, because Close could not end a read that waits in the kernel.
 const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -46,9 +46,9 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 }
 
 // readAgain reads once more after EIO, by which a terminal reports the end of file. The kernel
-// looks first for bytes and then for a writer (n_tty_read). If a writer writes and leaves between
-// the two, the read fails with EIO although there are bytes to read. This happened to three of
-// 120,000 such writers on a loaded machine. The caller counts both reads as one call.
+// looks first for bytes and then for a writer (n_tty_read). If a writer writes and leaves in
+// between, the read fails with EIO although there are bytes to read. On a loaded machine, this
+// happened to three of 120,000 writers. The caller counts both reads as one call.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {
@@ -103,7 +103,7 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(r.n, r.errno)
 }
 
-// readOnce reads for Go's poller, which waits and calls it again if it reports false.
+// readOnce reads for Go's poller. If readOnce returns false, the poller waits and calls it again.
 func (e *End) readOnce(uintptr) bool {
 	r := &e.polledRead
 	for {
@@ -128,9 +128,11 @@ func (e *End) writePolled(p []byte) (int, error) {
 var readerGone = []error{syscall.ECONNRESET}
 
 // pollSlice is the longest time that one call of poll(2) waits. The limit is needed on macOS, for
-// two reasons. First, nothing can interrupt the call there, so the end has to check regularly
-// whether it was closed. Second, poll(2) does not report there that the other end of a FIFO has
-// left, so the read or write has to be tried again regularly.
+// two reasons:
+//   - Nothing can interrupt the call there. So the end has to check regularly whether it was
+//     closed.
+//   - The call does not report there that the other end of a FIFO has left. So the read or write
+//     has to be tried again regularly.
 const pollSlice = 100 * time.Millisecond
 
 // poll waits in poll(2) until a read or write, as toward says, may be tried again.
@@ -173,9 +175,9 @@ func (e *End) closeDescriptor() error {
 	return os.NewSyscallError("close", unix.Close(e.fd))
 }
 
-// interrupt ends the calls under way: it replaces e.fd by the reading end of a pipe without a
-// writer, then wakes the threads. If a call begins only after that, or if the kernel restarts a
-// call, it does not block: a read meets the end of file, and a write fails with EBADF.
+// interrupt ends the calls under way. It replaces e.fd by the reading end of a pipe without a
+// writer, and then wakes the threads. From then on no call blocks: a read meets the end of file,
+// and a write fails with EBADF.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
 		return nil // each read or write looks between its tries whether the end is open

@@ -11,12 +11,12 @@ import (
 )
 
 // supportedIOs are the ways to wait on Windows. [Sleep] is not listed, because every system has it.
-// Poll is missing: Windows has no call that waits until a pipe has bytes or room.
+// [Poll] is missing, because Windows has no call that waits until a pipe has bytes or room.
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// pollerSubstitute is how an end of an anonymous pipe waits if [Poller] is asked for: Go's poller
-// does not take such a pipe, which is synchronous. On Windows the Go scheduler sees blocking calls,
-// so a call blocks only its own thread.
+// pollerSubstitute is how an end of an anonymous pipe waits if [Poller] is asked for. Go's poller
+// does not take such a pipe, because the pipe is synchronous. On Windows the Go scheduler sees
+// blocking calls, so a call blocks only its own thread.
 const pollerSubstitute = Blocking
 
 // descriptor is what an [End], one end of a pipe, consists of on Windows.
@@ -32,8 +32,8 @@ type descriptor struct {
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what ReadFile or WriteFile needs beside the buffer. An End keeps one for each, so
-// that a call allocates nothing.
+// A request is what ReadFile or WriteFile needs besides the buffer. An End keeps one for each of
+// the two functions, so that a call allocates nothing.
 type request struct {
 	done       uint32             // bytes moved by the last call
 	overlapped windows.Overlapped // has the event to wait for, if the handle is overlapped
@@ -76,9 +76,9 @@ func (e *End) setNowait(nowait bool) error {
 // known.
 func (e *End) countersSeen() (eagain, waits bool) { return e.nowait, e.nowait }
 
-// sysRead reads once and returns what read(2) of Unix would: 0 bytes at the end of file, and EAGAIN
-// if no bytes have come yet. A read also ends if somebody writes zero bytes; sysRead then returns
-// EINTR, so that the caller reads again.
+// sysRead reads once and returns what read(2) of Unix would return: 0 bytes at the end of file, and
+// EAGAIN if no bytes have come yet. A read also ends if somebody writes zero bytes. Then sysRead
+// returns EINTR, so that the caller reads again.
 func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.reading, func(o *windows.Overlapped) error {
 		return windows.ReadFile(e.handle, p, &e.reading.done, o)
@@ -104,8 +104,8 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(n, 0)
 }
 
-// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by reporting success and 0
-// bytes.
+// sysWrite writes once. With PIPE_NOWAIT, a success with 0 bytes means that the system refuses the
+// write.
 func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.writing, func(o *windows.Overlapped) error {
 		return windows.WriteFile(e.handle, p, &e.writing.done, o)
@@ -128,7 +128,7 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return n, nil
 }
 
-// errnoOf returns the system's error in err; 0 if err is nil.
+// errnoOf returns the system's error in err, or 0 if err is nil.
 func errnoOf(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -141,7 +141,7 @@ func errnoOf(err error) syscall.Errno {
 }
 
 // offer returns how much of p to write in one call. With PIPE_NOWAIT the system takes all bytes of
-// a write or none. So it would for ever refuse a write that is longer than the pipe's quota.
+// a write or none, so it would for ever refuse a write that is longer than the pipe's quota.
 func (e *End) offer(p []byte) []byte {
 	if !e.nowait || e.quota <= 0 {
 		return p
@@ -153,8 +153,8 @@ func (e *End) offer(p []byte) []byte {
 // before the write began, ERROR_BROKEN_PIPE if it left while the write waited. See ReaderLeft.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
-// transfer runs one ReadFile or WriteFile to its end. With a synchronous handle the call itself
-// waits. With an overlapped one the call only begins, and transfer waits for its event.
+// transfer runs one ReadFile or WriteFile to its end. With a synchronous handle, the call itself
+// waits. With an overlapped handle, the call only begins, and transfer waits for its event.
 func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, error) {
 	r.done = 0
 	if !e.overlapped {
@@ -194,9 +194,8 @@ func (e *End) closeDescriptor() error {
 		return e.file.Close()
 	}
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		// A call that is counted already may enter the kernel only after this cancellation, so the
-		// loop goes on until no call is counted. The error does not matter: it says that there is
-		// nothing to cancel.
+		// A counted call may enter the kernel only after this cancellation. So cancel again until
+		// no call is counted. The error does not matter: it says that there was nothing to cancel.
 		windows.CancelIoEx(e.handle, nil)
 		time.Sleep(pause)
 	}

@@ -1,8 +1,8 @@
 package syspipe
 
 // Grow makes the pipe hold n bytes, or as many as the system allows, and returns how many bytes it
-// holds after that. It never makes a pipe smaller. If the pipe holds less than n bytes after that,
-// the error says why:
+// holds then. It never makes a pipe smaller. Either end may call Grow. If the pipe holds less than
+// n bytes in the end, the error says why:
 //   - The error is a [*CapacityError] if the system has a limit, for one pipe or for all pipes of
 //     this user together.
 //   - The error wraps [errors.ErrUnsupported] if the capacity cannot be changed. This is so for a
@@ -10,11 +10,11 @@ package syspipe
 //
 // A caller that only wants more speed can ignore the error.
 //
-// If the two ends run on two CPUs, a larger pipe spares them a sleep and a wake-up per 64 KiB. If
-// they run on one CPU, a pipe of 1 MiB costs nothing if it fits into the core's cache (AMD Zen 5).
-// If it does not fit, it costs a quarter of the speed (Intel Sapphire Rapids). Either end may call
-// Grow. In a larger pipe, a writer that is faster than its reader gets further ahead before it has
-// to wait.
+// In a larger pipe, a fast writer gets further ahead of its reader before it has to wait. If the
+// two ends run on two CPUs, this spares them a sleep and a wake-up per 64 KiB.
+//
+// If the two ends run on one CPU, a pipe of 1 MiB costs nothing if it fits into the core's cache
+// (AMD Zen 5). If it does not fit, it costs a quarter of the speed (Intel Sapphire Rapids).
 func (e *End) Grow(n int) (now int, err error) {
 	err = e.briefly("grow", func() (err error) {
 		now, err = e.capacity()

@@ -6,11 +6,12 @@ import "golang.org/x/sys/unix"
 // mistake a larger size for a small one.
 const maxPipe = 1<<31 - 1
 
-// growFrom asks the kernel for a capacity of n bytes. This is more than now, the present capacity.
-// If the kernel refuses, growFrom asks for less: for the limit of one pipe if n is above that, or
-// else for half of n. Then it asks for half as much, and so on until the kernel agrees. Even the
-// limit may be refused, if the pipes of this user have many pages already. growFrom returns how
-// many bytes the pipe holds after that, and the error of the first refusal.
+// growFrom makes the pipe hold n bytes instead of now bytes, which is less. If the kernel refuses n
+// bytes, growFrom asks for the limit of one pipe, or for half of n if n is not above that limit. It
+// then halves the size until the kernel agrees. (The kernel may refuse even the limit, if the pipes
+// of this user have many pages already.)
+//
+// growFrom returns how many bytes the pipe holds then, and the error of the first refusal.
 func (e *End) growFrom(now, n int) (int, error) {
 	if !e.kind.IsPipe() {
 		return now, unsupported("growing a " + e.kind.noun())

@@ -8,7 +8,7 @@ import (
 )
 
 // An IO is how an end waits when the kernel cannot serve it yet. The zero IO is [Poller]. A
-// positive IO is a pause between two tries, in nanoseconds; [Sleep] makes it.
+// positive IO, made by [Sleep], is a pause between two tries, in nanoseconds.
 type IO int64
 
 const (
@@ -27,7 +27,7 @@ const (
 const DefaultPause = 10 * time.Millisecond
 
 // Sleep returns the IO that pauses for d before it repeats a non-blocking call. If d is zero or
-// less, this is [Spin].
+// less, Sleep returns [Spin].
 func Sleep(d time.Duration) IO {
 	if d <= 0 {
 		return Spin
@@ -35,11 +35,11 @@ func Sleep(d time.Duration) IO {
 	return IO(d)
 }
 
-// Pause returns how long an end with this IO sleeps between two tries; 0 if it does not sleep.
+// Pause returns how long an end with this IO sleeps between two tries. It returns 0 if such an end
+// does not sleep.
 func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
 
-// IOs returns every way to wait, always in the same order. [Sleep] is there once, with
-// [DefaultPause].
+// IOs returns every way to wait, always in the same order. [Sleep] comes once, with [DefaultPause].
 func IOs() []IO { return []IO{Poller, Blocking, Poll, Spin, Sleep(DefaultPause)} }
 
 // String returns what ParseIO reads: "poller", "blocking", "poll", "spin", "sleep=10ms".
@@ -77,7 +77,7 @@ func ParseIO(name string) (IO, error) {
 	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-// Supported returns nil if this operating system has any kind of pipe whose ends can wait in this
+// Supported returns nil if any kind of pipe on this operating system has ends that can wait in this
 // way. Otherwise the error wraps [errors.ErrUnsupported] and names the system. Even if Supported
 // returns nil, [End.SetIO] may fail for an end of another kind.
 func (io IO) Supported() error {

@@ -29,8 +29,8 @@ const (
 	PTY Kind = "pty"
 )
 
-// Kinds returns every kind that this package knows, whether this system has it or not, always in
-// the same order.
+// Kinds returns every kind that this package knows, even a kind that this system does not have. The
+// order is always the same.
 func Kinds() []Kind { return append(StreamKinds(), PTY) }
 
 // StreamKinds returns the kinds that programs can get as standard streams, without terminals.
@@ -82,8 +82,8 @@ func joinNames[T any](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// System names the system whose rules pipes follow here: [runtime.GOOS], or "gvisor" if the kernel
-// is gVisor. gVisor claims to be a certain build of Linux: see [IsGVisor].
+// System names the system whose rules pipes follow here. This is [runtime.GOOS], or "gvisor" if the
+// kernel is gVisor. gVisor claims to be a certain build of Linux: see [IsGVisor].
 func System() string {
 	version, err := os.ReadFile("/proc/version")
 	if err == nil && IsGVisor(string(version)) {

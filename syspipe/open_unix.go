@@ -22,7 +22,7 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 		err = w.setCapacity(capacity)
 	}
 	if err == nil && capacity > 0 && kind == SocketPair {
-		// On Linux the writer's buffer counts, on macOS and FreeBSD the reader's buffer.
+		// On Linux the writer's buffer counts. On macOS and FreeBSD the reader's buffer counts.
 		err = r.setCapacity(capacity)
 	}
 	if err == nil {
@@ -61,8 +61,8 @@ func openEnds(kind Kind) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// openFIFO makes a FIFO in a folder that nobody else can use. It opens both ends, and then removes
-// the FIFO and the folder. With an error it returns the ends that were opened already.
+// openFIFO makes a FIFO in a folder that nobody else can use, opens both ends, and then removes the
+// FIFO and the folder. After an error it returns the ends that it has opened.
 func openFIFO() (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-fifo-")
 	if err != nil {
@@ -146,8 +146,8 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	return uint64(number), nil
 }
 
-// duplicate returns a duplicate of the end as a file. The duplicate keeps the end's blocking mode:
-// neither os.NewFile changes it, nor the method Fd, which os/exec calls.
+// duplicate returns a duplicate of the end as a file, in the end's blocking mode. Neither
+// os.NewFile changes this mode, nor the method Fd, which os/exec calls.
 func (e *End) duplicate() (*os.File, error) {
 	const atLeast = 3 // not the number of a standard stream that is closed
 	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, atLeast)
@@ -213,7 +213,7 @@ func describe(fd int) (Stream, error) {
 }
 
 // capacity returns the capacity of the end's pipe. For a socket pair or a terminal, it fills a new
-// one and counts the bytes: a terminal states no capacity, and the buffer size that a socket states
+// one and counts the bytes. A terminal states no capacity, and the buffer size that a socket states
 // includes the kernel's bookkeeping. The new socket pair gets the buffer sizes of the end.
 func (e *End) capacity() (int, error) {
 	if e.kind.IsPipe() {

@@ -25,13 +25,13 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return newHandle(Anonymous, writes, write), newHandle(Anonymous, reads, read), nil
 }
 
-// defaultNamedCapacity is used if the caller asks for no capacity: Windows has no default for named
-// pipes, and with 0 every write waits for its reader.
+// defaultNamedCapacity is used if the caller asks for no capacity. Windows has no default for named
+// pipes. With a capacity of 0, every write waits for its reader.
 const defaultNamedCapacity = 64 << 10
 
 // openNamed makes a named pipe whose name only this process knows, and connects to it. The server's
-// end writes, the client's end reads. The server's end is opened for both directions, because the
-// system does not tell the quota of an end that can only write (GetNamedPipeInfo).
+// end writes, and the client's end reads. The server's end is opened for both directions, because
+// the system does not tell the quota of an end that can only write (GetNamedPipeInfo).
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -66,7 +66,8 @@ func (h handle) Close() error {
 	return os.NewSyscallError("CloseHandle", windows.CloseHandle(windows.Handle(h)))
 }
 
-// passTo gives the child a duplicate and returns its number, which is the same in the child.
+// passTo gives the child a duplicate of the end. It returns the number of the duplicate, which is
+// the same in the child.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	if e.file != nil {
 		return 0, errors.New("it is bound to this process's completion port; " +
@@ -119,8 +120,8 @@ func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	return newHandle(kind, dir, h), nil
 }
 
-// capacity returns the write quota that was asked for. The system does not round this number, and
-// does not refuse a longer blocking write: it copies the whole write into the kernel and makes the
+// capacity returns the write quota that was asked for. The system does not round this number. It
+// also accepts a longer blocking write: it copies the whole write into the kernel and makes the
 // writer wait until the reader has taken the surplus.
 func (e *End) capacity() (int, error) {
 	var out, in uint32

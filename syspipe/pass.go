@@ -21,9 +21,10 @@ type reference struct {
 // reference to the child in an argument, in the environment or on standard input. The child calls
 // [Inherited] with it, to take up the duplicate.
 //
-// Close the end after cmd.Start: as long as the parent keeps it open, the other end of the pipe
-// sees neither end of file nor a broken pipe. Open an end that is to be passed with the IO that the
-// child needs. On Windows, this must not be [Poller].
+// Open the end with the IO that the child needs. On Windows, this must not be [Poller].
+//
+// Close the end after cmd.Start. While the parent keeps it open, the other end of the pipe sees
+// neither end of file nor a broken pipe.
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a concurrent Close either prevents the duplicate or closes it
 	defer e.passing.Unlock()
@@ -60,9 +61,9 @@ func (e *End) File() (f *os.File, err error) {
 	return f, err
 }
 
-// Inherited takes up the end that the parent process handed over with [End.Pass]. The returned end
-// belongs to the caller. It waits as the parent's end did; SetIO can change that. Children of this
-// process do not inherit it. Take up each reference only once.
+// Inherited takes up the end that the parent process handed over with [End.Pass]. Take up each
+// reference only once. The returned end belongs to the caller. It waits as the parent's end did,
+// and SetIO can change that. Children of this process do not inherit it.
 func Inherited(ref string) (*End, error) {
 	var r reference
 	err := json.Unmarshal([]byte(ref), &r)

@@ -12,8 +12,7 @@ import (
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair, PTY}
 
 // openPTY makes a pseudo-terminal. The side that a program gets as its terminal is the writing end.
-// The other side is the reading end. With an error openPTY returns the ends that were opened
-// already.
+// The other side is the reading end. After an error openPTY returns the ends that it has opened.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)

@@ -27,11 +27,13 @@ func CountSIGPIPE() func() *int {
 	}
 }
 
-// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. Go hands
-// pending signals on in the order of their numbers, so a SIGWINCH that is sent now, as a mark,
-// arrives after every earlier SIGPIPE. But a received SIGWINCH may come from somebody else, because
-// a terminal was resized: one may be in the channel already, and one may be on its way there. So
-// awaitSignals sends three, and the third one that it receives is surely one that it has sent.
+// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. It marks this
+// moment by a SIGWINCH. Go hands pending signals on in the order of their numbers, so the SIGWINCH
+// arrives after every earlier SIGPIPE.
+//
+// A SIGWINCH may also come because a terminal was resized. One may be in the channel already, and
+// one may be on its way there. So awaitSignals sends three. The third SIGWINCH that it receives is
+// surely its own.
 func awaitSignals(marks <-chan os.Signal) {
 	for range 3 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {

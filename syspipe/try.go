@@ -8,8 +8,9 @@ import (
 
 // TryWrite makes one non-blocking system call and returns its result. Unlike Write, it neither
 // waits nor tries again. It may return a short count with a nil error. If the kernel refuses the
-// write for now, it returns an error for which errors.Is(err, syscall.EAGAIN) holds. The end's IO
-// must not be [Blocking]; on Windows it must be [Spin] or [Sleep].
+// write for now, errors.Is(err, syscall.EAGAIN) holds.
+//
+// The end's IO must not be [Blocking]. On Windows it must be [Spin] or [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)
@@ -51,7 +52,7 @@ func (e *End) mayTry(op string) error {
 }
 
 // Writable reports whether poll(2) says that the end is writable now. This predicts nothing: a
-// write to a writable end may be refused, and a write to any other end may succeed.
+// write may be refused although the end is writable, or may succeed although it is not.
 func (e *End) Writable() (can bool, err error) {
 	err = e.briefly("poll", func() (err error) {
 		can, err = e.writable()

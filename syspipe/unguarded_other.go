@@ -3,8 +3,8 @@
 package syspipe
 
 // ReadUnguarded is the same as Read on this system. On Linux and FreeBSD it makes the system call
-// itself, without Read's guard against a concurrent Close, to save function calls in the loops of
-// benchmarks. macOS and Windows have no stable system calls, only stable libraries.
+// itself, without Read's guard against a concurrent Close. macOS and Windows have no stable system
+// calls, only stable libraries.
 func (e *End) ReadUnguarded(p []byte) (int, error) { return e.Read(p) }
 
 // WriteUnguarded is the same as Write, for the reason that [End.ReadUnguarded] tells.

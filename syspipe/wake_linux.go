@@ -9,7 +9,7 @@ import (
 )
 
 // wakeThreads makes every system call in which this process waits either return or start over. It
-// sends SIGURG to each thread. That is harmless: Go's scheduler sends it all the time.
+// sends SIGURG to each thread. This signal is harmless: Go's scheduler sends it all the time.
 func wakeThreads() error {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -6,8 +6,8 @@
 //		...
 //	}
 //
-// Do not call Check in tests that run in parallel: each would see what the others have open.
-// Descriptors are counted only on systems where /dev/fd lists them, children only where /proc lists
+// Do not call Check in tests that run in parallel, because each test would see what the others have
+// open. Descriptors are counted only where /dev/fd lists them, and children only where /proc lists
 // them.
 package leaktest
 
@@ -29,8 +29,8 @@ const patience = 20 * time.Second
 var checked = make(map[string]bool)
 
 // Check fails t if anything is left when the test and its cleanups are done. Call it first in the
-// test, so that its check runs after all other cleanups. It gives the test a folder of its own for
-// temporary files. A second call in one test does nothing.
+// test, so that its check runs after all other cleanups. Check also gives the test a folder of its
+// own for temporary files. A second call in one test does nothing.
 func Check(t testing.TB) {
 	t.Helper()
 	if checked[t.Name()] {
@@ -71,14 +71,15 @@ func Check(t testing.TB) {
 	})
 }
 
-// descriptors counts the open descriptors of this process; 0 on a system that does not list them.
+// descriptors counts the open descriptors of this process. It returns 0 on a system that does not
+// list them.
 func descriptors() int {
 	list, _ := os.ReadDir("/dev/fd")
 	return len(list)
 }
 
-// children returns the IDs of this process's children, even of those that have ended but were not
-// waited for. It returns none on a system that does not list them.
+// children returns the IDs of this process's children. It includes children that have ended but
+// were not waited for. It returns none on a system that does not list them.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")

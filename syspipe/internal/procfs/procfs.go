@@ -1,6 +1,6 @@
-// Package procfs reads what Linux tells about processes in the files of /proc. It keeps no cache. A
-// process may end at any time. If its file is gone, or this process may not read it, a function
-// returns an error or leaves the process out. Other systems do not have these files.
+// Package procfs reads what Linux tells about processes in the files of /proc. Other systems do not
+// have these files. The package keeps no cache. A process may end at any time. If its file is gone
+// or this process may not read it, a function returns an error or leaves the process out.
 package procfs
 
 import (
@@ -85,8 +85,8 @@ func Tree(pid int) []int {
 // A Stat is what /proc/PID/stat says of a process, or /proc/PID/task/TID/stat of a thread.
 type Stat struct {
 	Command string
-	// State is 'R' if it runs, 'S' if it sleeps, 'D' if it waits for a disk, 'T' or 't' if it is
-	// stopped, 'Z' or 'X' if it has ended.
+	// State is a letter: 'R' if the process runs, 'S' if it sleeps, 'D' if it waits for a disk, 'T'
+	// or 't' if it is stopped, 'Z' or 'X' if it has ended.
 	State   byte
 	Parent  int
 	Flags   uint64 // the kernel's PF_ constants
@@ -140,15 +140,15 @@ func parseStat(text string, err error) (Stat, error) {
 	}, nil
 }
 
-// number parses a field as a number. It returns 0 for any other text, but the kernel writes only
+// number parses a field as a number. For any other text it returns 0, but the kernel writes only
 // numbers here.
 func number(field string) int {
 	n, _ := strconv.Atoi(field)
 	return n
 }
 
-// Field returns the value in the line "name:\tvalue" of a text like that of /proc/PID/status; "" if
-// there is no such line.
+// Field returns the value in the line "name:\tvalue" of a text like that of /proc/PID/status. It
+// returns "" if there is no such line.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
