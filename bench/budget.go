@@ -11,8 +11,9 @@ import (
 // DefaultForks is the number of forks if [Plan.Forks] is 0. A fork is one start of the workers.
 const DefaultForks = stat.Forks
 
-// A cost is how long a fork of a group takes. A fork is one start of the group's workers. Both
-// times are guesses at first. They are corrected by what the forks of the group really take.
+// A cost is how long a fork of a group takes, in two parts. A fork is one start of the group's
+// workers. Both times are guesses at first. They are corrected by what the forks of the group
+// really take.
 type cost struct {
 	fork  time.Duration // all that a fork does besides its rounds
 	round time.Duration // one round: a sample of every cell

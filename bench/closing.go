@@ -41,7 +41,7 @@ func (e *endpoint) closeEarly() error {
 // writeUntilTold goes on sending messages until the kernel says that the reader has closed its end.
 func (e *endpoint) writeUntilTold() error {
 	signals := syspipe.CountSIGPIPE()
-	taken := e.out.Counters().Bytes // bytes that the reader takes: all so far
+	taken := e.out.Counters().Bytes // bytes that the reader takes: all that were sent so far
 	var err error
 	for i := e.Warmup + e.Messages; err == nil; i++ {
 		err = e.exchange(i, 1) // one message

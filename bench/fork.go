@@ -222,7 +222,7 @@ func (f *fork) run(j job) (reports, error) {
 	err := errors.Join(errs...)
 	blamed, failed := all.failure()
 	// Return err if the workers were killed, or if the best report only says that the other worker
-	// died: err then says more than the reports.
+	// died. In both cases err says more than the reports.
 	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
 		return all, err
 	}

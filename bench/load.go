@@ -83,7 +83,7 @@ func (l *load) deliver(i int64) {
 // setSchedule sets the start of the load and returns it. If the parameter start is undecidedStart,
 // setSchedule chooses the start. Without a load, it does nothing and returns 0.
 //
-// An open loop also gets a deadline. It is given up after twice the time that it should take.
+// An open loop also gets a deadline. The loop is given up after twice the time that it should take.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -169,8 +169,8 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
 			// While the sending thread sleeps in a raw system call, the Go scheduler believes that
-			// this thread will poll soon. It would then wake a goroutine that is locked to its
-			// thread late or never. So do not lock this goroutine.
+			// this thread will poll soon. So the scheduler would wake a goroutine that is locked to
+			// its thread late or never. Therefore unlock this goroutine.
 			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
@@ -268,9 +268,9 @@ func (e *endpoint) summariseLoad() error {
 }
 
 // addLoadLatencies adds the latencies of the first n messages to the report, under these keys:
-//   - The parameter name is the key of the time from sending a message to receiving it.
-//   - "due", only in an open loop, is the time from when a message was due to receiving it.
-//   - "lateness", only in an open loop, is the time from when a message was due to sending it.
+//   - The parameter name: the time from sending a message to receiving it.
+//   - "due", in an open loop: the time from when a message was due to receiving it.
+//   - "lateness", in an open loop: the time from when a message was due to sending it.
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

@@ -80,8 +80,8 @@ func (e *endpoint) sendMixed() error {
 	var smallDone atomic.Bool
 	large := make(chan error, 1)
 	// Another goroutine sends the large messages, because this goroutine is locked to its thread.
-	// If it sent them itself, the threads would switch at each change between large and small
-	// messages. Goroutines that are not locked can follow each other on one thread.
+	// If this one sent messages too, each change to a goroutine that sends a small message would
+	// switch threads. Goroutines that are not locked can follow each other on one thread.
 	go func() { large <- e.sendLarge(&smallDone) }()
 	err := e.sendSmall()
 	smallDone.Store(true)
@@ -155,8 +155,8 @@ func (e *endpoint) receiveMixed() error {
 	}
 }
 
-// takeSmall checks a small message and notes that it arrived at the time now. The result last
-// reports whether it is the final message, which says that nothing follows.
+// takeSmall checks a small message. The parameter now is the time at which it arrived. The result
+// last reports whether it is the final message, which says that nothing follows.
 func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	l := e.load
 	number, err := e.mixed.small.Number(msg)
@@ -217,7 +217,7 @@ type slowReader struct {
 	in    io.Reader
 	pace  pace
 	clock *clock
-	spin  bool // keep the CPU busy, as such a program would; no other end uses it
+	spin  bool // spin, as such a program keeps its CPU busy; no other end uses the CPU
 }
 
 // Read first waits until the reader is done with the bytes of earlier reads.

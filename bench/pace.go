@@ -18,8 +18,8 @@ type pace struct {
 // enough for a sleep that ends late, but does not cover a time in which the pipe was empty.
 const catchUp = time.Millisecond
 
-// Take counts n bytes that were read at the time now. It returns the time at which the reader will
-// be done with them.
+// Take counts n bytes that were read. The parameter now is the time at which they were read. Take
+// returns the time at which the reader will be done with them.
 func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now

@@ -10,7 +10,7 @@ import (
 type report struct {
 	Role     role
 	Error    string // empty if all went well
-	PeerGone bool   // the error is that the other endpoint left: look there for the cause
+	PeerGone bool   // the error says that the other endpoint left; its report has the cause
 
 	results.Sample // the fields of the sample that this endpoint knows
 

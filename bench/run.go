@@ -29,8 +29,8 @@ import (
 // does affects all cells alike.
 //
 // Run stops early in three cases:
-//   - ctx ends.
-//   - keep returns an error.
+//   - The context ends.
+//   - The function keep returns an error.
 //   - A cell fails: a message is lost or altered, or a worker dies or hangs.
 //
 // Run then calls keep with what was measured until then. When Run returns, no worker is left.
@@ -51,7 +51,7 @@ type runner struct {
 	started      time.Time
 	grace        time.Duration // see the constant grace; tests change it
 	interference *interference
-	groups       []*group // those that still need samples
+	groups       []*group // groups that still need samples
 	measured     bool     // a sample was taken
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }

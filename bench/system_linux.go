@@ -24,8 +24,8 @@ func (c *clock) sleepUntil(moment int64) {
 }
 
 // watchdogTime is how long it takes until the Go runtime's watchdog wakes less than once per
-// millisecond. Before that, the watchdog sleeps 50 times for 20 µs, and then some times longer. The
-// kernel's timer slack makes each sleep 50 µs longer.
+// millisecond. Before that, the watchdog makes 50 sleeps of 20 µs and some longer sleeps. The
+// kernel's timer slack adds 50 µs to each sleep.
 const watchdogTime = 6 * time.Millisecond
 
 // calmWatchdog waits until the Go runtime's watchdog, a thread named sysmon in its source, wakes

@@ -13,8 +13,8 @@ import (
 )
 
 // usage has the totals that an endpoint had reached at one moment. Some systems do not tell all
-// figures. SeesEAGAIN and SeesWaits say which figures the field calls lacks. In the field time, a
-// missing figure is -1.
+// figures. In the field calls, SeesEAGAIN and SeesWaits say which figures are known. In the field
+// time, an unknown figure is -1.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages

@@ -19,8 +19,8 @@ import (
 const cellWork = "bench"
 
 // Jobs returns the work of the processes that [Run] starts, for [proc.Main]. A program that also
-// starts processes of its own by package proc calls proc.Main with the work of all of them, instead
-// of [Worker]:
+// starts other processes by package proc calls proc.Main with the work of all these processes,
+// instead of [Worker]:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }

@@ -224,7 +224,7 @@ func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 		return n, nil
 	}
 	if !e.open.Load() {
-		return 0, e.readFailed(os.ErrClosed) // this end of file is made by Close (see interrupt)
+		return 0, e.readFailed(os.ErrClosed) // Close made this end of file (see interrupt)
 	}
 	return 0, io.EOF
 }

@@ -75,7 +75,7 @@ func ErrorName(err error) string {
 		return "success"
 	case errors.Is(err, syscall.EAGAIN):
 		return "EAGAIN"
-	case errors.Is(err, syscall.ECONNRESET): // before EPIPE, which every BrokenPipeError is
+	case errors.Is(err, syscall.ECONNRESET): // before EPIPE: every BrokenPipeError is EPIPE too
 		return "ECONNRESET"
 	case errors.Is(err, syscall.EPIPE):
 		return "EPIPE"

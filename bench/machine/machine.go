@@ -63,7 +63,7 @@ func Version() string {
 func identify(e results.Environment) string {
 	hash := sha256.Sum256([]byte(strings.Join([]string{
 		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize),
-		e.Virtualisation + e.Imitation, // joined: earlier versions had one field for both
+		e.Virtualisation + e.Imitation, // joined, as earlier versions had one field for both
 	}, "\x00")))
 	return hex.EncodeToString(hash[:6])
 }

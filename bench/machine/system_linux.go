@@ -65,7 +65,7 @@ func throttled() float64 {
 	return seconds
 }
 
-// throttledIn adds up the values of key in the files cpu.stat of a cgroup and of each cgroup above
+// throttledIn adds up the values of a key in the file cpu.stat of a cgroup and of each cgroup above
 // it, up to the folder top. In a container the cgroup's own folder is often missing, and the folder
 // top describes the cgroup.
 //

@@ -33,8 +33,8 @@ func ReadUsage() Usage {
 	return u
 }
 
-// Since returns the usage between the earlier reading from and the later reading u. The result is
-// known only if both readings are known.
+// Since returns the usage between two readings. The parameter from is the earlier reading, and u is
+// the later one. The result is known only if both readings are known.
 func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}
@@ -62,9 +62,9 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 
 // Limits above which a disturbance is reported.
 const (
-	busyCPUs    = 0.1  // kept busy by others: more changes a figure by over 1 %
+	busyCPUs    = 0.1  // that other programs keep busy; more changes a figure by over 1 %
 	stolenShare = 0.01 // of the time in which something ran or wanted to run
-	minElapsed  = 0.5  // seconds: systems count in hundredths, too coarse for less
+	minElapsed  = 0.5  // seconds; systems count in steps of 0.01, too coarse for less
 )
 
 // Faults returns what disturbed measurements in the interval: other programs used the CPUs, the

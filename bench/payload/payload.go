@@ -63,7 +63,8 @@ func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
-// Bytes returns the total length in bytes of n messages. The first of them is message number from.
+// Bytes returns the total length in bytes of n messages. The parameter from is the number of the
+// first message.
 func (s *Source) Bytes(from, n int64) int64 {
 	var total int64
 	for _, b := range s.bodies {
