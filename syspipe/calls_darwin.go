@@ -49,8 +49,8 @@ func replace(from, fd int) error {
 // wakeThreads has nothing to do: replace has ended the calls.
 func wakeThreads() error { return nil }
 
-// pollable refuses FIFOs, because kqueue cannot watch them. It does not report that the last writer
-// has left, so a reader would wait for ever.
+// pollable refuses FIFOs, because kqueue cannot watch them. kqueue does not report that the last
+// writer of a FIFO has left, so a reader would wait for ever.
 func pollable(e *End) error {
 	if e.kind == FIFO {
 		err := unsupported("a fifo in Go's poller")

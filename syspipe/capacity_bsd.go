@@ -47,8 +47,8 @@ func (e *End) buffered() (int, error) {
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is the quotient of what SO_SNDBUF returns and what it was set to. Here
-// SO_SNDBUF returns the value that it was set to.
+// socketBufferScale is the value that SO_SNDBUF returns, divided by the value that it was set to.
+// Here both values are the same.
 const socketBufferScale = 1
 
 const socketLimit = "sysctl kern.ipc.maxsockbuf"

@@ -57,8 +57,8 @@ func (e *End) buffered() (int, error) {
 	return int(n), os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is the quotient of what SO_SNDBUF returns and what it was set to. Linux doubles
-// the value, to have room for its bookkeeping (socket(7)).
+// socketBufferScale is the value that SO_SNDBUF returns, divided by the value that it was set to.
+// Linux doubles the value, to have room for its bookkeeping (socket(7)).
 const socketBufferScale = 2
 
 const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

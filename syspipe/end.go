@@ -85,11 +85,11 @@ func (e *End) Kind() Kind { return e.kind }
 // IO returns how the end waits.
 func (e *End) IO() IO { return e.io }
 
-// SetIO decides how the end waits. Call it before the first Read or Write. An end with [Poller]
-// keeps it, because nothing can take a descriptor out of Go's poller again.
+// SetIO decides how the end waits. Call it before the first Read or Write. An end that has [Poller]
+// keeps it for good, because nothing can take a descriptor out of Go's poller again.
 //
-// SetIO sets or clears non-blocking mode. This changes the mode of all duplicates of this end, but
-// not that of the other end of the pipe.
+// SetIO sets or clears non-blocking mode. This changes the mode of all duplicates of this end. The
+// other end of the pipe has a mode of its own.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
@@ -281,8 +281,8 @@ func (e *End) writeFailed(n int64, err error) error {
 	return e.failed("write", err)
 }
 
-// wait waits after EAGAIN as the end's io says. It waits in poll(2) or sleeps for a pause; with
-// Spin it does not wait.
+// wait waits after EAGAIN as the end's io says: in poll(2), or by sleeping for a pause. With Spin
+// it does not wait.
 func (e *End) wait(toward direction) error {
 	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
@@ -322,11 +322,11 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 	})
 }
 
-// Close closes the descriptor and the duplicates that Pass made. A read or write under way ends
-// with an error that wraps [os.ErrClosed], and Close waits for its end. A second Close returns an
-// error that wraps [os.ErrClosed], too.
+// Close closes the descriptor and the duplicates that Pass made. A read or write under way fails
+// with an error that wraps [os.ErrClosed], and Close waits until it has returned. A second Close
+// returns an error that wraps [os.ErrClosed], too.
 //
-// How soon a read or write under way ends depends on the end's IO:
+// How soon a read or write under way returns depends on the IO of the end:
 //
 //	poller          at once
 //	blocking        at once: Linux and FreeBSD send each thread of the process a SIGURG, which is

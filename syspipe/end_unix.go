@@ -46,9 +46,9 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 }
 
 // readAgain reads once more after EIO, by which a terminal reports the end of file. The kernel
-// looks first for bytes and then for a writer (n_tty_read). If a writer writes and leaves in
-// between, the read fails with EIO although there are bytes to read. On a loaded machine, this
-// happened to three of 120,000 writers. The caller counts both reads as one call.
+// looks first for bytes and then for a writer (n_tty_read). If a writer writes and leaves between
+// these two checks, the read fails with EIO although there are bytes to read. On a loaded machine,
+// this happened to three of 120,000 writers. The caller counts both reads as one call.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {

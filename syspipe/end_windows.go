@@ -104,8 +104,8 @@ func (e *End) readPolled(p []byte) (int, error) {
 	return e.readDone(n, 0)
 }
 
-// sysWrite writes once. With PIPE_NOWAIT, a success with 0 bytes means that the system refuses the
-// write.
+// sysWrite writes once. With PIPE_NOWAIT, the system refuses a write by reporting success and 0
+// bytes.
 func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.writing, func(o *windows.Overlapped) error {
 		return windows.WriteFile(e.handle, p, &e.writing.done, o)

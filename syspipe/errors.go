@@ -35,8 +35,8 @@ func (e *CapacityError) Unwrap() error { return e.Err }
 type BrokenPipeError struct {
 	Kind Kind
 	// Accepted is how many bytes of this call the kernel took before the error. The reader need not
-	// have read them. On macOS this may be too low: if the reader leaves during a write, the kernel
-	// does not report how many bytes of that write it took.
+	// have read them. On macOS the number may be too low: if the reader leaves during a write, the
+	// kernel does not report how many bytes of that write it took.
 	Accepted int64
 	// Err is what the system said. On Unix this is EPIPE, or ECONNRESET from a socket whose reader
 	// left bytes unread. On Windows it is ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109).

@@ -27,13 +27,13 @@ func CountSIGPIPE() func() *int {
 	}
 }
 
-// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. It marks this
-// moment by a SIGWINCH. Go hands pending signals on in the order of their numbers, so the SIGWINCH
-// arrives after every earlier SIGPIPE.
+// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. It sends a
+// SIGWINCH and waits until that arrives. Go hands pending signals on in the order of their numbers,
+// so the SIGWINCH arrives after every earlier SIGPIPE.
 //
 // A SIGWINCH may also come because a terminal was resized. One may be in the channel already, and
 // one may be on its way there. So awaitSignals sends three. The third SIGWINCH that it receives is
-// surely its own.
+// surely one that it has sent.
 func awaitSignals(marks <-chan os.Signal) {
 	for range 3 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {

@@ -6,9 +6,9 @@ package syspipe
 // nobody closes the end meanwhile. ReadUnguarded is for the innermost loop of a benchmark. With it
 // and [End.WriteUnguarded], a round trip of one byte between two processes takes 5 % less time.
 //
-// It is faster because fewer functions are on the stack above the system call. When the kernel
-// switches tasks, it empties the processor's return predictor. So after a call that waited, the
-// processor mispredicts the return of each of these functions.
+// ReadUnguarded is faster because fewer functions are on the stack above the system call. When the
+// kernel switches tasks, it empties the processor's return predictor. So after a call that waited,
+// the processor mispredicts the return of each of these functions.
 func (e *End) ReadUnguarded(p []byte) (int, error) {
 	if e.io == Blocking && e.open.Load() {
 		n, errno := sysRead(e.fd, p)
