@@ -124,7 +124,8 @@ func (r *runner) left(g *group) (forks, rounds int) {
 	return forks, rounds
 }
 
-// late reports whether something that begins now and takes the time cost would end after MaxTime.
+// late reports whether something that takes as long as cost says would end after MaxTime if it
+// began now.
 func (r *runner) late(cost time.Duration) bool {
 	if !r.measured {
 		cost = 0 // until there is a sample, the cost is a guess

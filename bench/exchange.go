@@ -38,9 +38,9 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is the upper limit of what a framing adds to a message that it sends in one
-// frame, in bytes. The buffer of a batch has this much extra room per message. So it never fills
-// up, and the batch is sent only when it has its number of messages.
+// maxFrameOverhead is the largest number of bytes that a framing may add to a message in one frame.
+// The buffer of a batch has this much extra room per message. So it never fills up, and the batch
+// is sent only when it has its number of messages.
 const maxFrameOverhead = 128
 
 // writer makes the endpoint's writer, which frames messages. If the cell needs it, the framed bytes

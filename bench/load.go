@@ -268,9 +268,9 @@ func (e *endpoint) summariseLoad() error {
 }
 
 // addLoadLatencies adds the latencies of the first n messages to the report, under these keys:
-//   - The parameter name: the time from sending a message to receiving it.
-//   - "due", in an open loop: the time from when a message was due to receiving it.
-//   - "lateness", in an open loop: the time from when a message was due to sending it.
+//   - The key in the parameter name: from sending a message to receiving it.
+//   - "due", in an open loop: from when a message was due to receiving it.
+//   - "lateness", in an open loop: from when a message was due to sending it.
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

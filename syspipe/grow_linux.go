@@ -8,8 +8,8 @@ const maxPipe = 1<<31 - 1
 
 // growFrom makes the pipe hold n bytes. The parameter now is its present capacity, which is less.
 // If the kernel refuses n bytes, growFrom asks for the limit of one pipe, or for half of n if n is
-// not above that limit. It then halves the size until the kernel agrees. (The kernel may refuse
-// even the limit, if the pipes of this user have many pages already.)
+// not above that limit. It then halves the size until the kernel agrees. Even the limit may be
+// refused, if the pipes of this user have many pages already.
 //
 // growFrom returns how many bytes the pipe holds then, and the error of the first refusal.
 func (e *End) growFrom(now, n int) (int, error) {
