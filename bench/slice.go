@@ -64,8 +64,8 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 }
 
 // calibrations is the largest number of slices (timed runs of a cell) that are taken to calibrate
-// the cell. A slice shows how many messages fit into its time. But its first messages are slow, and
-// if it was far too short, they are a large part of it. Then another slice is needed.
+// the cell. A slice shows how many messages fit into its time. But its first messages are slow. In
+// a slice that was far too short, they are a large part, and another slice is needed.
 const calibrations = 3
 
 // calibrate makes short timed runs of a cell until one was long enough to tell how many messages a
@@ -94,7 +94,8 @@ func (c *cellRun) adapts() bool {
 }
 
 // addSample makes a sample from the reports of both ends, and adds it to the cell's record. The
-// latency of round trips is computed here and not in a worker, because this makes garbage.
+// latency of round trips is computed here in the controller, because this makes garbage, and a
+// worker should make none.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
