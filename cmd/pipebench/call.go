@@ -137,8 +137,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// completeOptions sets the options of the client that no flag sets directly, and adjusts some of
-// those that flags have set.
+// completeOptions sets the options of the client that depend on other flags or have no flag.
 func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	o := &f.options
 	if cmd.Flags().Changed("timeout") {
@@ -179,8 +178,8 @@ type answerBar struct {
 	shown  *progress // nil if no answer has a bar
 }
 
-// largeAnswer is the least number of frames of an answer that gets a bar. For comparison: an answer
-// of 1 MiB has 18 frames.
+// largeAnswer is the smallest number of frames for which an answer gets a bar. An answer of 1 MiB
+// has 18 frames.
 const largeAnswer = 16
 
 // chunk updates the bar after the chunk c has arrived.

@@ -29,13 +29,13 @@ type callSession struct {
 	err    error // why nothing more is printed; nil if printing goes on
 }
 
-// A reply is a line of output, and whether it reports a failed request.
+// A reply is a line of output. failed says whether it reports a failed request.
 type reply struct {
 	line   []byte
 	failed bool
 }
 
-// errOver stops the output when the session ends, so that open subscriptions print nothing more.
+// errOver stops the output at the end of the session. Open subscriptions then print nothing more.
 var errOver = errors.New("the input has ended")
 
 // print prints a reply: the answer to a request, or a notification for a subscription.
@@ -56,9 +56,9 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Each request has a channel for its reply. The channels are in the order of the requests. At
-	// most s.inflight requests are unanswered: the goroutine below waits for the reply to one of
-	// them, and the channels of the others are in replies.
+	// Each request has a channel for its reply. replies has these channels in the order of the
+	// requests. At most s.inflight requests are unanswered: the goroutine below waits for one
+	// reply, and replies has room for the channels of s.inflight-1 further requests.
 	replies := make(chan chan reply, s.inflight-1)
 	var printing sync.WaitGroup
 	printing.Go(func() {
@@ -84,8 +84,8 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// ask sends each request that it reads from in. For each request it puts a channel into replies,
-// and the reply will come on that channel. ask returns when the input, the server or ctx ends.
+// ask sends each request that it reads from in, and puts a channel for its reply into replies. It
+// returns when the input, the server or ctx ends.
 func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan reply) error {
 	stop := make(chan struct{})
 	defer close(stop)
@@ -135,8 +135,8 @@ func (s *callSession) send(ctx context.Context, request client.Request, to chan<
 	to <- reply{line, failed}
 }
 
-// notified prints a notification of the server if it belongs to a subscription. If the notification
-// acknowledges a subscription, notified tells awaitSubscription.
+// notified prints a notification if it belongs to a subscription. If the notification acknowledges
+// a subscription, notified tells awaitSubscription.
 func (s *callSession) notified(method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"io.modelcontextprotocol/subscriptionId"`)) {
 		return
@@ -150,9 +150,11 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// awaitSubscription waits until the server acknowledges or refuses a subscription. Only then may
-// the next request be sent, so that the subscription already covers the effects of that request.
-// The reply comes on ended when the subscription ends, or at once if the server refuses it.
+// awaitSubscription waits until the server acknowledges or refuses a subscription. The next request
+// is sent only after that, so that the subscription already covers the effects of that request.
+//
+// The channel ended delivers the reply when the subscription ends, or at once if the server refuses
+// it.
 func (s *callSession) awaitSubscription(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
@@ -177,10 +179,11 @@ type line struct {
 	err    error
 }
 
-// readLines returns a channel that delivers the lines of in. It leaves out blank lines, and
-// comments, which begin with #. The channel is closed when in ends, after an error, or after the
-// caller closes stop. A goroutine reads the lines, because a read of a terminal cannot be
-// cancelled.
+// readLines returns a channel that delivers the lines of in. It skips blank lines, and comments,
+// which begin with #. The channel is closed at the end of in, after an error, or after the caller
+// closes stop.
+//
+// A goroutine reads the lines, because a read of a terminal cannot be cancelled.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {

@@ -77,8 +77,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations returns the names of the situations that the command "check" has for one side: for a
-// program, a server or a client.
+// situations returns the names of the situations in which the command "check" tests a program, a
+// server or a client. side says which of the three.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
@@ -150,8 +150,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// keep writes a record of a check. If it is a finding, keep judges it by --expected-failures, and
-// shows it at once, while the check goes on.
+// keep writes a record of a check. If the record is a finding, keep first applies
+// --expected-failures to it, and shows it while the check goes on.
 func (f *checkFlags) keep(s *session, line results.Line) error {
 	found, isFinding := line.(results.Finding)
 	if !isFinding {
@@ -164,8 +164,11 @@ func (f *checkFlags) keep(s *session, line results.Line) error {
 	return s.Write(found)
 }
 
-// checkGate returns an error if something is wrong with the checked program, if nothing could be
-// judged, or if --max-time was over before everything was judged.
+// checkGate returns an error in three cases:
+//
+//   - A check of the program failed.
+//   - Nothing could be judged.
+//   - The time of --max-time was over before everything was judged.
 func checkGate(found []results.Finding, incomplete bool) error {
 	if n := len(view.FailedFindings(found)); n > 0 {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}

@@ -15,7 +15,7 @@ import (
 )
 
 // runClaims judges common claims about stdio. If the arguments name files, it judges by the records
-// in these files. Otherwise it measures. The words behind "--" are the command of an MCP server to
+// in these files. Otherwise it measures. The words after "--" are the command of an MCP server to
 // check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
@@ -41,8 +41,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// measureClaims makes the measurements that the selected claims need and that the session's file
-// does not hold yet. It keeps the results of the measurements, and the verdicts.
+// measureClaims measures what the selected claims need and the session's file lacks. It keeps the
+// measurements and the verdicts.
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {

@@ -18,9 +18,8 @@ type runner interface {
 	run(cmd *cobra.Command, args []string) error
 }
 
-// newCommand makes a command from its row in [commandGroups] and from its help text. It registers
-// the flags only if they are wanted, because registering flags takes most of the time that
-// pipebench takes to start.
+// newCommand makes a command from its row in [commandGroups] and its help text. It registers the
+// flags only if wanted is true, because this takes most of the time of a start of pipebench.
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
@@ -32,8 +31,8 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	return cmd
 }
 
-// anyArgs allows any arguments. Like oneOrMore and exactly, it also checks cobra's flag groups,
-// such as flags that exclude each other. So an error about a flag group is a usage error, too.
+// anyArgs allows any arguments. Like oneOrMore and exactly, it also checks cobra's flag groups. So
+// two flags that exclude each other are a usage error.
 func anyArgs(cmd *cobra.Command, _ []string) error {
 	return usageError(cmd.ValidateFlagGroups())
 }
@@ -48,8 +47,8 @@ func oneOrMore(missing string) cobra.PositionalArgs {
 	}
 }
 
-// exactly requires n arguments. If there are fewer or more, it returns an error that begins with
-// the text in says.
+// exactly requires n arguments. For any other number, it returns an error that begins with the text
+// in says.
 func exactly(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -76,8 +75,8 @@ func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []stri
 	return args[:dash], args[dash:]
 }
 
-// atTerminal prints a hint if standard input is a terminal, so that a person knows what the command
-// waits for.
+// atTerminal prints a hint if standard input is a terminal. The hint tells a person what the
+// command waits for.
 func atTerminal(cmd *cobra.Command, hint string) {
 	file, ok := cmd.InOrStdin().(*os.File)
 	if ok && term.IsTerminal(int(file.Fd())) {

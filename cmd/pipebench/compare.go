@@ -35,7 +35,7 @@ type compareFlags struct {
 	sharedFlags
 }
 
-// metricWall is a second name that --metric accepts for the metric "time", the elapsed time.
+// metricWall is a second name of the metric "time" (the elapsed time) in --metric.
 const metricWall = "wall"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -66,7 +66,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 //   - commandFlags: comparisons of two commands
 //   - buildFlags: comparisons of two builds of pipebench
 //   - programFlags: comparisons of two programs that are neither builds nor Go tests
-//   - recordFlags: comparisons of two commands, except builds, which get these flags behind --
+//   - recordFlags: comparisons of two commands that are no builds (builds get these flags after
+//     "--")
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
@@ -131,8 +132,8 @@ func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	return nil
 }
 
-// namesResults reports whether a word names results, rather than a command. "-" (standard input), a
-// folder and a FIFO are results. So is a file that is not a program.
+// namesResults reports whether a word names results rather than a command. Results are "-"
+// (standard input), a folder, a FIFO, or a file that is not a program.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
@@ -158,8 +159,8 @@ func namesResults(word string) (bool, error) {
 	return false, nil
 }
 
-// fileBegins reports whether the content of a file begins with one of the texts. It ignores white
-// space before the text.
+// fileBegins reports whether a file begins with one of the texts. It ignores white space before the
+// text.
 func fileBegins(path string, texts ...string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -196,8 +197,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two files without a common cell (see [results.Cell]). If
-// isText is true, the files hold the output of go test -bench, and have no common benchmark. The
+// nothingInCommon returns the error for two files that have no cell ([results.Cell]) in common. If
+// isText is true, the files hold the output of go test -bench, and have no benchmark in common. The
 // error says what each file has instead.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
@@ -218,8 +219,8 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 		kind, oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
 }
 
-// splitCPUs splits the name of a benchmark, such as BenchmarkEcho-8, into the name proper and its
-// GOMAXPROCS. If GOMAXPROCS is 1, go test leaves it out of the name.
+// splitCPUs splits the name of a benchmark, such as BenchmarkEcho-8, into "BenchmarkEcho" and the
+// value of GOMAXPROCS, "8". go test leaves out the value 1.
 func splitCPUs(benchmark string) (name, cpus string) {
 	dash := strings.LastIndex(benchmark, "-")
 	_, err := strconv.ParseUint(benchmark[dash+1:], 10, 32)
@@ -303,8 +304,8 @@ func sameContent(oldPath, newPath string) bool {
 	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// findResults returns the path of a file of results and the info about the file. path names the
-// file itself, or its folder. The info is nil if there is no such file.
+// findResults returns the path of a file of results, and the info about the file. path is the path
+// of the file or of its folder. The info is nil if there is no such file.
 func findResults(path string) (string, os.FileInfo) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

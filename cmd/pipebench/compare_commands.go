@@ -22,8 +22,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command into words as a shell does. If text is the name of a file, the
-// whole command is that file, even if the name contains spaces.
+// commandWords splits a command into words as a shell does. But if text is the path of a file, that
+// path is the only word, even if it contains spaces.
 func commandWords(text string) ([]string, error) {
 	if _, err := os.Stat(text); err == nil {
 		return []string{text}, nil
@@ -41,8 +41,8 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf splits a command into words, and replaces the first word by the path of the program. Then
-// it appends the words in more, which both commands get.
+// argvOf splits a command into words, and replaces the first word by the path of the program. It
+// appends the words in more, which both compared commands get.
 func argvOf(command string, more []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
@@ -59,7 +59,7 @@ func argvOf(command string, more []string) ([]string, error) {
 	return append(words, more...), nil
 }
 
-// compareCommands runs two commands several times, in turns, and compares them. The commands are
+// compareCommands compares two commands, which it runs several times in turns. The commands are
 // builds of pipebench, Go tests with benchmarks, or any other programs.
 func (f *compareFlags) compareCommands(
 	cmd *cobra.Command, oldName, newName string, more []string,
@@ -107,8 +107,8 @@ func (f *compareFlags) compareCommands(
 	return f.comparePrograms(cmd, programs, old, new)
 }
 
-// sameProgram reports whether two commands run the same program, or two copies of it, with the same
-// arguments.
+// sameProgram reports whether two commands have the same arguments, and run the same program or two
+// copies of it.
 func sameProgram(old, new []string) bool {
 	if !slices.Equal(old[1:], new[1:]) {
 		return false
@@ -119,8 +119,7 @@ func sameProgram(old, new []string) bool {
 		// One file may be two programs under two names, as with busybox.
 		return filepath.Base(old[0]) == filepath.Base(new[0])
 	}
-	// Two copies of a script may do different things: each may start the program that lies beside
-	// it.
+	// Two copies of a script may do different things: each may start the program beside it.
 	isScript, _ := fileBegins(old[0], "#!")
 	return !isScript && sameContent(old[0], new[0])
 }
@@ -139,8 +138,8 @@ func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) e
 	return nil
 }
 
-// hasTestFlag reports whether one of the words is one of the named flags of a Go test binary. The
-// flag with the name "bench" is -test.bench or --test.bench. It may have =VALUE behind it.
+// hasTestFlag reports whether one of the words is one of the named flags of a Go test binary. For
+// the name "bench", these words are -test.bench and --test.bench, with or without =VALUE.
 func hasTestFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag, _, _ := strings.Cut(word, "=")
@@ -154,7 +153,7 @@ func hasTestFlag(words []string, names ...string) bool {
 }
 
 // refuseIdleTest returns an error if a command is a Go test binary without a flag that says what to
-// run. The comparison would only measure how long the binary takes to start.
+// run. A comparison would only measure the start of the binary.
 func refuseIdleTest(name string, argv []string) error {
 	if !turns.IsGoTest(argv[0]) || hasTestFlag(argv, "bench", "run", "list", "fuzz") {
 		return nil
@@ -163,10 +162,12 @@ func refuseIdleTest(name string, argv []string) error {
 		"add  -- -test.bench .  (or -test.run . for its tests)", name))
 }
 
-// Limits of a comparison of builds if no verdict ends it earlier. Without --pairs it stops after
-// usualPairs pairs or after spendOnPairs, whichever comes later. Without --max-time it stops after
-// timeForBuilds at the latest. timeForBuilds is long because a pair of runs with many cells takes
-// half a minute.
+// Limits of a comparison of builds if no verdict ends it earlier. A pair is one run of each build.
+//
+//   - Without --pairs, the comparison ends after usualPairs pairs or after spendOnPairs, whichever
+//     comes later.
+//   - Without --max-time, it ends after timeForBuilds at the latest. A pair takes half a minute if
+//     it has many cells.
 const (
 	spendOnPairs  = 45 * time.Second
 	usualPairs    = 20
@@ -174,7 +175,7 @@ const (
 )
 
 // compareBuilds compares two builds of pipebench. It starts the command "run" of each build with
-// runFlags, and compares the measurements.
+// runFlags, and compares what they measure.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
@@ -248,9 +249,9 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// comparePrograms compares two programs. It starts each several times, counts its calls and bytes,
-// and measures its time. If the programs are servers (--drive), it measures the time per message
-// instead.
+// comparePrograms compares two programs, which it starts several times. It counts their system
+// calls and bytes, and measures their time. If the programs are servers (--drive), it measures the
+// time per message instead.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
@@ -290,8 +291,7 @@ func (f *compareFlags) comparePrograms(
 	return f.do(cmd, nil, t)
 }
 
-// plan returns the plan that the flags ask for. usualTime is the time limit of the plan if
-// --max-time is not given.
+// plan returns the plan that the flags ask for. usualTime is its time limit without --max-time.
 func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	p := turns.Plan{
 		MaxTime: cmp.Or(f.maxTime, usualTime),
@@ -305,8 +305,8 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns the plan p with an observer. After each pair, the observer shows the progress.
-// After the first pair, it also warns if the time is too short for the pairs that a verdict needs.
+// observed returns the plan p with an observer. The observer shows the progress after each pair.
+// After the first pair, it also warns if there is too little time for a verdict.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.asked = p.Pairs
@@ -328,7 +328,7 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 }
 
 // contestTask returns the task that compares two commands. The function run makes the comparison.
-// If run fails, it still returns the comparison so far, or nil if there is none.
+// If run fails, it returns the comparison so far, or nil if there is none.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {

@@ -113,8 +113,8 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"measure again, through pipes of this capacity, how time grows with the size; none: do not")
 }
 
-// sweepTime is the time limit of a sweep, and of a search for limits, if --max-time is not given.
-// They may take hours if the server is slow at large messages.
+// sweepTime is the time limit of a sweep, and of a search for limits, without --max-time. Both may
+// take hours if the server is slow at large messages.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
@@ -157,8 +157,8 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// isLoad reports whether the flags ask to load the server with --inflight or --rate, instead of
-// sending it one size of message after the other.
+// isLoad reports whether the flags ask to load the server (--inflight, --rate). Without these
+// flags, the server gets messages of one size after the other.
 func (f *driveFlags) isLoad() bool { return f.load.Inflight > 0 || f.load.Rate > 0 }
 
 // driveGate returns an error if the server failed, or if it is not known whether it fails.
@@ -172,8 +172,8 @@ func driveGate(found *results.Set) error {
 	return nil
 }
 
-// withAdvice adds advice to err if a handshake failed: what to look at first. Any other error stays
-// as it is.
+// withAdvice adds advice to the error of a failed handshake: what to look at first. It returns any
+// other error unchanged.
 func withAdvice(err error) error {
 	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
 		return fmt.Errorf("%w\n%s", err, handshake.Advice())

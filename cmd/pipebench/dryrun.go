@@ -16,9 +16,9 @@ import (
 // drawTime is about how long a run takes to draw its pictures and to write its page.
 const drawTime = 4 * time.Second
 
-// printPlan prints what --dry-run asks for: which cells ([results.Cell]) the runs would measure,
-// how long that would take, and why this machine cannot measure some of the cells. If it can
-// measure none, printPlan returns the error that the run would end with.
+// printPlan prints the plan for --dry-run: which cells ([results.Cell]) the runs would measure, how
+// long that would take, and why this machine cannot measure some cells. If it can measure none,
+// printPlan returns the error of a real run.
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	unsupported := map[string]int{} // from a reason to the number of cells
 	var supported []results.Cell
@@ -79,8 +79,8 @@ func summary(cells []results.Cell) string {
 		sizes, distinct(framings), distinct(patterns), distinct(placements))
 }
 
-// distinct joins the names with commas. It takes each name once, in the order in which the names
-// first appear.
+// distinct joins the names with commas. It leaves out repeated names, and otherwise keeps their
+// order.
 func distinct(names []string) string {
 	var once []string
 	for _, name := range names {

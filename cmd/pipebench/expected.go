@@ -19,8 +19,8 @@ type expectedFailures struct {
 	names []string // of the situations
 }
 
-// read reads the file, which has the name of a situation on each line. # begins a comment. side
-// says which situations exist.
+// read reads the file. Each line has the name of a situation, and # begins a comment. The names
+// must be situations of side.
 func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	if e.file == "" {
 		return nil
@@ -31,8 +31,7 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	}
 	known := catalogue.For(side)
 	if side != catalogue.Program {
-		// A server or client that leaves processes behind fails. A program may leave some on
-		// purpose.
+		// A check also fails if a server or client leaves processes behind. A program may do so.
 		known = append(known, catalogue.Situation{Name: "left-behind"})
 	}
 	for line := range strings.Lines(string(text)) {
@@ -50,9 +49,8 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	return nil
 }
 
-// judge changes the finding f if its situation is in the list. If f is a failure, it becomes an
-// expected failure. If f is a success, it becomes a failure, because the situation has to be taken
-// off the list.
+// judge changes the finding f if its situation is in the list. A failure becomes an expected
+// failure. A success becomes a failure, because the situation has to be taken off the list.
 func (e *expectedFailures) judge(f results.Finding) results.Finding {
 	_, name, _ := strings.Cut(f.Name(), "/")
 	if !slices.Contains(e.names, name) {

@@ -31,8 +31,8 @@ func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 	}
 }
 
-// requireComplete returns an error if measurements are missing from a set. It relies on
-// reportProblems to have said which are missing.
+// requireComplete returns an error if measurements are missing from a set. The caller has already
+// printed which, with reportProblems.
 func requireComplete(set *results.Set) error {
 	if !set.Incomplete() {
 		return nil
@@ -40,7 +40,7 @@ func requireComplete(set *results.Set) error {
 	return &statusError{exitInconclusive, errors.New("measurements are missing, as said above")}
 }
 
-// readResults reads files of results, or returns early when ctx ends.
+// readResults reads files of results. If ctx ends first, it returns the error of ctx.
 func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
 	read := func(paths []string) (*results.Set, error) { return results.Read(paths...) }
 	return interruptibly(ctx, paths, read)
@@ -56,9 +56,10 @@ func wrap(doing string, err error) error {
 }
 
 // interruptibly returns read(path), or the error of ctx if ctx ends first. It calls read in a
-// goroutine, because opening a FIFO or reading a device can block forever. An error from read leads
-// to the exit code exitFailed, because it is no mistake in usage. P is the type of path: one path,
-// or several.
+// goroutine, because opening a FIFO or reading a device can block forever. path is one path or
+// several.
+//
+// An error from read gets the exit code exitFailed, because it is no mistake in usage.
 func interruptibly[P, T any](
 	ctx context.Context, path P, read func(P) (T, error),
 ) (T, error) {

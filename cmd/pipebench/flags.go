@@ -33,8 +33,8 @@ type sharedFlags struct {
 const noMaxTime = 0 // no limit: the default of --max-time in most commands
 const stopAfter = "stop after this long, and show what was found (default none)"
 
-// register adds the flags. maxTime is the default of --max-time, maxTimeUsage is its help text, and
-// ownFormats are the formats that this command has in addition to the formats of all commands.
+// register adds the flags. maxTime is the default of --max-time, and maxTimeUsage is its help text.
+// The command has the formats ownFormats in addition to those of all commands.
 func (f *sharedFlags) register(
 	cmd *cobra.Command, maxTime time.Duration, maxTimeUsage string, ownFormats ...view.Format,
 ) {
@@ -53,8 +53,8 @@ func (f *sharedFlags) register(
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 
-// registerFormat adds the flag for the format of what is printed. ownFormats are the formats that
-// this command has in addition to the formats of all commands.
+// registerFormat adds the flag for the output format. The command has the formats ownFormats in
+// addition to those of all commands.
 func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.Format) {
 	var names []string
 	for _, f := range view.Formats() {
@@ -69,8 +69,8 @@ func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.
 	addChoice(cmd, text, "format", names, "how the results are printed: "+strings.Join(names, ", "))
 }
 
-// addDuration adds a flag for a duration that cannot be negative. usual is its default; the help
-// does not name a default of 0.
+// addDuration adds a flag for a duration that cannot be negative. usual is the default. The help
+// names the default if it is not 0.
 func addDuration(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -81,8 +81,8 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-// addTimeout adds a flag for a timeout. On the command line 0 means no timeout. The options of a
-// server or client have -1 for that, because there 0 means the default.
+// addTimeout adds a flag for a timeout. On the command line, 0 means no timeout. In the options of
+// a server or client, -1 means no timeout, and 0 the default.
 func addTimeout(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -112,8 +112,8 @@ func complete(cmd *cobra.Command, flags map[string][]string) {
 	}
 }
 
-// A parsedValue is the value of a flag, for pflag. It parses its text as soon as pflag sets it, so
-// that an impossible text is a usage error.
+// A parsedValue is the value of a flag, for pflag. It parses its text when pflag sets it, so that a
+// wrong text is a usage error.
 type parsedValue struct {
 	set  func(string) error
 	kind string // the type of value that the help names
@@ -127,8 +127,8 @@ func (p *parsedValue) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag. parse turns the text of the flag into a value, and the value goes into
-// *into. usual is the default text. If the text is "", *into stays as it is.
+// addParsed adds a flag. parse turns the text of the flag into a value for *into. usual is the
+// default text. The text "" leaves *into unchanged.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -193,8 +193,8 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// Upper limits of flags that take a number. mostInflight limits memory: the memory for all requests
-// in flight is reserved before the first request is sent.
+// Upper limits of flags that take a number. mostInflight limits memory, because the memory for all
+// requests in flight is reserved before the first one is sent.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
@@ -229,8 +229,8 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr returns a function that parses a size above 0. The function also accepts the word noLimit,
-// for which it returns -1.
+// sizeOr returns a function that parses a size above 0. For the word in noLimit, that function
+// returns -1.
 func sizeOr(noLimit string) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if s == noLimit {
@@ -244,7 +244,7 @@ func sizeOr(noLimit string) func(string) (int, error) {
 	}
 }
 
-// parseShare reads "5%" or "0.05" as 0.05. Without a percent sign the number must be below 1: a
+// parseShare reads "5%" or "0.05" as 0.05. Without a percent sign, the number must be below 1. A
 // person who writes 5 means 5 %, and a gate of 500 % would never fail.
 func parseShare(s string) (float64, error) {
 	number, isPercent := strings.CutSuffix(s, "%")
@@ -261,8 +261,8 @@ func parseShare(s string) (float64, error) {
 	return share, nil
 }
 
-// addChoice adds a flag that takes one of the known values. The first of them is the default. The
-// shell's completion offers all of them.
+// addChoice adds a flag that takes one of the known values. The first value is the default. The
+// shell's completion offers all values.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {

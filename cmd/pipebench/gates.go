@@ -36,7 +36,7 @@ type pace struct {
 func (p pace) each() time.Duration { return p.took / time.Duration(max(p.pairs, 1)) }
 
 // timeFor estimates how long a comparison of this many pairs takes from its beginning. The estimate
-// has a reserve of a fifth, and is rounded up to whole seconds.
+// includes a reserve of a fifth, and is in whole seconds.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
 	return ((p.spent + more) * 6 / 5).Truncate(time.Second) + time.Second
@@ -45,7 +45,8 @@ func (p pace) timeFor(pairs int) time.Duration {
 // longestAdvised is the duration of the longest comparison that advice suggests.
 const longestAdvised = time.Hour
 
-// advice says what to type to get a verdict, if a verdict takes this many pairs in total.
+// advice says what to type to get a verdict. pairs is the total number of pairs that a verdict
+// takes.
 func (p pace) advice(pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
@@ -79,8 +80,9 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 // isGate reports whether the changes between the sides can make the command fail.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if --metric names a metric that one of the sides lacks. If the
-// sides have no metric in common at all, it returns nil: then judgeChanges returns a better error.
+// checkMetrics returns an error if --metric names a metric that one of the sides lacks. It returns
+// nil if the sides have no metric in common at all, because judgeChanges has a better error for
+// that.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
 	if missing == "" || len(c.Names) == 0 {
@@ -132,8 +134,8 @@ func worst(c *stat.Comparison, limit float64) string {
 	return text
 }
 
-// hint says why a comparison cannot tell whether there is a change as large as limit, and what to
-// do about it.
+// hint says why a comparison cannot tell whether there is a change as large as limit. It also says
+// what to do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
@@ -157,7 +159,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 // assertFlags are the conditions of --assert that the figures of a command have to meet.
 type assertFlags struct{ asserts []assert.Condition }
 
-// registerAsserts adds the flag --assert; usage says what the conditions are about.
+// registerAsserts adds the flag --assert. usage says what the conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	set := func(text string) error {
 		condition, err := assert.Parse(text)
@@ -168,9 +170,11 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
-// judge prints for each assertion whether it holds for a set. If an assertion does not hold, judge
-// returns an error with the code exitGate. Otherwise, if an assertion cannot be decided, the code
-// is exitInconclusive. set is nil if the new side is benchmark text.
+// judge prints for each assertion whether it holds for a set. set is nil if the new side is
+// benchmark text.
+//
+// judge returns an error with the code exitGate if an assertion does not hold. Otherwise the code
+// is exitInconclusive if an assertion cannot be decided.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output

@@ -14,7 +14,7 @@ import (
 )
 
 // helpTexts has a text for each command. The first line is its usage, the second its purpose. Then
-// come a description, the examples under "Examples:", and the groups of its flags under "Flags:".
+// come a description, the examples under "Examples:", and the groups of flags under "Flags:".
 //
 //go:embed help/*.txt
 var helpTexts embed.FS
@@ -39,8 +39,8 @@ func withHelp(name string) *cobra.Command {
 }
 
 // flagGroups is the annotation of a command that groups the flags in its help. Each line has a
-// heading and the names of the flags under it, such as "What is sent: framing size". [writeFlags]
-// adds a heading for the flags that are in no line.
+// heading and the names of its flags, such as "What is sent: framing size". [writeFlags] adds a
+// heading for all other flags.
 const flagGroups = "flag groups"
 
 // A commandGroup is a group of commands, with its title in the help of pipebench itself.
@@ -172,7 +172,7 @@ func writeFlags(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// splitFlags returns the flags that are named, and the others.
+// splitFlags divides a set of flags into the named flags and all others.
 func splitFlags(all *pflag.FlagSet, names []string) (named, others *pflag.FlagSet) {
 	named = pflag.NewFlagSet("", pflag.ContinueOnError)
 	others = pflag.NewFlagSet("", pflag.ContinueOnError)

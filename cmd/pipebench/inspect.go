@@ -20,8 +20,8 @@ type inspectFlags struct {
 	detail bool
 }
 
-// A process is said to compute if one of its threads was runnable for computingShare percent of the
-// time or more.
+// A process counts as computing if one of its threads was runnable for at least computingShare
+// percent of the time.
 const computingShare = 90
 
 // watchTime is the time between the first and the second look at the processes.
@@ -49,7 +49,7 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	return page.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
 }
 
-// inspectPage says what is wrong and what to type next, and then lists the processes and their
+// inspectPage says what is wrong and what to type next. Then it lists the processes and their
 // channels: the pipes and sockets that they have open.
 func inspectPage(r *inspect.Report, detail bool) view.Page {
 	var page view.Page
@@ -90,9 +90,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands returns a line that says what to type next if a server and its client both wait for
-// input. If several servers do, the line is about the first of them. If none does, nextCommands
-// returns nil.
+// nextCommands returns a line that says what to type next. It looks for a server that waits for
+// input while its client does, too, and takes the first one. It returns nil if there is none.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {
@@ -121,8 +120,8 @@ func computing(r *inspect.Report) string {
 	return ""
 }
 
-// runShare returns how much of the time, in percent, the busiest thread of a process was runnable.
-// It returns 0 if that is not known.
+// runShare returns the percentage of the time in which the busiest thread of a process was
+// runnable. It returns 0 if that is not known.
 func runShare(p inspect.Proc, r *inspect.Report) float64 {
 	if p.Recent == nil || r.Look <= 0 {
 		return 0
@@ -130,7 +129,7 @@ func runShare(p inspect.Proc, r *inspect.Report) float64 {
 	return 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
 }
 
-// processLine describes a process: what it did, and in which calls its threads sleep.
+// processLine describes what a process did, and in which calls its threads sleep.
 func processLine(p inspect.Proc, r *inspect.Report) string {
 	line := fmt.Sprintf("%d %s", p.PID, p.Command)
 	if p.Parent != 0 && p.PID != r.PID {
@@ -162,7 +161,8 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	return line
 }
 
-// sleeping names the calls in which threads wait, each once: "write(1), poll, wait for 4712".
+// sleeping names the calls in which threads wait, as in "write(1), poll, wait for 4712". It names
+// each call once.
 func sleeping(threads []inspect.Thread) string {
 	var calls []string
 	for _, t := range threads {
@@ -183,8 +183,10 @@ func sleeping(threads []inspect.Thread) string {
 }
 
 // shownChannels returns the channels for the table. Channels with a diagnosis come first. Without
-// detail it leaves out channels that explain nothing: channels that one process has to itself, and
-// channels that the processes only inherited.
+// detail, it leaves out two kinds of channels that explain nothing:
+//
+//   - channels that one process has to itself
+//   - channels that the processes only inherited
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	channels := slices.Clone(r.Channels)
 	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {

@@ -12,7 +12,7 @@ import (
 )
 
 // ownLabels are the labels that a run has even without --label. Each label has a list of
-// environment variables. Its value is that of the first variable that is set.
+// environment variables. The label's value is that of the first variable that is set.
 var ownLabels = []struct {
 	label     string
 	variables []string
@@ -33,8 +33,7 @@ var ownLabels = []struct {
 	{"task", []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}},
 }
 
-// parseLabel parses KEY=VALUE. It returns this label together with the labels that were given
-// before.
+// parseLabel parses KEY=VALUE. It returns the labels that were given before, and this one.
 func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" || value == "" {
@@ -48,8 +47,8 @@ func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// allLabels returns the labels of a run: its ownLabels, and the labels that were given with
-// --label. A given label replaces an own label of the same name.
+// allLabels returns the labels of a run: its ownLabels and the labels from --label. A label from
+// --label replaces one of ownLabels that has the same name.
 func (f *sharedFlags) allLabels() map[string]string {
 	labels := make(map[string]string)
 	for _, l := range ownLabels {
@@ -64,9 +63,9 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns args without --label and its values. It is for the field of environment
-// records that holds the command: runs that differ only in their labels have the same command
-// there. The labels have a field of their own.
+// withoutLabels returns args without --label and its values. Environment records hold the command
+// without labels, so runs that differ only in their labels have the same command. The labels have a
+// field of their own.
 func withoutLabels(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -83,8 +82,8 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first run of one side and the first run of
-// the other. It returns "" if none differs. The note is for people: no verdict depends on a label.
+// labelsNote names the labels that differ between the first runs of the two sides. It returns "" if
+// none differs. The note is for people: no verdict depends on a label.
 func labelsNote(oldSide, newSide *results.Set) string {
 	oldLabels, newLabels := firstLabels(oldSide), firstLabels(newSide)
 	all := maps.Clone(oldLabels)

@@ -1,4 +1,5 @@
-// Command pipebench measures the pipes that programs talk through, and the framings they talk in.
+// Command pipebench measures the pipes through which programs talk, and the framings of their
+// messages.
 //
 //	pipebench run                     five framings through real pipes, in 20 seconds
 //	pipebench run --size 4KiB..1MiB --framing ndjson,chunked --chunk 4KiB..60KiB
@@ -61,8 +62,8 @@ func enoughDescriptors() error {
 	return nil
 }
 
-// cleanUpTime is how long the program may still run after a second signal, to end its processes and
-// to remove its folders. It never needs this long.
+// cleanUpTime is how long the program may run after a second signal, to end its processes and to
+// remove its folders. It never needs this long.
 const cleanUpTime = 10 * time.Second
 
 // interruptible returns a context that the first signal ends. After a second signal, the process
@@ -102,8 +103,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(ctx, err, stderr)
 }
 
-// An output remembers the first write that failed, so that a command that ignores the errors of its
-// writes fails all the same. It is no failure if the reader has left.
+// An output remembers the first write that failed. So the command fails even if it ignores that
+// error. A write to a reader that has left does not count as failed.
 type output struct {
 	io.Writer
 	failed error
@@ -117,8 +118,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of the file that the output writes to, such as a terminal. If it is no
-// file, Fd returns a number that is never a descriptor.
+// Fd returns the descriptor of the file that the output writes to, such as a terminal. If there is
+// no file, Fd returns a number that is never a descriptor.
 func (o *output) Fd() uintptr {
 	if file, ok := o.Writer.(*os.File); ok {
 		return file.Fd()
@@ -127,7 +128,7 @@ func (o *output) Fd() uintptr {
 }
 
 // newRoot makes the root command and all other commands. If args are given, only the commands that
-// args name get their flags, because making the flags takes longer than everything else.
+// args name get their flags, because making the flags takes longer than all the rest.
 func newRoot(args ...string) *cobra.Command {
 	root := withHelp("pipebench")
 	root.Version = machine.Version()
@@ -182,9 +183,12 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usageError marks err as a mistake of the user. It returns nil for nil. It leaves some errors as
-// they are: errors that already have an exit code, errors of a system call, and errors that say
-// that this machine does not support something.
+// usageError marks err as a mistake of the user. It returns nil for nil. It returns some errors
+// unchanged:
+//
+//   - errors that already have an exit code
+//   - errors of a system call
+//   - errors that say that this machine does not support something
 func usageError(err error) error {
 	var hasCode *statusError
 	var ofSystem syscall.Errno

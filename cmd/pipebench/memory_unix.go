@@ -10,14 +10,14 @@ import (
 )
 
 // neededAddresses is the address space that a command needs, in bytes. The Go runtime reserves most
-// of it for its tables and for the stacks of threads, and touches little of it. If the address
-// space is limited to less, the runtime ends the process in the middle of its work. The exit status
-// is then 2, as after a usage error. With some limits (around 1.2 GiB, and below half of
-// neededAddresses) the runtime ends the process before main, and nothing can report it.
+// of it for its tables and for the stacks of threads, and touches little of it.
+//
+// With a lower limit, the runtime ends the process in the middle of its work, with exit status 2,
+// as after a usage error. With some limits (around 1.2 GiB, and below half of neededAddresses), it
+// ends the process before main, and nothing can report it.
 const neededAddresses = 1500 << 20
 
-// enoughMemory returns an error if the address space is limited so much that the Go runtime would
-// fail.
+// enoughMemory returns an error if the limit on the address space is below neededAddresses.
 func enoughMemory() error {
 	if bits.UintSize == 32 {
 		return nil // a 32-bit runtime reserves less

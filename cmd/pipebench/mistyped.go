@@ -51,8 +51,8 @@ func unknownName(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q; known are %s", kind, name, strings.Join(known, ", "))
 }
 
-// near returns the names that are like a word. cobra finds them among commands only, so each name
-// becomes a command here.
+// near returns the names that are similar to a word. It makes each name a command, because cobra
+// looks for similar names among commands only.
 func near(word string, names []string) []string {
 	root := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {
@@ -109,8 +109,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(errors.New(text))
 }
 
-// addMeantValue adds a hint to a usage error if the error quotes an unknown value of a flag. The
-// hint says which value may have been meant.
+// addMeantValue adds a hint to a usage error that quotes an unknown value of a flag. The hint says
+// which value may have been meant.
 func addMeantValue(cmd *cobra.Command, err error) error {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok || status.code != exitUsage {
@@ -155,9 +155,8 @@ func bareValue(text string) string {
 	return text
 }
 
-// lineWithDash returns the line to type if the flag is meant for the program that cmd starts, and
-// not for cmd. It returns "" if cmd starts no program, or if the user named no program before the
-// flag.
+// lineWithDash returns the line to type if the flag is meant for the program that cmd starts. It
+// returns "" if cmd starts no program, or if the user named no program before the flag.
 func lineWithDash(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
 	if words == "" || !strings.Contains(cmd.Use, "-- ") {

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A lineModel is a program that plays the part of a language model. It gets a conversation and the
-// available tools on one line. It answers on one line, with a text or with the tools to call.
+// A lineModel is a program that acts as a language model. It gets a conversation and the available
+// tools on one line. It answers on one line, with a text or with the tools to call.
 type lineModel struct {
 	process *proc.Process
 	stdin   io.WriteCloser
@@ -28,8 +28,8 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may take to end by itself after its input is closed, and how long
-// to end after a signal.
+// modelGrace is how long a model may take to end after its input is closed, and again after a
+// signal.
 const modelGrace = 2 * time.Second
 
 // startModel starts the command of a model. The model is ended when the context of cmd ends.
@@ -59,8 +59,8 @@ func (m *lineModel) close() {
 	m.process.Stop(modelGrace, modelGrace)
 }
 
-// Chat asks the model for the next turn of a conversation. It ignores its context: if the command
-// pipebench is interrupted, the model is ended, and Chat returns.
+// Chat asks the model for the next turn of a conversation. It ignores its context. If pipebench is
+// interrupted, the model is ended, and Chat returns.
 func (m *lineModel) Chat(
 	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
@@ -90,8 +90,8 @@ func (m *lineModel) Chat(
 	return turn, nil
 }
 
-// A modelAnswer is a line of output: a question, with its answer or with the reason why there is
-// none.
+// A modelAnswer is a line of output. It has a question, and either its answer or the reason why
+// there is none.
 type modelAnswer struct {
 	Query  string `json:"query"`
 	Answer string `json:"answer,omitempty"`

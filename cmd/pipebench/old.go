@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// oldCommands are the commands of earlier versions that are gone, each with the line to type
-// instead.
+// oldCommands are commands of earlier versions. Each has the line to type instead.
 var oldCommands = []struct{ name, instead string }{
 	{"ab", "pipebench compare OLD-BINARY NEW-BINARY [-- RUN-FLAGS]"},
 	{"list", "pipebench help values"},
@@ -17,8 +16,8 @@ var oldCommands = []struct{ name, instead string }{
 	{"profile", "pipebench run --preset limits"},
 }
 
-// newOldCommands makes a hidden command for each of oldCommands. The hidden command ignores its
-// arguments, says what to type instead, and fails as an unknown command does.
+// newOldCommands makes a hidden command for each of oldCommands. It ignores its arguments, says
+// what to type instead, and fails as an unknown command does.
 func newOldCommands() []*cobra.Command {
 	var hidden []*cobra.Command
 	for _, old := range oldCommands {
@@ -35,7 +34,7 @@ func newOldCommands() []*cobra.Command {
 	return hidden
 }
 
-// oldFlags are the flags of earlier versions that are gone, each with what to type instead.
+// oldFlags are flags of earlier versions. Each has what to type instead.
 var oldFlags = map[string]string{
 	"compare --interleaved": "the two commands, which take turns",
 	"compare --noise":       "files with several runs (run --repeat): they tell their scatter",

@@ -117,8 +117,8 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 }
 
 // comparedWith returns what --against names: the contents of files (others), and the names of
-// systems whose documented rules are shown. It is called before the experiments, because they would
-// be in vain if a name were wrong.
+// systems whose documented rules are shown. Call it before the experiments, because a wrong name
+// would make them useless.
 func (f *probeFlags) comparedWith(
 	ctx context.Context,
 ) (others []*results.Set, systems []string, err error) {
@@ -143,7 +143,7 @@ func (f *probeFlags) comparedWith(
 	return others, systems, nil
 }
 
-// showRules prints the findings in found. Beside them it prints the findings of the other sets and
+// showRules prints the findings in found. It shows them beside the findings of the other sets and
 // the documented rules of the systems.
 func (f *probeFlags) showRules(
 	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,

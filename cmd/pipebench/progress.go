@@ -14,9 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A progress shows how much of a command is done. If stderr is a terminal, it shows a bar.
-// Otherwise it prints a line for each part of the work that is finished. The bar counts parts, or
-// units that are smaller, such as samples. A nil progress shows nothing.
+// A progress shows how much of a command is done. If stderr is a terminal, it shows a bar, which
+// counts parts of the work or smaller units, such as samples. Otherwise it prints a line for each
+// finished part. A nil progress shows nothing.
 type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called; "" if it has no name
@@ -32,8 +32,8 @@ type progress struct {
 	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
-// Widths of a line with a bar, in columns. freeColumns stay free: if a line is full, a terminal
-// that shows "^C" behind it wraps the line, and then the bar could not be removed.
+// Widths of a line with a bar, in columns. freeColumns stay free, because a terminal shows "^C" at
+// the end of the line. If that wrapped the line, the bar could not be removed.
 const (
 	barWidth      = 32
 	narrowBar     = 16 // in a terminal of less than wideEnough columns
@@ -102,8 +102,8 @@ func (p *progress) expect(done, total int) {
 	p.takes.Store(int64(took))
 }
 
-// timeLeft says how long the command will still take. It returns "" if that is not known: before
-// the first unit is finished, and after the expected end has passed.
+// timeLeft says how long the command will still take. It returns "" before the first unit is
+// finished, and after the expected end has passed.
 func (p *progress) timeLeft() string {
 	left := time.Duration(p.takes.Load()) - time.Since(p.began)
 	if left < time.Second {
@@ -112,7 +112,7 @@ func (p *progress) timeLeft() string {
 	return left.Round(time.Second).String()
 }
 
-// within tells the progress that the command ends after limit at the latest, counted from now. The
+// within tells the progress that the command ends after limit, counted from now, or earlier. The
 // bar then shows a percentage, because the units of such a command are shares of its time.
 func (p *progress) within(limit time.Duration) {
 	if p != nil {
@@ -121,8 +121,8 @@ func (p *progress) within(limit time.Duration) {
 	}
 }
 
-// step shows beside the bar what is being done. It escapes the text, because names or output of
-// other programs may be part of it.
+// step shows beside the bar what is being done. It escapes the text, because that may contain
+// output of other programs.
 func (p *progress) step(what string) {
 	if p != nil && p.bar != nil {
 		p.doing.Store(new(view.Escape(what)))
@@ -159,8 +159,7 @@ func (p *progress) move(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// finish counts one more finished part. total is the number of all parts. what says how the
-// finished part turned out.
+// finish counts one more finished part out of total. what says how that part turned out.
 func (p *progress) finish(total int, what string) {
 	if p == nil {
 		return

@@ -90,8 +90,8 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.draw(cmd, g, o)
 }
 
-// sources returns the names of the files that a page is made from. If there are more than twelve,
-// it returns the first twelve names, and a text that says how many more there are.
+// sources returns the names of the files that a page is made from. After twelve names, it only says
+// how many more there are.
 func sources(paths []string) []string {
 	const limit = 12
 	if more := len(paths) - limit; more > 0 {
@@ -100,8 +100,8 @@ func sources(paths []string) []string {
 	return paths
 }
 
-// gathered is what the files hold. If they are from one machine, it is a set of all records. If
-// they are from several machines, it is a summary of each machine (a fleet).
+// gathered is what the files hold. It is a set of all records if they are from one machine. For
+// several machines, it is a fleet, which has a summary of each machine.
 type gathered struct {
 	keepAll bool          // make no fleet, because a program reads the output and wants all records
 	set     *results.Set  // all records; if there is a fleet, only the problems
@@ -126,7 +126,7 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	return filter.Err()
 }
 
-// add adds a line. When a record of a second machine comes, the set becomes a fleet, because the
+// add adds a line. At the first record of a second machine, the set becomes a fleet, because the
 // records of a thousand machines do not fit into memory.
 func (g *gathered) add(line results.Line) {
 	if g.fleet != nil {
@@ -155,8 +155,8 @@ func (g *gathered) charts() []plots.Chart {
 	return plots.Charts(g.set)
 }
 
-// draw makes a folder with pictures. It also writes the page into that folder, unless --charts
-// names single pictures.
+// draw makes a folder with pictures. If --charts names no single pictures, it also writes the page
+// into that folder.
 func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	drawn, err := plots.Write(f.out, g.charts(), f.charts...)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// defaultTime is how long a run measures without --max-time. With the time to show and draw the
-// results, such a run ends within 20 s. A run measures longer if the user chose what to measure and
-// the estimate is much longer: see makePlan.
+// defaultTime is how long a run measures without --max-time. Such a run ends within 20 s, including
+// the time to show and draw the results. If the user chose what to measure, and the estimate is
+// much longer, makePlan allows more time.
 const defaultTime = 16 * time.Second
 
 const samplesUsage = "samples per cell; at least 6 give an interval"
@@ -71,8 +71,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure. It adds them to cmd, a command that has no
-// other flags, so that cellFlag can tell them from the other flags.
+// registerCell adds the flags that say what to measure. cmd is a command without other flags, so
+// that cellFlag can tell these flags from all others.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	flags := cmd.Flags()
@@ -111,9 +111,8 @@ func (f *runFlags) parseCapacities(list string) (string, error) {
 	return list, err
 }
 
-// cellFlag returns the name of a flag that was given and that says what to measure. It returns ""
-// if no such flag was given. A run with such a flag measures a sweep; any other run measures
-// presets.
+// cellFlag returns the name of a given flag that says what to measure. It returns "" if no such
+// flag was given. With such a flag, a run measures a sweep. Without one, it measures presets.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -165,8 +164,8 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
-		// If the user asked for the cells, each gets all its samples. Otherwise each gets as many
-		// samples as there is time for.
+		// Cells that the user asked for get all their samples. All others get as many samples as
+		// there is time for.
 		areAsked := len(f.presets) > 0 || f.cellFlag() != ""
 		estimate := p.Estimate()
 		if areAsked && estimate > defaultTime*3/2 {
@@ -177,9 +176,8 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 }
 
 // sweepCells returns a cell for each combination of the flags' values. A flag that was not given
-// has its usual values. sweepCells also adds cells of the framing "raw", to compare the others
-// with. It adds none if two builds take turns, because then the builds are compared with each
-// other.
+// has its usual values. sweepCells also adds cells of the framing "raw", to compare the other
+// framings with. It leaves these out if two builds take turns, which are compared with each other.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
@@ -210,8 +208,8 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 	return all, nil
 }
 
-// presetCells returns the cells of the presets that were asked for. If none was asked for, it takes
-// the presets Default and Waiting. With --assert, and for compare, it takes only Default.
+// presetCells returns the cells of the presets that were asked for. By default, these are Default
+// and Waiting. With --assert, and for compare, Default is the only one.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	var presets []measure.Preset
 	switch {
@@ -239,9 +237,9 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// hardLimit returns the time after which measuring a plan is cut off. Usually nothing is cut off,
-// because measuring ends by itself after MaxTime, or a little later on a busy machine. Only a
-// single message that takes too long, as with a slow reader, is cut off.
+// hardLimit returns the time after which measuring a plan is cut off. Usually measuring ends by
+// itself after MaxTime, or a little later on a busy machine. It is cut off if a single message
+// takes too long, as with a slow reader.
 func hardLimit(p bench.Plan) time.Duration {
 	return p.MaxTime + p.MaxTime/4 + 2*time.Second
 }
@@ -266,7 +264,7 @@ func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan)
 	began := time.Now()
 	for i := range f.repeat {
 		if i > 0 {
-			// The first run is due at once, the last one at the end of f.over.
+			// The first run is due at once, and the last run when f.over has passed.
 			due := began.Add(f.over * time.Duration(i) / time.Duration(f.repeat-1))
 			select {
 			case <-ctx.Done():
@@ -299,8 +297,8 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
-// runPlan measures the cells of a plan and keeps their records. A full bar stands for the time that
-// all cells are expected to take in all runs of the session.
+// runPlan measures the cells of a plan and keeps their records. A full bar stands for the expected
+// time of all runs of the session.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	const untimedSteps = 2 // of a cell: bench.Compared and bench.Calibrated
 	type cellSteps struct {

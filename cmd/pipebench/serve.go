@@ -99,7 +99,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; "+
 		"the end of input (Ctrl-D) ends it")
-	// If the client closes its end of stdout, a write to stdout then fails, and does not end the
+	// If the client closes its end of stdout, a write fails. Without this call, it would end the
 	// process.
 	signal.Ignore(syscall.SIGPIPE)
 	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)

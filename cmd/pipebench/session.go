@@ -75,9 +75,8 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	return s, nil
 }
 
-// openStream opens a session whose records go to standard output one by one. Everything else that
-// would go there goes to standard error. The session also keeps the records in memory, so that they
-// can be shown.
+// openStream opens a session whose records go to standard output one by one. All other output goes
+// to standard error. The session also keeps the records in memory, to show them.
 func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	streamed := new(bytes.Buffer)
 	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), streamed))
@@ -137,8 +136,8 @@ func describeRun(run string, seed int64) results.Environment {
 	return env
 }
 
-// makeFolder makes the folder that --out names, if it does not exist. Without --out it makes a new
-// folder for this session alone, even if other sessions begin in the same second.
+// makeFolder makes the folder that --out names, if it does not exist. Without --out, it makes a new
+// folder, which no other session uses, even if several sessions begin in the same second.
 func (f *sharedFlags) makeFolder() (string, error) {
 	if f.out != "" {
 		return f.out, os.MkdirAll(f.out, 0o777)
@@ -178,7 +177,7 @@ type task struct {
 }
 
 // do carries out a task. If files are named, it shows and judges what they hold. Otherwise it
-// measures, keeps everything in a folder, and shows and judges what it measured.
+// measures, keeps everything in a folder, and shows and judges that.
 func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	if len(files) == 0 {
 		s, err := openSession(cmd, f)
@@ -203,8 +202,8 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	return requireComplete(found)
 }
 
-// measure measures what a task asks for, until its time is over, and closes the file. If the time
-// was over, measure sets s.late, and does not return an error for that.
+// measure measures what a task asks for, and closes the file. If the time limit ends it, measure
+// sets s.late, and returns no error for that.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
 	s.warnOfLoad()
@@ -252,8 +251,8 @@ func withoutTimeUp(err error) error {
 }
 
 // finish shows and judges what this session measured, and makes the other files of the folder.
-// measureErr is the error of the measurement. If only a part of the measurement failed, the session
-// still shows and judges the rest. An interrupted session is not judged.
+// measureErr is the error of the measurement. If only a part failed, the rest is still shown and
+// judged. An interrupted session is not judged.
 func (s *session) finish(t task, measureErr error) error {
 	all, err := s.read()
 	if err != nil {

@@ -44,8 +44,8 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("wrap", "unwrap")
 }
 
-// tapArgs requires a command. With --wrap and --unwrap it allows any arguments, because then they
-// name servers.
+// tapArgs requires a command. With --wrap and --unwrap, it allows any arguments, because they are
+// then names of servers.
 func tapArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("wrap") || cmd.Flags().Changed("unwrap") {
 		return anyArgs(cmd, args)
@@ -54,9 +54,9 @@ func tapArgs(cmd *cobra.Command, args []string) error {
 	return check(cmd, args)
 }
 
-// run starts a command and passes on its input and output, while it records the messages. When the
-// command has ended, run ends this process in the same way. So run returns only if the command
-// could not be started, or if it changed a configuration instead (--wrap, --unwrap).
+// run starts a command, passes on its input and output, and records the messages. When the command
+// has ended, run ends this process in the same way. So run returns only in two cases: if the
+// command could not be started, or after changing a configuration instead (--wrap, --unwrap).
 func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	if f.wrapFile != "" || f.unwrapFile != "" {
 		return f.changeConfiguration(cmd, args)
@@ -99,8 +99,8 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // createRecording opens the file of a recording, to append to it. Only the user may read the file,
-// because the messages may be secret. If path is "", createRecording makes a new file. The name of
-// the new file has the time and the process ID in it, so each tap has a file of its own.
+// because the messages may be secret. If path is "", createRecording makes a new file, with the
+// time and the process ID in its name. So each tap has a file of its own.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// terminalWidth returns how many columns the terminal has that w writes to. If w is not a terminal,
-// isTerminal is false, and columns is the value of $COLUMNS, or 0 if that is not a number.
+// terminalWidth returns the width of the terminal that w writes to, in columns. If w is not a
+// terminal, isTerminal is false, and columns is $COLUMNS, or 0 if that is not a number.
 func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	file, ok := w.(interface{ Fd() uintptr })
 	if ok && term.IsTerminal(int(file.Fd())) {
@@ -27,9 +27,9 @@ func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	return columns, false
 }
 
-// writeNotice writes a message that is not part of a result. On a terminal the message is broken
-// between words. In a log it is one line, so that people can search for it. Control characters are
-// escaped, because a part of the text may come from other programs.
+// writeNotice writes a message that is not part of a result. On a terminal, it breaks the message
+// between words. In a log, the message is one line, so that people can search for it. Control
+// characters are escaped, because other programs may have written a part of the text.
 func writeNotice(w io.Writer, text string) {
 	text = view.Escape(text)
 	if columns, isTerminal := terminalWidth(w); isTerminal {
@@ -41,9 +41,9 @@ func writeNotice(w io.Writer, text string) {
 
 var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
-// writeText writes a text of --help or a guide, laid out for the screen. Blank lines separate the
-// blocks of the text. Paragraphs and list items are broken to fit the screen. Markdown tables are
-// laid out for the screen. Titles and indented lines are not broken.
+// writeText writes a help text or a guide for the screen. Blank lines separate the blocks of the
+// text. Paragraphs, list items and Markdown tables are made to fit the screen. Titles keep their
+// line breaks, and so do indented lines.
 func writeText(w io.Writer, text string, o view.Options) {
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		if i > 0 {

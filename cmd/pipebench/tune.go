@@ -40,8 +40,8 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 }
 
 // run measures the grid: a cell ([results.Cell]) for each way to send the large messages. If files
-// are given, it judges their records instead. The words behind "--" are a command: the user's own
-// reader.
+// are given, it judges their records instead. The words after "--" are the command of the user's
+// own reader.
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
@@ -79,8 +79,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// minSize is the smallest size that the large messages may have, in bytes. They must be large
-// compared with the small messages, of bench.SmallSize, that wait behind them.
+// minSize is the smallest allowed size of the large messages, in bytes. They must be large compared
+// with the small messages that wait behind them, which have bench.SmallSize bytes.
 const minSize = 4 * bench.SmallSize
 
 // check returns an error if the flags ask for something that cannot be tuned.
@@ -117,7 +117,7 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// measureGrid measures the plan. It keeps the records, and the answer that follows from them.
+// measureGrid measures the plan. It keeps the records and the answer that follows from them.
 func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {

@@ -32,8 +32,8 @@ type value struct {
 	unsupported error // why this machine does not have it, nil if it does
 }
 
-// framingTexts, pipeTexts and ioTexts describe names that other packages define. Names with a
-// parameter, such as "chunked:4KiB" and "sleep=10ms", stand here without it.
+// framingTexts, pipeTexts and ioTexts describe names that other packages define. The names are
+// without parameters: "chunked" for "chunked:4KiB", "sleep" for "sleep=10ms".
 var (
 	framingTexts = map[string]string{
 		"raw": "nothing on the wire, both ends know the size: the floor of every " +
@@ -161,8 +161,8 @@ func writeValues(cmd *cobra.Command) {
 }
 
 // completeNames returns the function that completes the values of a flag. It offers the names that
-// valueLists has for the flag. If there are none, it offers files. If several values are typed,
-// separated by commas, it completes the last of them.
+// valueLists has for the flag, or files if there are none. In a list with commas, it completes the
+// last value.
 func completeNames(flag string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		topology, _ := placement.Read() // an error changes only which placements are unsupported

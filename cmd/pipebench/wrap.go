@@ -32,7 +32,7 @@ type serverEntry struct {
 type span struct{ from, to int64 }
 
 // changeConfiguration puts tap before the named servers in a client's configuration (--wrap), or
-// takes tap away from them (--unwrap). Without names it does so for all servers.
+// removes it (--unwrap). Without names, it changes all servers.
 func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error {
 	path := cmp.Or(f.wrapFile, f.unwrapFile)
 	before, err := os.ReadFile(path)
@@ -86,7 +86,7 @@ func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error
 }
 
 // wrap puts tap before a server. Without --out, the recording goes into the folder of the
-// configuration, because a client may start its servers in a folder where nobody may write.
+// configuration. A client may start its servers in a folder where nobody may write.
 func (f *tapFlags) wrap(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -118,8 +118,7 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
-// isWrapped reports whether the command of a server is tap, with the server's own command behind
-// it.
+// isWrapped reports whether the command of a server is tap, followed by the server's own command.
 func (e *serverEntry) isWrapped() bool {
 	if len(e.args) == 0 || e.args[0] != "tap" {
 		return false
@@ -135,7 +134,7 @@ func (e *serverEntry) unwrap() {
 	e.args = own[1:]
 }
 
-// writeInto returns the text of a configuration in which the command and the arguments of e replace
+// writeInto returns the text of a configuration with the command and the arguments of e in place of
 // the old ones. All other text stays as it is.
 func (e *serverEntry) writeInto(text []byte) []byte {
 	first, firstText := e.commandAt, jsonText(e.command)
@@ -161,8 +160,8 @@ func jsonText(v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// serverEntries finds the servers that a configuration starts: the members of "mcpServers", or of
-// "servers", that have a command. It leaves out servers that have a URL instead of a command.
+// serverEntries finds the servers that a configuration starts. These are the members of
+// "mcpServers", or of "servers", that have a command. A server with a URL has none.
 func serverEntries(text []byte) ([]serverEntry, error) {
 	var entries []serverEntry
 	known := false
