@@ -1,4 +1,4 @@
-// Package catalogue lists the situations in which a program, a server or a client is tested, and
+// Package catalogue lists the situations in which a program, a server or a client is tested. It
 // says what a good program, server or client does in each. It is for pipebench's commands and may
 // change.
 //
@@ -6,8 +6,8 @@
 //		fmt.Println(s.Usage(), s.Title) // an argument of serve --fault, and what it does
 //	}
 //
-// Other packages bring the situations about, and look them up here by name. The functions may be
-// called concurrently.
+// Other packages create these situations, and find them here by name. The functions may be called
+// concurrently.
 package catalogue
 
 import (
@@ -34,9 +34,9 @@ type Situation struct {
 	Advice string // what a good program does
 	Mild   bool   // no protocol demands what Advice says, so the verdict "fails" becomes "slow"
 
-	// The other fields are for a fault of a server. A fault may take a number of bytes after its
-	// name. Sign stands between the two: '@' before a threshold, and '=' before a quantity. Sign is
-	// 0 if the fault takes no number. If the number is left out, Default is used.
+	// The other fields are for a fault of a server. Some faults take a number of bytes after their
+	// name and Sign, which is '@' before a threshold and '=' before a quantity. Without a number in
+	// the argument, Default is used. Sign is 0 for all other faults.
 	Sign    byte
 	Default int64
 	Due     Duty   // what a client has to do if its server has the fault
@@ -54,8 +54,8 @@ const (
 	Decide               // GiveUp or CarryOn, as the client decides
 )
 
-// For returns the situations of one side, in the order in which they are tried and shown. Names
-// are unique within a side.
+// For returns the situations of one side, in the order in which they are tried and shown. Names are
+// unique within a side.
 func For(side Side) []Situation {
 	switch side {
 	case Program:
@@ -66,12 +66,11 @@ func For(side Side) []Situation {
 	return slices.Concat(faults, habits, shapes)
 }
 
-// Faults returns the faults of a server. serve --fault starts a server that has one of them, and
-// check --client judges how a client reacts.
+// Faults returns the faults of a server. serve --fault starts a server with such a fault, and check
+// --client judges how a client reacts.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error lists the known names, but not name itself:
-// the caller adds that.
+// Find returns the situation of that name. Its error lists the known names. The caller adds name.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
 	for _, s := range all {
@@ -88,7 +87,7 @@ func Find(all []Situation, name string) (Situation, error) {
 func (s Situation) Usage() string { return s.Spec(s.Default) }
 
 // Spec returns the argument of serve --fault for a fault with that number of bytes. It leaves out
-// the number 0 if that is a quantity, or if it is the default.
+// the number 0 if the number is a quantity, or if 0 is the default.
 func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
@@ -96,8 +95,8 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
 }
 
-// Cut splits an argument of serve --fault, such as "deaf@1MiB", into the fault's name, the sign,
-// and the number of bytes as text. The sign is 0 if there is no number.
+// Cut splits an argument of serve --fault, such as "deaf@1MiB", into the fault's name, the sign and
+// the number of bytes. If there is no number, sign is 0.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]

@@ -4,10 +4,10 @@
 //	err := claims.Measure(ctx, selected, set, claims.Options{}, keep)
 //	for _, f := range claims.Judge(set, selected) { … }
 //
-// A [Claim] is one checkable sentence, in our words. A claim is judged by the records in a
-// [results.Set]. These are findings (about this system's pipes, about readers and limits, and about
-// servers made by others) and measurements. [Measure] measures what the set lacks; [Judge] measures
-// nothing. The verdicts:
+// A [Claim] is one checkable sentence, in our words. [Judge] judges it by the findings and
+// measurements in a [results.Set], and measures nothing. The findings are about this system's
+// pipes, about readers and limits, and about servers made by others. [Measure] measures what the
+// set lacks. The verdicts:
 //
 //	holds        true on this machine
 //	refuted      not true on this machine
@@ -15,8 +15,7 @@
 //	cannot-tell  this system lacks what it takes, or there was no server to ask
 //
 // A refuted claim does not mean that anything failed. Sentences about constants and arithmetic are
-// not among the claims: they are true or false on every machine alike, so a guide says which of
-// them are true.
+// no claims, because they are true or false on every machine alike. A guide says which are true.
 package claims
 
 import (
@@ -34,8 +33,8 @@ type Claim struct {
 	Says  string // in our words
 	MacOS string // what the source code of macOS says about it; "" if not known
 
-	// Needs names what the claim is judged by: findings, by the beginnings of their IDs, or
-	// measurements (needCosts, needTrips, needReaders).
+	// Needs names what the claim is judged by. A need is the beginning of the ID of a finding, or
+	// measurements: needCosts, needTrips or needReaders.
 	Needs []string
 	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement
@@ -47,14 +46,14 @@ func (c Claim) Document() string {
 	return number
 }
 
-// A Judgement is the verdict on a claim, and its reasons.
+// A Judgement is the verdict on a claim, with its reasons.
 type Judgement struct {
 	Verdict results.Verdict
 	Figure  string // the deciding figure, with its interval if it has one
 	Why     string // the reason, in a line
 
-	// Unsure says that the intervals of the figures leave room for another verdict. Then the next
-	// run may give another verdict, although nothing else has changed.
+	// Unsure is true if the intervals of the figures allow another verdict. Then the next run may
+	// give that verdict, although nothing else has changed.
 	Unsure bool
 }
 
@@ -80,7 +79,7 @@ func All() []Claim {
 		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
-// constants are the IDs of sentences that only compare numbers or cite a document, so nothing is
+// constants are the IDs of sentences that only compare numbers or cite a document. Nothing is
 // measured for them. The guide on claims has a table of them.
 var constants = []string{
 	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
@@ -88,7 +87,7 @@ var constants = []string{
 	"002-efficient-json", "004-id-in-1k", "004-unknown-id", "004-trailing-space",
 }
 
-// Find returns the claim with that ID, or an error that names similar IDs.
+// Find returns the claim with that ID. If there is none, the error names similar IDs.
 func Find(id string) (Claim, error) {
 	document, _, _ := strings.Cut(id, "-")
 	var near []string
@@ -111,9 +110,9 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the claims that are listed, in the order of the documents. An item of the list is
-// the ID of a claim, or the number of a document, such as "003". The number stands for all claims
-// of that document. If the list is empty, Select returns all claims.
+// Select returns the listed claims in the order of the documents. An item of the list is the ID of
+// a claim, or the number of a document, such as "003", for all its claims. If the list is empty,
+// Select returns all claims.
 func Select(only []string) ([]Claim, error) {
 	all := All()
 	if len(only) == 0 {
@@ -134,9 +133,9 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. If the records are not enough to judge a claim, Judge
-// returns the latest finding about that claim in the set. If there is none, it leaves the claim
-// out, or says why an experiment had no result.
+// Judge judges claims by a set of records. If a claim lacks records, Judge returns the latest
+// finding about that claim in the set. If there is none, it says why an experiment had no result.
+// If that is not known either, it leaves the claim out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding
@@ -148,7 +147,7 @@ func Judge(set *results.Set, selected []Claim) []results.Finding {
 	return judged
 }
 
-// Unsure reports whether f, a finding about a claim, has a verdict that the next run may change,
+// Unsure reports whether the next run may change the verdict of f, a finding about a claim,
 // although nothing else has changed.
 func Unsure(f results.Finding) bool {
 	var basis basis

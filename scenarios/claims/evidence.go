@@ -14,15 +14,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Values in [Claim.Needs] that do not stand for findings, but for measurements by measureCells.
+// Values in [Claim.Needs] that stand for measurements by measureCells, and not for findings.
 const (
 	needCosts   = "cells/costs"   // streams of chunks, and of raw bytes to compare them with
 	needTrips   = "cells/trips"   // round trips of chunks, and of lines to compare them with
 	needReaders = "cells/readers" // several readers of lines, for lines of growing size
 )
 
-// checkServer is the ID of the experiment that checks an MCP server made by others. If no such
-// server is found, the finding that says so also has this ID.
+// checkServer is the ID of the experiment that checks an MCP server made by others. It is also the
+// ID of the finding that there is no such server.
 const checkServer = "servers"
 
 // The situations of check --server that show whether claims about servers are true.
@@ -31,8 +31,8 @@ const (
 	endInFlight = "end-in-flight"
 )
 
-// serverCheck returns the ID of the finding that check --server makes about a situation. For the
-// situation "" it returns the prefix that all these IDs have.
+// serverCheck returns the ID of the finding that check --server makes about a situation. Without a
+// situation (""), it returns the prefix of all these IDs.
 func serverCheck(situation string) string {
 	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
 }
@@ -70,8 +70,7 @@ func newEvidence(set *results.Set) *Evidence {
 	return e
 }
 
-// has reports whether the set holds what a need stands for: a finding with a result, or
-// measurements.
+// has reports whether the set has what a need stands for: a finding with a result, or measurements.
 func (e *Evidence) has(need string) bool {
 	switch need {
 	case needCosts:
@@ -107,9 +106,9 @@ func (e *Evidence) failed(need string) string {
 	return ""
 }
 
-// judge judges a claim. If something that the claim needs is missing, judge returns the last
-// finding about the claim in the set. If there is none, it returns a finding that says why an
-// experiment had no result. If no experiment says so, ok is false.
+// judge judges a claim. If the claim lacks something that it needs, judge returns the last finding
+// about the claim in the set. If there is none, it returns a finding that says why an experiment
+// had no result. If that is not known either, ok is false.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -146,7 +145,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
-// idsBeginning returns, sorted, the IDs of all findings whose IDs begin with prefix.
+// idsBeginning returns the IDs of all findings that begin with prefix, in sorted order.
 func (e *Evidence) idsBeginning(prefix string) []string {
 	var ids []string
 	for id := range e.findings {
@@ -171,12 +170,11 @@ func (e *Evidence) number(id string) int64 {
 	return int64(n)
 }
 
-// isSound reports whether the finding with that ID, of package failures, says that the program or
-// reader did not fail.
+// isSound reports whether the finding with that ID, of package failures, says that nothing failed.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim that holds if the finding with that ID has the class [failures.Sound], and
-// that is refuted otherwise. holding and refuting are the reasons for the two verdicts.
+// ifSound judges a claim by the finding with that ID. If its class is [failures.Sound], the claim
+// holds, for the reason holding. Otherwise the claim is refuted, for the reason refuting.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -204,9 +202,10 @@ func (c *count) add(name string, good bool) {
 }
 
 // inAllCases judges a claim that something is true in all cases. The claim holds if it was true in
-// every case that was counted. The claim is refuted if it was true in no case. Otherwise the
-// verdict is "depends". holding, refuting and depending are the reasons for the three verdicts;
-// "{}" in a reason stands for the names of the cases in which it was not true.
+// every counted case, and is refuted if it was true in none. Otherwise the verdict is "depends".
+//
+// The reasons for these verdicts are holding, refuting and depending. In refuting and depending,
+// "{}" stands for the names of the cases in which it was not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
@@ -230,8 +229,8 @@ type server struct {
 	seen check.ServerEvidence
 }
 
-// checked returns the MCP servers that have a finding with that ID, sorted by command. Each comes
-// with its last finding. Findings without a verdict are left out.
+// checked returns the MCP servers that have a finding with that ID and a verdict, sorted by
+// command. Each server comes with its last such finding.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
 	for _, f := range e.servers[id] {
@@ -252,7 +251,7 @@ func (e *Evidence) checked(id string) []server {
 	return servers
 }
 
-// nameOf returns the program of a command, without the folder of the program and without arguments.
+// nameOf returns the program of a command, without its folder and its arguments.
 func nameOf(command string) string {
 	program, _, _ := strings.Cut(command, " ")
 	return program[strings.LastIndexAny(program, `/\`)+1:]

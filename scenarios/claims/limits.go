@@ -6,14 +6,14 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// IDs of findings of package failures. oversized is a prefix: several IDs begin with it.
+// IDs of findings of package failures. The constant oversized is a prefix of several IDs.
 const (
 	oversized   = "failure/oversized-line/"
 	checksLate  = "failure/no-newline/checks-late" // checks only complete lines, as in document 001
 	checksEarly = "failure/no-newline/closes"      // checks while it reads the line
 )
 
-// limitClaims are the claims of document 001, about its limit on the size of messages.
+// limitClaims are the claims of document 001 about its limit on the size of messages.
 var limitClaims = []Claim{
 	{
 		ID: "001-exact", Where: "Implementation Details",

@@ -21,14 +21,14 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are the IDs of the findings about a log line between messages: one finding for each of
-// several readers.
+// logLines are the IDs of the findings about a log line between messages. Each is about another
+// reader.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
 	"failure/dirty-lines/json-stream/log-line", "failure/dirty-lines/content-length/log-line",
 }
 
-// serverClaims are the claims of document 002, most of which are about servers.
+// serverClaims are the claims of document 002. Most of them are about servers.
 var serverClaims = []Claim{
 	{
 		ID: "002-bytewise", Where: "Transport Layer (Pseudo Code)",
@@ -192,8 +192,8 @@ func judgeDirtyLines(e *Evidence) Judgement {
 		"each answers the request after blank, log and broken lines", failing, failing)
 }
 
-// judgeEndInFlight judges by the number of servers that pass. When its input ends, a server has to
-// answer all requests that are in flight, and then exit in time.
+// judgeEndInFlight judges by the number of servers that pass. A server passes if it answers all
+// requests in flight after the end of its input, and then exits in time.
 func judgeEndInFlight(e *Evidence) Judgement {
 	var c count
 	var each []string
@@ -208,8 +208,8 @@ func judgeEndInFlight(e *Evidence) Judgement {
 }
 
 // judgeBytewise compares a reader that reads one byte per call with a reader that reads all bytes
-// that have come. A measurement fails if a byte is wrong. So if there is a figure, the lines were
-// right.
+// that have come. If there is a figure, the lines were right, because a wrong byte makes a
+// measurement fail.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
 	if len(ratios) == 0 {
@@ -245,9 +245,9 @@ func judgePieces(e *Evidence) Judgement {
 	return depends(figure, right+"; but as printed a last line without its newline is dropped")
 }
 
-// judgeRescan judges how the time grows with the size of a message if the reader searches its whole
-// buffer after each read. It uses only messages that are so large that the fixed cost of a message
-// does not matter.
+// judgeRescan judges how the time grows with the message size if the reader searches its whole
+// buffer after each read. It uses only messages so large that the fixed cost of a message does not
+// matter.
 func judgeRescan(e *Evidence) Judgement {
 	const least = 256_000
 	var sizes, times []float64

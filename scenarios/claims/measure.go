@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is how long one experiment on pipes may take. It may be this long because no claim needs
+// longest is the time limit of an experiment on pipes. It can be this long because no claim needs
 // an experiment that waits for something to hang.
 const longest = time.Minute
 
@@ -28,17 +28,17 @@ type Options struct {
 	Seed int64  // for the messages and for the order of samples
 
 	// Server is the command of an MCP server to check. If it is nil, Measure checks the reference
-	// server of the TypeScript SDK if that is on the PATH, and otherwise no server.
+	// server of the TypeScript SDK, if that is on the PATH.
 	Server []string
 
-	// Observe, if set, is called before each step, from the goroutine that called Measure. done is
-	// the number of steps that are finished, total the number of all steps.
+	// Observe, if set, is called before each step, in the goroutine that called Measure. done is
+	// the number of finished steps, and total the number of all steps.
 	Observe func(step string, done, total int)
 }
 
 // Measure makes the measurements that the selected claims need and the set lacks. It gives each
-// result to keep as soon as there is one. If one measurement fails, the others are still made. All
-// claims together take about a minute on two CPUs.
+// result to keep at once. If one measurement fails, it still makes the others. All claims together
+// take about a minute on two CPUs.
 func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	keep func(results.Line) error) error {
 	needs := lacking(set, selected)
@@ -55,8 +55,8 @@ func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	return errors.Join(failed...)
 }
 
-// lacking names the experiments and measurements that the selected claims need and the set does not
-// hold. It names each once.
+// lacking names the experiments and measurements that the selected claims need and the set lacks.
+// It names each once.
 func lacking(set *results.Set, selected []Claim) []string {
 	e := newEvidence(set)
 	var needs []string
@@ -111,8 +111,8 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	}, keepFinding)
 }
 
-// experimentOf returns the ID of the experiment that makes the findings that a need stands for. If
-// the need stands for measurements, experimentOf returns the need itself.
+// experimentOf returns the ID of the experiment whose findings a need stands for. If the need
+// stands for measurements, experimentOf returns the need itself.
 func experimentOf(need string) string {
 	if strings.HasPrefix(need, serverCheck("")) {
 		return checkServer
@@ -127,8 +127,8 @@ func experimentOf(need string) string {
 	return need
 }
 
-// The framings whose costs the documents talk about. costFraming puts every message into frames.
-// bareFraming sends small messages as lines.
+// The framings whose costs the documents talk about. costFraming puts every message into frames,
+// and bareFraming sends small messages as lines.
 const (
 	costFraming = "chunked:61440"
 	bareFraming = "adaptive:61440"
@@ -154,7 +154,7 @@ func (o Options) measureCells(ctx context.Context, need string,
 		p.Samples = stat.LeastSamples
 		p.Cells = cells("stream", places[:1], []string{"ndjson", "ndjson-rescan"},
 			256_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
-		// For a single larger line, this reader would take seconds.
+		// This reader would take seconds for a larger line.
 		slow := cells("stream", places[:1], []string{"ndjson-bytewise"}, 256_000, 1_000_000)
 		p.Cells = append(p.Cells, slow...)
 	}

@@ -120,8 +120,8 @@ var pipeClaims = []Claim{
 	},
 }
 
-// judgePipeBuf judges by the size of the shortest write that was cut. A write is cut if bytes of
-// another process come between its bytes.
+// judgePipeBuf judges by the size of the shortest write that was cut. A write is cut if another
+// process's bytes come between its bytes.
 func judgePipeBuf(e *Evidence) Judgement {
 	whole := 0    // bytes of the longest write that stayed whole
 	shortest := 0 // bytes of the shortest write that was cut
@@ -137,7 +137,7 @@ func judgePipeBuf(e *Evidence) Judgement {
 			whole = max(whole, n)
 		}
 	}
-	// If a write stayed whole although a shorter one was cut, that may have been luck.
+	// A longer write than the shortest cut write may have stayed whole by luck.
 	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
 	case shortest == 0:

@@ -2,8 +2,7 @@
 // pipebench's commands and may change.
 //
 // An experiment may block for ever, and whether it does may be the very question. So its process is
-// killed at the deadline. That the experiment hangs becomes a finding, and the next experiment can
-// begin.
+// killed at the deadline, and a finding says that it hangs. Then the next experiment can begin.
 package experiment
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Classes of a finding whose verdict is [results.CannotTell]: how the experiment ended.
+// Classes of a finding with the verdict [results.CannotTell]. They say how the experiment ended.
 const (
 	Hangs = "hangs"
 	Fails = "fails"
@@ -32,9 +31,9 @@ type Experiment struct {
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. It keeps the first error that a method meets or Check is
-// given. After that error, the methods do nothing. So an experiment may ignore errors, but a loop
-// in it has to look at Err. What a trial opens stays open until its process ends.
+// A Trial is one run of an experiment. It keeps the first error of a method or of Check. After that
+// error, the methods do nothing, so an experiment may ignore errors. But a loop has to look at Err.
+// What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
@@ -57,8 +56,8 @@ func (t *Trial) Check(err error) bool {
 	return t.err == nil
 }
 
-// Open makes a pipe of that kind. Reads and writes on its ends block. After an error, Open returns
-// ends on which every call fails.
+// Open makes a pipe of that kind. Reads and writes on its ends block. After an error, every call on
+// the returned ends fails.
 func (t *Trial) Open(kind syspipe.Kind) (w, r *syspipe.End) {
 	var err error
 	if t.err == nil {
@@ -77,9 +76,8 @@ func (t *Trial) Found(f results.Finding) {
 	}
 }
 
-// Start starts this program again, in a process that does the work of that name with args and with
-// the ends. The ends stay open in this process, too. The new process ends when this process ends.
-// After an error, Start returns nil.
+// Start starts this program again, for the job work with args and the ends. The ends also stay open
+// in this process. The new process ends when this process ends. After an error, Start returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -94,10 +92,11 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Jobs returns the jobs, by name, of all processes that the experiments need. The job named work
-// gets the ID of an experiment, and runs that experiment out of those that all returns. others are
-// the jobs of the helper processes that experiments start. In all these jobs, calls on pipe ends
-// may block.
+// Jobs returns the jobs of all processes that the experiments need, by name. In all these jobs,
+// calls on pipe ends may block.
+//
+// The job named work gets the ID of one of the experiments in all, and runs that experiment. The
+// jobs in others are those of helper processes, which experiments start.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {
@@ -118,9 +117,9 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 	return jobs
 }
 
-// withEndsThatBlock returns the job, prepared for calls that may block for ever. Such a call can
-// occupy one of the GOMAXPROCS threads that run Go code, so the job gets eight. The garbage
-// collector would wait for the call, so the job runs without it.
+// withEndsThatBlock prepares a job for calls that may block for ever. Such a call can occupy one of
+// the GOMAXPROCS threads that run Go code, so the job gets eight. The garbage collector is off,
+// because it would wait for the call.
 func withEndsThatBlock(job proc.Job) proc.Job {
 	return func(w *proc.Work) error {
 		runtime.GOMAXPROCS(8)

@@ -8,9 +8,11 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// brokenChunks returns readings of chunks. One reading has the frames of several messages in turn.
-// One has only the beginning of a message. In each of the others, a message of three frames has one
-// fault.
+// brokenChunks returns readings of chunks:
+//
+//   - One has the frames of several messages in turn.
+//   - One has only the beginning of a message.
+//   - In each of the others, a message of three frames has one fault.
 func brokenChunks() ([]reading, error) {
 	const frameSize = 1 << 10
 	f, err := framers.Chunked(frameSize)
@@ -28,8 +30,8 @@ func brokenChunks() ([]reading, error) {
 	withSecond := func(part string, frame []byte) reading {
 		return faulty(part, frames[0], frame, frames[2])
 	}
-	// withNumbers returns a reading in which numbers replace the index and the total in the header
-	// of the second frame.
+	// withNumbers returns a reading in which numbers replace the index and the total in the second
+	// frame's header.
 	withNumbers := func(part, numbers string) reading {
 		return withSecond(part, bytes.Replace(frames[1], []byte(":1:3:"), []byte(numbers), 1))
 	}
@@ -62,7 +64,7 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	return frames
 }
 
-// framesInTurn returns a reading of four messages: first the first frame of each message, then the
+// framesInTurn returns a reading of four messages. It has the first frame of each message, then the
 // second frame of each, and so on.
 func framesInTurn(f framers.Chunker) reading {
 	c := reading{part: "in-turn", open: openFraming(f)}
@@ -83,8 +85,8 @@ func framesInTurn(f framers.Chunker) reading {
 }
 
 // firstFrames returns a reading of the first two of three frames, on a stream that stays open. The
-// reader reports each chunk when it comes. So it delivers the data of both chunks, although the
-// message is not complete.
+// reader reports each chunk when it comes. So it delivers both chunks, although the message is
+// incomplete.
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
@@ -112,8 +114,8 @@ func firstFrames(f framers.Chunker) reading {
 	return c
 }
 
-// partialReads returns readings of lines. Most of these lines have a length just below, at or just
-// above a multiple of 4096 bytes. The readers get the lines in pieces of several sizes.
+// partialReads returns readings of lines, most of which are about as long as a multiple of 4096
+// bytes: just below, exactly, or just above. The readers get the lines in pieces of several sizes.
 func partialReads() ([]reading, error) {
 	var sent [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 60} {
@@ -138,12 +140,11 @@ func partialReads() ([]reading, error) {
 	return all, nil
 }
 
-// allowed is the longest line that the readers accept, in bytes. It is a limit that is often
-// recommended.
+// allowed is the longest line that the readers accept, in bytes. It is an often recommended limit.
 const allowed = 16 << 20
 
 // oversizedLines returns readings of two streams. One has a line of exactly the allowed size. The
-// other has a line that is one byte longer, and a small line after it.
+// other has a line that is one byte longer, and then a small line.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

@@ -1,10 +1,13 @@
 // Package failures reproduces the ways in which programs fail on stdin and stdout. It is for
 // pipebench's commands and may change.
 //
-// A failure is shown in one of three ways. A small program of ours has one fault, and package check
-// says what happens (programs.go). Or a stream of bytes has something odd in it, and readers split
-// the stream into messages in memory (readers.go). Or an experiment runs in a process of its own
-// (memory.go). Each result is a [results.Finding] with an ID "failure/NAME/PART".
+// A failure is shown in one of three ways:
+//
+//   - A small program of ours has one fault, and package check says what happens (programs.go).
+//   - A stream has odd bytes in it, and readers split it into messages in memory (readers.go).
+//   - An experiment runs in a process of its own (memory.go).
+//
+// Each result is a [results.Finding] with an ID "failure/NAME/PART".
 package failures
 
 import (
@@ -19,8 +22,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// The class of a finding says how something fails. The worst failures are those that no program
-// notices: there is no error, and the exit code is 0.
+// The class of a finding says how something fails. The worst failures are those without an error
+// and with the exit code 0, because no program notices them.
 const (
 	Sound      = "sound"       // everything arrived
 	Noticed    = "noticed"     // something was lost, and the program that lost it got an error
@@ -32,7 +35,8 @@ const (
 	SilentLoss = "silent-loss" // something was lost, without an error anywhere
 )
 
-// A Failure is one way in which stdio fails. Either a program, or readings, or experiments show it.
+// A Failure is one way in which stdio fails. It is shown by a program, by readings or by
+// experiments.
 type Failure struct {
 	Name   string
 	Title  string // what goes wrong, in a line for a list
@@ -108,7 +112,7 @@ func All() []Failure {
 }
 
 // moved has the names of failures that this package no longer shows. Each maps to the command that
-// shows that failure now.
+// shows the failure now.
 var moved = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
@@ -139,8 +143,8 @@ type Options struct {
 	Observe func(part string) // if set, is called as each part begins
 }
 
-// Show reproduces the failure, and gives each finding to keep as soon as there is one. When Show
-// returns, it has left no process, pipe or file behind.
+// Show reproduces the failure, and gives each finding to keep at once. When Show returns, all its
+// processes, pipes and files are gone.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error
@@ -165,15 +169,15 @@ type recorder struct {
 	keep    func(results.Finding) error
 }
 
-// observe calls Observe, if it is set, when a part begins.
+// observe calls Observe, if that is set, when a part begins.
 func (r *recorder) observe(part string) {
 	if r.Observe != nil {
 		r.Observe(part)
 	}
 }
 
-// record completes a finding about a part of the failure, and keeps it. If the finding has no
-// verdict, it gets the verdict of its class.
+// record completes a finding about a part of the failure, and keeps it. A finding without a verdict
+// gets the verdict of its class.
 func (r *recorder) record(part string, f results.Finding) error {
 	f.Kind = results.KindFinding
 	f.Run = r.Run
@@ -189,9 +193,10 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict on a class. It is "depends" instead of "fails" in two cases: if an
-// error told of the failure, so that a program can act on it (Noticed, Refused), or if nothing was
-// lost (Grows).
+// verdictOf returns the verdict on a class. It is "depends" instead of "fails" in two cases:
+//
+//   - An error told of the failure, so that a program can act on it (Noticed, Refused).
+//   - Nothing was lost (Grows).
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:
@@ -202,10 +207,10 @@ func verdictOf(class string) results.Verdict {
 	return results.Fails
 }
 
-// work is the name of the job for which this program starts itself: to run one experiment.
+// work is the job in which this program, started by itself, runs one experiment.
 const work = "failures/experiment"
 
-// Jobs returns the jobs of the processes that [Failure.Show] starts. The function main must give
+// Jobs returns the jobs of the processes that [Failure.Show] starts. The function main must pass
 // them to [proc.Main].
 func Jobs() map[string]proc.Job {
 	allExperiments := func() []experiment.Experiment {
@@ -218,7 +223,7 @@ func Jobs() map[string]proc.Job {
 	return experiment.Jobs(work, allExperiments, nil /* no helper processes */)
 }
 
-// runExperiments runs experiments, each of which shows one or more parts of the failure.
+// runExperiments runs experiments. Each shows one or more parts of the failure.
 func (r *recorder) runExperiments(ctx context.Context, all []experiment.Experiment) error {
 	for _, e := range all {
 		r.observe(e.ID)

@@ -18,13 +18,13 @@ import (
 // lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
-// timeLimit is the time limit of experiments with much data. On an idle machine they take far less,
-// but each byte is slow under Go's race detector.
+// timeLimit is the time limit of experiments with much data. On an idle machine they need far less.
+// Under Go's race detector, each byte is slow.
 const timeLimit = 2 * time.Minute
 
-// endlessLines are experiments in which a reader that accepts lineLimit bytes of a line gets a line
-// without an end. The reader of "as-printed" searches its whole buffer after each 4096 bytes, so
-// its cost is quadratic. It already takes seconds for 12 MiB, a little more than the limit.
+// endlessLines are experiments with a line that has no end. Their readers accept lines of up to
+// lineLimit bytes. The reader of "as-printed" searches its whole buffer after each 4096 bytes, so
+// its cost is quadratic. It takes seconds even for 12 MiB.
 var endlessLines = []experiment.Experiment{
 	endlessLine("closes", 64<<20, openFraming(framers.NDJSON(), withLineLimit)),
 	endlessLine("skips", 256<<20,
@@ -35,8 +35,8 @@ var endlessLines = []experiment.Experiment{
 
 var withLineLimit = framers.WithMaxMessage(lineLimit)
 
-// openWhole opens a reader that reads a whole line before it checks the length, as a program does
-// whose transport delivers complete messages.
+// openWhole opens a reader that checks the length of a line only after it has read the whole line.
+// So does a program whose transport delivers complete messages.
 func openWhole(r io.Reader) nextMessage {
 	in := bufio.NewReader(r)
 	return func() ([]byte, error) {
@@ -48,8 +48,8 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless is a stream without a newline. It ends after size bytes. read counts the bytes that
-// were read.
+// An endless is a stream without a newline. It ends after size bytes. read is the number of bytes
+// that were read.
 type endless struct{ read, size int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -66,7 +66,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
 // is sound if it refused the line before all of it was sent, and if its memory stayed within four
-// times lineLimit. A buffer that doubles is sound, too: it takes more than three times lineLimit
+// times lineLimit. This allows a buffer that doubles, which takes more than three times lineLimit
 // until its old copies are collected.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
@@ -101,8 +101,7 @@ var largeMessages = []experiment.Experiment{
 }
 
 // receiveLarge measures how much memory a receiver takes for a large message. It also measures how
-// much memory the receiver still holds after the message was delivered, and after small messages
-// have come.
+// much the receiver still holds when the message was delivered, and after some small messages.
 func receiveLarge(t *experiment.Trial, part string, size int) {
 	debug.SetGCPercent(100) // memory is measured: see endlessLine
 	f, err := framers.Chunked(60 << 10)
@@ -137,8 +136,8 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 	runtime.KeepAlive(sent)
 }
 
-// sendWithSmall sends a large message and 100 small messages. Then it returns io.EOF, so that the
-// stream ends.
+// sendWithSmall sends a large message and 100 small messages. It returns io.EOF, for the caller to
+// close the stream with.
 func sendWithSmall(out framers.Writer, large []byte) error {
 	if err := out.WriteMessage(large); err != nil {
 		return err
@@ -151,8 +150,8 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf compares the heap with its earlier state, before. It returns a finding about how much more
-// of the heap is in use now.
+// keptOf returns a finding about how much more of the heap is in use now than it was in the state
+// before.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program is a command of pipebench that has one fault. It names the situation of package check
-// in which the fault shows.
+// A program is a command of pipebench that has one fault. situation is the situation of package
+// check in which the fault shows.
 type program struct {
 	part      string
 	side      catalogue.Side
@@ -23,7 +23,7 @@ type program struct {
 }
 
 // startTime is how long one start of a program may take if [Options] do not say. Programs that end
-// by themselves take far less.
+// by themselves need far less.
 const startTime = 3 * time.Second
 
 // check tries the program in its situation, and records the finding.

@@ -38,7 +38,7 @@ type outcome struct {
 }
 
 // read lets each reader read its stream. If several readings show the same part, read records only
-// one of them: the first in which something fails, or else the last.
+// the first of them in which something fails. If none fails, it records the last.
 func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
@@ -66,20 +66,20 @@ func (r *recorder) read(ctx context.Context, readings func() ([]reading, error))
 	return nil
 }
 
-// errStarved is the error for a reader that wants more bytes than were sent: on a stream that stays
-// open it would wait for ever.
+// errStarved is the error for a reader that wants more bytes than were sent. On a stream that stays
+// open, it would wait for ever.
 var errStarved = errors.New("waits for bytes that nobody sends")
 
 // errEndless is the error for a reader that reads again and again at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// starved stands for the rest of a stream that stays open after its last byte: there is nothing to
+// starved stands for the rest of a stream that stays open after its last byte. It has nothing to
 // read.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }
 
-// read splits the stream into messages, and compares them with those that were sent.
+// read splits the stream into messages, and compares them with the sent messages.
 func (c reading) read() outcome {
 	o := outcome{sent: len(c.sent)}
 	var in io.Reader = bytes.NewReader(c.wire)
@@ -128,8 +128,8 @@ func (o *outcome) count(c reading, msg []byte) {
 	o.altered++
 }
 
-// class says how the reader failed. If a mixture of several messages is delivered as one message,
-// that is a corruption, even if a parser would notice it later.
+// class says how the reader failed. A mixture of several messages that is delivered as one message
+// is a corruption, even if a parser would notice it later.
 func (o outcome) class() string {
 	isNoticed := o.err != nil || o.skipped > 0
 	switch {
@@ -192,12 +192,12 @@ func openDecoder(r io.Reader) nextMessage {
 	}
 }
 
-// mostEmptyReads is how many reads for one line may bring nothing. After that, the reader counts as
+// mostEmptyReads is how many reads of a line may return no bytes. After that, the reader counts as
 // endless.
 const mostEmptyReads = 100
 
-// openReadLine reads byte by byte until a newline, as the function read_line in one of the
-// documents does. It does not stop at the end of the input, where reads bring no byte.
+// openReadLine reads byte by byte until a newline, like the function read_line in one of the
+// documents. It goes on at the end of the input, where reads return no bytes.
 func openReadLine(r io.Reader) nextMessage {
 	return func() ([]byte, error) {
 		var line []byte
@@ -220,9 +220,9 @@ func openReadLine(r io.Reader) nextMessage {
 	}
 }
 
-// openPrinted reads as code printed in documents does: 4096 bytes at a time, into a buffer that is
-// searched for a newline. It stops at a read that brings nothing, and drops what is left in the
-// buffer.
+// openPrinted reads like code printed in documents. It reads 4096 bytes at a time into a buffer, in
+// which it searches for a newline. At the first read that returns no bytes, it stops, and drops the
+// rest of the buffer.
 func openPrinted(r io.Reader) nextMessage {
 	var buffer []byte
 	chunk := make([]byte, 4096)
@@ -242,8 +242,8 @@ func openPrinted(r io.Reader) nextMessage {
 	}
 }
 
-// inPieces returns a function that does as open does, but whose reader gets at most n bytes per
-// read.
+// inPieces returns a function that opens the same reader as open. This reader gets at most n bytes
+// per read.
 func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
 }

@@ -40,7 +40,7 @@ func printOn() error {
 	}
 }
 
-// queueAndExit writes what fits into the pipe, as an event loop does. Then it exits, although the
+// queueAndExit writes as much as fits into the pipe, as an event loop does. Then it exits while the
 // rest is still in its queue.
 func queueAndExit() error {
 	if err := setStdoutNonblocking(); err != nil {

@@ -6,9 +6,8 @@ import (
 	"runtime"
 )
 
-// errStdout says why the specimens that need a non-blocking standard output do not exist on
-// Windows. There, a standard handle has no non-blocking mode that a program could inherit without
-// knowing it.
+// errStdout says why Windows does not have the specimens that need a non-blocking standard output.
+// A standard handle of Windows has no non-blocking mode that a program could inherit unknowingly.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
 	errors.ErrUnsupported, runtime.GOOS)
 

@@ -17,7 +17,7 @@ const (
 )
 
 // oddities are streams of the messages A and B with something odd in them. Each stream is written
-// in lines and with headers. headers is "" if the oddity cannot occur with headers.
+// in lines and with headers. The field headers is "" if the oddity cannot occur there.
 var oddities = []struct{ name, lines, headers string }{
 	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
 	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
@@ -37,8 +37,8 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines returns a reading of each of the oddities by each of six readers. It adds the reading
-// of awkwardMessages.
+// dirtyLines returns a reading of each of the oddities by each of six readers, and the reading of
+// awkwardMessages.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
@@ -71,8 +71,8 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages returns a reading of messages with headers. A reader of lines would cut some of
-// these messages, because they contain newlines.
+// awkwardMessages returns a reading of messages with headers. Some of these messages contain
+// newlines, so a reader of lines would cut them.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
 	sent := [][]byte{
@@ -90,9 +90,11 @@ func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMes
 }
 
 // mismatches returns readings of messages that were written in one framing and are read in another.
-// There are two readings for each pair of framings. The first has one message, whose sender waits
-// for an answer. The second has more messages, the last of which is larger than a chunk. The second
-// is read only if the message of the first arrives.
+// There are two readings for each pair of framings:
+//
+//   - The first has one message, whose sender waits for an answer.
+//   - The second is read if that message arrives. It has more messages, and the last one is larger
+//     than a chunk.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -152,7 +154,7 @@ const (
 	cutAt     = 2_000  // where the first message is cut, in bytes
 )
 
-// mixedWriters returns readings of streams that two writers write to. A message of one writer comes
+// mixedWriters returns readings of streams that two writers write to. One writer's message comes
 // inside a message of the other. A third message follows.
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
@@ -185,12 +187,12 @@ func mixedWriters() ([]reading, error) {
 	return all, nil
 }
 
-// textChunk is the size of a frame, in bytes. It is so small that chunks end at every offset inside
-// a character.
+// textChunk is the size of a frame, in bytes. It is small, so that chunks end at every offset
+// inside a character.
 const textChunk = 71
 
 // splitCharacters returns readings of messages whose characters have 2, 3 or 4 bytes. The messages
-// are sent in small chunks. Some receivers treat a chunk as bytes, others as text.
+// come in small chunks, which some receivers treat as bytes and others as text.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
@@ -214,9 +216,8 @@ func splitCharacters() ([]reading, error) {
 	}, nil
 }
 
-// openJoining reads chunks, and calls join to put the data of each message together. If join
-// returns false for a message, the message is left out, as if the program dropped what it could not
-// decode.
+// openJoining reads chunks, and calls join to put the chunks of each message together. If join
+// returns false, the message is left out, as in a program that drops what it cannot decode.
 func openJoining(
 	f framers.Framing, join func([][]byte) ([]byte, bool),
 ) func(io.Reader) nextMessage {
@@ -239,8 +240,7 @@ func openJoining(
 	}
 }
 
-// joinBytes joins the bytes of the chunks, and leaves decoding to the caller, who has the whole
-// message.
+// joinBytes joins the bytes of the chunks. The caller, who has the whole message, decodes them.
 func joinBytes(chunks [][]byte) (msg []byte, ok bool) { return bytes.Join(chunks, nil), true }
 
 // joinStrict returns false for a message if one of its chunks is not valid UTF-8.

@@ -50,9 +50,12 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// defaultCells returns four lists of cells, one after the other: the framings as a bare transport;
-// the framings in a program that makes each message and looks at it; large messages through a
-// larger pipe and in smaller writes; and small messages that wait behind large ones.
+// defaultCells returns four lists of cells, one after the other:
+//
+//   - the framings as a bare transport
+//   - the framings in a program that makes each message and looks at it
+//   - large messages through a larger pipe and in smaller writes
+//   - small messages that wait behind large ones
 func defaultCells(t placement.Topology) []results.Cell {
 	cells := mustCells(t, Sweep{})
 	cells = append(cells, mustCells(t, Sweep{
@@ -87,8 +90,7 @@ const (
 	programSize = 65_000  // bytes of a message in the program that makes and looks at messages
 	largerPipe  = 1 << 20 // bytes: the most that Linux usually allows without privileges
 
-	// The framing and size of the large messages: through a larger pipe, in smaller writes, and in
-	// front of small messages.
+	// The framing and size of the large messages in the last two lists of defaultCells.
 	baseFraming = "ndjson"
 	baseSize    = 1_000_000 // bytes
 )
@@ -102,13 +104,13 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 	return cells
 }
 
-// slowReader is the speed of a slow reader, in bytes per second: about that of a server that parses
-// JSON.
+// slowReader is the speed of a slow reader, in bytes per second. A server that parses JSON is about
+// as slow.
 const slowReader = 50_000_000
 
 // waitingCells returns cells in which the writer does not block. They combine three ways of waiting
-// for room, messages below and above the capacity of a pipe, and three readers: a fast one, a slow
-// one, and one that closes its end after one message.
+// for room, messages below and above the capacity of a pipe, and three readers. The readers are a
+// fast one, a slow one, and one that closes its end after one message.
 func waitingCells(t placement.Topology) []results.Cell {
 	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
 	var cells []results.Cell
@@ -131,9 +133,11 @@ func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
-// limitCells returns cells of raw bytes, for each placement that this machine has: streams of
-// messages from the size of a page to much more than a pipe holds; a stream of pages that are lent
-// to the pipe instead of copied; and round trips of one byte, and of as much as fills a pipe.
+// limitCells returns cells of raw bytes for each placement that this machine has:
+//
+//   - streams of messages from the size of a page to much more than a pipe holds
+//   - a stream of pages that are lent to the pipe instead of copied
+//   - round trips of one byte, and of as much as fills a pipe
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, p := range placement.Places() {
@@ -156,9 +160,11 @@ func limitCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// readerCells returns cells of raw bytes, to compare with, and of three readers of lines. One
-// reader searches only new bytes for a newline, one searches the whole line again after each read,
-// and one reads byte by byte.
+// readerCells returns cells of raw bytes, to compare with, and of three readers of lines:
+//
+//   - one that searches only new bytes for a newline
+//   - one that searches the whole line again after each read
+//   - one that reads byte by byte
 func readerCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}

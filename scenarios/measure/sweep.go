@@ -1,7 +1,7 @@
 // Package measure makes lists of cells. A cell ([results.Cell]) is one combination of everything
 // that can be varied, such as a framing, a message size and a kind of pipe. A [Sweep] makes all
-// combinations of the values that a person asks for. A [Preset] is a list that has a name and
-// answers a question that many people ask. It is for pipebench's commands and may change.
+// combinations of the values that a person asks for. A [Preset] is a named list, which answers a
+// question that many people ask. The package is for pipebench's commands and may change.
 //
 //	asked := measure.Sweep{Sizes: []int{4000, 65_000}}
 //	cells, err := asked.Cells(topology)
@@ -29,7 +29,7 @@ import (
 
 // A Sweep makes a cell for each combination of the values in its lists. An empty list stands for
 // the usual values. If all lists are empty, the cells show what each framing costs between two
-// processes, for several placements of the two on CPUs.
+// processes, on several placements of these on CPUs.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
@@ -46,9 +46,9 @@ type Sweep struct {
 	Further results.Cell // the fields that are seldom set, such as Rate and Drain, for all cells
 }
 
-// The usual sizes are no powers of two, since such sizes are special. A message of exactly 4096
-// bytes fills one page of the pipe's buffer, and one of 65,536 bytes fills the whole pipe. A header
-// would then need another page.
+// The usual sizes are no powers of two, because those are special. A message of exactly 4096 bytes
+// fills one page of the pipe's buffer, and one of 65,536 bytes fills the whole pipe. A header would
+// then need another page.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -130,9 +130,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds a cell with the framing "raw", which adds nothing to a message, before each cell
-// whose speed can be compared. It adds none that is already there. Two runs are compared by their
-// speeds relative to "raw", so each run has to measure "raw" together with its other cells.
+// BesideRaw adds a cell with the framing "raw" before each cell whose speed can be compared, if
+// that cell is not there yet. The framing "raw" adds nothing to a message. Two runs are compared by
+// their speeds relative to "raw", so each run has to measure it together with its other cells.
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {
@@ -161,8 +161,8 @@ func (s Sweep) sizes(pattern string) []int {
 	return streamSizes
 }
 
-// Framings returns the specs of all framings that can be measured. The last one is that of
-// compressed chunks.
+// Framings returns the specs of all framings that can be measured. The last spec is for compressed
+// chunks.
 func Framings() []string {
 	var specs []string
 	for _, f := range framers.All() {
@@ -171,9 +171,8 @@ func Framings() []string {
 	return append(specs, "chunked+zstd")
 }
 
-// framings returns the canonical specs of the framings in the sweep, each of them once. If a
-// framing splits messages and its spec names no size, it has one spec for each of the sweep's chunk
-// sizes.
+// framings returns the canonical specs of the framings in the sweep, each once. A framing that
+// splits messages, and whose spec names no size, has one spec for each of the sweep's chunk sizes.
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
 	if slices.Contains(asked, "all") {
@@ -229,9 +228,9 @@ func needsChunkSize(spec string) (bool, error) {
 // largestSize is the largest message that a person may ask for, in bytes.
 const largestSize = 1 << 30
 
-// ParseSizes reads a list of sizes in bytes. The list may contain ranges: "256,4KiB..1MiB" is 256,
-// 4,096, 8,192 and so on up to 1,048,576. In a range, each size is twice the one before, except
-// that the last size of the range is always its end.
+// ParseSizes reads a list of sizes in bytes. The list may contain ranges. In a range, each size is
+// twice the one before, but the last size is the end of the range. For example, "256,4KiB..1MiB" is
+// 256, 4,096, 8,192 and so on up to 1,048,576.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -269,17 +268,16 @@ func parseRange(item string) ([]int, error) {
 	return append(sizes, last), nil
 }
 
-// CapacityMacOS, in a list of capacities, stands for the two capacities that a pipe of macOS may
-// have.
+// CapacityMacOS, in a list of capacities, stands for the two capacities of pipes on macOS.
 const CapacityMacOS = "macos"
 
-// macOSCapacities are these two capacities in bytes. A pipe of macOS begins with the first, and
-// grows to the second if the system has memory for it.
+// macOSCapacities are the two capacities of pipes on macOS, in bytes. A pipe begins with the first,
+// and grows to the second if the system has memory for it.
 var macOSCapacities = []int{16 << 10, 64 << 10}
 
 // ParseCapacities reads a list of pipe capacities in bytes. The word "default" leaves the capacity
-// to the operating system. So does the word "macos" on macOS; on other systems it stands for both
-// of macOSCapacities.
+// to the operating system, and so does "macos" on macOS. On other systems, "macos" stands for
+// macOSCapacities.
 func ParseCapacities(list string) ([]int, error) {
 	var capacities []int
 	for item := range strings.SplitSeq(list, ",") {
