@@ -29,7 +29,7 @@ type callSession struct {
 	err    error // why nothing more is printed; nil if printing goes on
 }
 
-// A reply is a line of output. failed says whether it reports a failed request.
+// A reply is a line of output. The field failed is true if it reports a failed request.
 type reply struct {
 	line   []byte
 	failed bool
@@ -56,9 +56,9 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Each request has a channel for its reply. replies has these channels in the order of the
-	// requests. At most s.inflight requests are unanswered: the goroutine below waits for one
-	// reply, and replies has room for the channels of s.inflight-1 further requests.
+	// Each request has a channel for its reply. These channels come in the order of the requests.
+	// At most s.inflight requests are unanswered: the goroutine below waits for one reply, and the
+	// others have their channels in replies.
 	replies := make(chan chan reply, s.inflight-1)
 	var printing sync.WaitGroup
 	printing.Go(func() {
@@ -151,10 +151,10 @@ func (s *callSession) notified(method string, params []byte) {
 }
 
 // awaitSubscription waits until the server acknowledges or refuses a subscription. The next request
-// is sent only after that, so that the subscription already covers the effects of that request.
+// is sent only after that, so that the subscription already covers its effects.
 //
-// The channel ended delivers the reply when the subscription ends, or at once if the server refuses
-// it.
+// The channel named ended delivers the reply when the subscription ends. If the server refuses the
+// subscription, the reply comes at once.
 func (s *callSession) awaitSubscription(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
@@ -179,11 +179,9 @@ type line struct {
 	err    error
 }
 
-// readLines returns a channel that delivers the lines of in. It skips blank lines, and comments,
-// which begin with #. The channel is closed at the end of in, after an error, or after the caller
-// closes stop.
-//
-// A goroutine reads the lines, because a read of a terminal cannot be cancelled.
+// readLines returns a channel that delivers the lines of in, without blank lines and without
+// comments (#). The channel is closed at the end of in, after an error, or after the caller closes
+// stop. A goroutine reads the lines, because a read of a terminal cannot be cancelled.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {

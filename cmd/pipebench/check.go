@@ -77,8 +77,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations returns the names of the situations in which the command "check" tests a program, a
-// server or a client. side says which of the three.
+// situations returns the names of the situations in which the command "check" tests one side: a
+// program, a server or a client.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
@@ -166,7 +166,7 @@ func (f *checkFlags) keep(s *session, line results.Line) error {
 
 // checkGate returns an error in three cases:
 //
-//   - A check of the program failed.
+//   - The checked program failed in a situation.
 //   - Nothing could be judged.
 //   - The time of --max-time was over before everything was judged.
 func checkGate(found []results.Finding, incomplete bool) error {
@@ -176,7 +176,7 @@ func checkGate(found []results.Finding, incomplete bool) error {
 	if len(found) > 0 && view.AllUndecided(found) {
 		why := found[0]
 		for _, f := range found {
-			if f.Verdict == results.CannotTell { // the others are unsupported, or the reference run
+			if f.Verdict == results.CannotTell { // others are unsupported, or the reference run
 				why = f
 				break
 			}

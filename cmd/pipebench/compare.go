@@ -198,8 +198,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 }
 
 // nothingInCommon returns the error for two files that have no cell ([results.Cell]) in common. If
-// isText is true, the files hold the output of go test -bench, and have no benchmark in common. The
-// error says what each file has instead.
+// isText is true, they hold the output of go test -bench, and have no benchmark in common. The
+// error says what each file has.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
@@ -304,8 +304,8 @@ func sameContent(oldPath, newPath string) bool {
 	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// findResults returns the path of a file of results, and the info about the file. path is the path
-// of the file or of its folder. The info is nil if there is no such file.
+// findResults returns the path of a file of results, and its info. The parameter path may name the
+// file or its folder. The info is nil if the file does not exist.
 func findResults(path string) (string, os.FileInfo) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

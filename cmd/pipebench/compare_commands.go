@@ -249,9 +249,9 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// comparePrograms compares two programs, which it starts several times. It counts their system
-// calls and bytes, and measures their time. If the programs are servers (--drive), it measures the
-// time per message instead.
+// comparePrograms compares two programs, which it starts several times. It counts the calls that
+// read and write, counts their bytes, and measures the time. If the programs are servers (--drive),
+// it measures the time per message instead.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {

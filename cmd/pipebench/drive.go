@@ -26,7 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
-	step      string // not a flag: what drive waits for now; an error names it if the time ends
+	step      string // not a flag: what drive waits for, named in the error after --max-time
 	assertFlags
 	sharedFlags
 }
@@ -113,8 +113,8 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"measure again, through pipes of this capacity, how time grows with the size; none: do not")
 }
 
-// sweepTime is the time limit of a sweep, and of a search for limits, without --max-time. Both may
-// take hours if the server is slow at large messages.
+// sweepTime is the default time limit of a sweep, and of a search for limits. Both may take hours
+// if the server is slow at large messages.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {

@@ -17,7 +17,7 @@ import (
 const drawTime = 4 * time.Second
 
 // printPlan prints the plan for --dry-run: which cells ([results.Cell]) the runs would measure, how
-// long that would take, and why this machine cannot measure some cells. If it can measure none,
+// long that would take, and which cells this machine cannot measure. If it can measure none,
 // printPlan returns the error of a real run.
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	unsupported := map[string]int{} // from a reason to the number of cells

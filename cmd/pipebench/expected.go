@@ -19,8 +19,8 @@ type expectedFailures struct {
 	names []string // of the situations
 }
 
-// read reads the file. Each line has the name of a situation, and # begins a comment. The names
-// must be situations of side.
+// read reads the file. Each line has the name of a situation, and # begins a comment. The
+// situations must be those of the given side.
 func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	if e.file == "" {
 		return nil

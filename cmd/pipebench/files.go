@@ -56,8 +56,8 @@ func wrap(doing string, err error) error {
 }
 
 // interruptibly returns read(path), or the error of ctx if ctx ends first. It calls read in a
-// goroutine, because opening a FIFO or reading a device can block forever. path is one path or
-// several.
+// goroutine, because opening a FIFO or reading a device can block forever. P is string for one
+// path, or []string for several.
 //
 // An error from read gets the exit code exitFailed, because it is no mistake in usage.
 func interruptibly[P, T any](

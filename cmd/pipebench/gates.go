@@ -45,8 +45,7 @@ func (p pace) timeFor(pairs int) time.Duration {
 // longestAdvised is the duration of the longest comparison that advice suggests.
 const longestAdvised = time.Hour
 
-// advice says what to type to get a verdict. pairs is the total number of pairs that a verdict
-// takes.
+// advice says what to type to get a verdict, which takes this many pairs in total.
 func (p pace) advice(pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
@@ -80,9 +79,8 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 // isGate reports whether the changes between the sides can make the command fail.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if --metric names a metric that one of the sides lacks. It returns
-// nil if the sides have no metric in common at all, because judgeChanges has a better error for
-// that.
+// checkMetrics returns an error if --metric names a metric that one of the sides lacks. If they
+// have no metric in common at all, it leaves the error to judgeChanges, which has a better one.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
 	if missing == "" || len(c.Names) == 0 {
@@ -170,11 +168,11 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
-// judge prints for each assertion whether it holds for a set. set is nil if the new side is
+// judge prints for each assertion whether it holds for a set. The set is nil if the new side is
 // benchmark text.
 //
-// judge returns an error with the code exitGate if an assertion does not hold. Otherwise the code
-// is exitInconclusive if an assertion cannot be decided.
+// The error has the code exitGate if an assertion does not hold. Otherwise it has the code
+// exitInconclusive if an assertion cannot be decided.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output

@@ -13,8 +13,8 @@ import (
 // of it for its tables and for the stacks of threads, and touches little of it.
 //
 // With a lower limit, the runtime ends the process in the middle of its work, with exit status 2,
-// as after a usage error. With some limits (around 1.2 GiB, and below half of neededAddresses), it
-// ends the process before main, and nothing can report it.
+// as after a usage error. With some limits (around 1.2 GiB, and below half of neededAddresses),
+// this happens before main, and nothing can report it.
 const neededAddresses = 1500 << 20
 
 // enoughMemory returns an error if the limit on the address space is below neededAddresses.

@@ -19,7 +19,7 @@ import (
 )
 
 // A lineModel is a program that acts as a language model. It gets a conversation and the available
-// tools on one line. It answers on one line, with a text or with the tools to call.
+// tools on one line. Its answer is one line, with a text or with the tools to call.
 type lineModel struct {
 	process *proc.Process
 	stdin   io.WriteCloser

@@ -159,7 +159,7 @@ func (p *progress) move(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// finish counts one more finished part out of total. what says how that part turned out.
+// finish counts one more finished part out of total. The text in what is the outcome of that part.
 func (p *progress) finish(total int, what string) {
 	if p == nil {
 		return

@@ -100,8 +100,8 @@ func sources(paths []string) []string {
 	return paths
 }
 
-// gathered is what the files hold. It is a set of all records if they are from one machine. For
-// several machines, it is a fleet, which has a summary of each machine.
+// gathered is what the files hold. If they are from one machine, it is a set of all records. If
+// they are from several machines, it is a fleet, which has a summary of each machine.
 type gathered struct {
 	keepAll bool          // make no fleet, because a program reads the output and wants all records
 	set     *results.Set  // all records; if there is a fleet, only the problems

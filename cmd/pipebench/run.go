@@ -22,8 +22,8 @@ import (
 )
 
 // defaultTime is how long a run measures without --max-time. Such a run ends within 20 s, including
-// the time to show and draw the results. If the user chose what to measure, and the estimate is
-// much longer, makePlan allows more time.
+// the time to show and draw the results. It may measure longer if the user chose what to measure:
+// see makePlan.
 const defaultTime = 16 * time.Second
 
 const samplesUsage = "samples per cell; at least 6 give an interval"
@@ -177,7 +177,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 
 // sweepCells returns a cell for each combination of the flags' values. A flag that was not given
 // has its usual values. sweepCells also adds cells of the framing "raw", to compare the other
-// framings with. It leaves these out if two builds take turns, which are compared with each other.
+// framings with. A comparison of two builds does without these.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
@@ -238,7 +238,7 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 }
 
 // hardLimit returns the time after which measuring a plan is cut off. Usually measuring ends by
-// itself after MaxTime, or a little later on a busy machine. It is cut off if a single message
+// itself after MaxTime, or a little later on a busy machine. The limit is for a single message that
 // takes too long, as with a slow reader.
 func hardLimit(p bench.Plan) time.Duration {
 	return p.MaxTime + p.MaxTime/4 + 2*time.Second
@@ -300,7 +300,7 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 // runPlan measures the cells of a plan and keeps their records. A full bar stands for the expected
 // time of all runs of the session.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
-	const untimedSteps = 2 // of a cell: bench.Compared and bench.Calibrated
+	const untimedSteps = 2 // per cell: bench.Compared and bench.Calibrated
 	type cellSteps struct {
 		left   int
 		micros int // the expected time of a step, in microseconds

@@ -250,9 +250,9 @@ func withoutTimeUp(err error) error {
 	return err
 }
 
-// finish shows and judges what this session measured, and makes the other files of the folder.
-// measureErr is the error of the measurement. If only a part failed, the rest is still shown and
-// judged. An interrupted session is not judged.
+// finish shows and judges what this session measured, and makes the other files of the folder. If a
+// part of the measurement failed (measureErr), the rest is still shown and judged. An interrupted
+// session is not judged.
 func (s *session) finish(t task, measureErr error) error {
 	all, err := s.read()
 	if err != nil {

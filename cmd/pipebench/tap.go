@@ -55,8 +55,8 @@ func tapArgs(cmd *cobra.Command, args []string) error {
 }
 
 // run starts a command, passes on its input and output, and records the messages. When the command
-// has ended, run ends this process in the same way. So run returns only in two cases: if the
-// command could not be started, or after changing a configuration instead (--wrap, --unwrap).
+// has ended, run ends this process in the same way. So run returns only if the command could not be
+// started, or after it changed a configuration instead (--wrap, --unwrap).
 func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	if f.wrapFile != "" || f.unwrapFile != "" {
 		return f.changeConfiguration(cmd, args)
@@ -99,8 +99,8 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // createRecording opens the file of a recording, to append to it. Only the user may read the file,
-// because the messages may be secret. If path is "", createRecording makes a new file, with the
-// time and the process ID in its name. So each tap has a file of its own.
+// because the messages may be secret. If path is "", each tap makes a new file of its own, with the
+// time and the process ID in its name.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {

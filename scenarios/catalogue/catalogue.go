@@ -40,7 +40,7 @@ type Situation struct {
 	Sign    byte
 	Default int64
 	Due     Duty   // what a client has to do if its server has the fault
-	Asked   string // what check --client passes to serve --fault; "" is the name
+	Asked   string // what check --client passes to serve --fault; "": the name
 }
 
 // A Duty is what a client has to do if its server has a fault.
@@ -70,7 +70,8 @@ func For(side Side) []Situation {
 // --client judges how a client reacts.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error lists the known names. The caller adds name.
+// Find returns the situation of that name. Its error lists the known names. It does not quote the
+// name that was not found: the caller adds that.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
 	for _, s := range all {

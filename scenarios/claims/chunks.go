@@ -10,8 +10,8 @@ import (
 
 const performance = "Performance Considerations" // a heading of document 000
 
-// IDs of findings of package failures about messages in chunks. The constants chunks and memory are
-// prefixes of several IDs.
+// IDs of findings of package failures about messages in chunks. Two of these constants, chunks and
+// memory, are prefixes of several IDs.
 const (
 	chunks      = "failure/broken-chunks/"                           // faulty chunks
 	memory      = "failure/kept-memory/"                             // the receiver's memory

@@ -110,9 +110,9 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the listed claims in the order of the documents. An item of the list is the ID of
-// a claim, or the number of a document, such as "003", for all its claims. If the list is empty,
-// Select returns all claims.
+// Select returns the listed claims in the order of the documents. The list has IDs of claims, and
+// numbers of documents, such as "003", for all claims of a document. If the list is empty, Select
+// returns all claims.
 func Select(only []string) ([]Claim, error) {
 	all := All()
 	if len(only) == 0 {
@@ -134,8 +134,8 @@ func Select(only []string) ([]Claim, error) {
 }
 
 // Judge judges claims by a set of records. If a claim lacks records, Judge returns the latest
-// finding about that claim in the set. If there is none, it says why an experiment had no result.
-// If that is not known either, it leaves the claim out.
+// finding about that claim in the set. If there is none, it says why an experiment had no result,
+// or leaves the claim out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

@@ -36,8 +36,8 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 const anySize = 0
 
 // ratios compares a framing with the framing base by one metric. It returns a ratio for each
-// placement and each message size of at least least bytes. It also notes the ratios in the claim's
-// evidence.
+// placement and each message size, without sizes below least. It also notes the ratios in the
+// claim's evidence.
 func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ratio {
 	var all []ratio
 	for _, a := range e.plainCells(pattern, framing) {

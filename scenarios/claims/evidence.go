@@ -108,7 +108,7 @@ func (e *Evidence) failed(need string) string {
 
 // judge judges a claim. If the claim lacks something that it needs, judge returns the last finding
 // about the claim in the set. If there is none, it returns a finding that says why an experiment
-// had no result. If that is not known either, ok is false.
+// had no result. If no experiment says so, ok is false.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -173,8 +173,9 @@ func (e *Evidence) number(id string) int64 {
 // isSound reports whether the finding with that ID, of package failures, says that nothing failed.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim by the finding with that ID. If its class is [failures.Sound], the claim
-// holds, for the reason holding. Otherwise the claim is refuted, for the reason refuting.
+// ifSound judges a claim by the class of the finding with that ID. The claim holds if the class is
+// [failures.Sound], and is refuted otherwise. The parameters holding and refuting are the reasons
+// for these verdicts.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -204,8 +205,8 @@ func (c *count) add(name string, good bool) {
 // inAllCases judges a claim that something is true in all cases. The claim holds if it was true in
 // every counted case, and is refuted if it was true in none. Otherwise the verdict is "depends".
 //
-// The reasons for these verdicts are holding, refuting and depending. In refuting and depending,
-// "{}" stands for the names of the cases in which it was not true.
+// The last three parameters are the reasons for these verdicts. In refuting and depending, "{}"
+// stands for the names of the cases in which it was not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {

@@ -208,8 +208,8 @@ func judgeEndInFlight(e *Evidence) Judgement {
 }
 
 // judgeBytewise compares a reader that reads one byte per call with a reader that reads all bytes
-// that have come. If there is a figure, the lines were right, because a wrong byte makes a
-// measurement fail.
+// that have come. If there is a figure, all bytes were right, because otherwise the measurement
+// fails.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
 	if len(ratios) == 0 {

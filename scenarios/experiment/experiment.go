@@ -31,9 +31,9 @@ type Experiment struct {
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. It keeps the first error of a method or of Check. After that
-// error, the methods do nothing, so an experiment may ignore errors. But a loop has to look at Err.
-// What a trial opens stays open until its process ends.
+// A Trial is one run of an experiment. It keeps the first error: one that a method meets, or one
+// that Check gets. After that, the methods do nothing. So an experiment may ignore errors, but a
+// loop has to look at Err. What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
@@ -95,8 +95,9 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 // Jobs returns the jobs of all processes that the experiments need, by name. In all these jobs,
 // calls on pipe ends may block.
 //
-// The job named work gets the ID of one of the experiments in all, and runs that experiment. The
-// jobs in others are those of helper processes, which experiments start.
+// The job named work gets the ID of an experiment. It runs the experiment with that ID, out of
+// those that the function all returns. The map others has the jobs of helper processes, which
+// experiments start.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {

@@ -70,7 +70,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // until its old copies are collected.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
-		debug.SetGCPercent(100) // experiments run without garbage collection, except this one
+		debug.SetGCPercent(100) // garbage collection is off in other experiments
 		in := &endless{size: size}
 		next := open(in)
 		before := memory().Sys
@@ -103,7 +103,7 @@ var largeMessages = []experiment.Experiment{
 // receiveLarge measures how much memory a receiver takes for a large message. It also measures how
 // much the receiver still holds when the message was delivered, and after some small messages.
 func receiveLarge(t *experiment.Trial, part string, size int) {
-	debug.SetGCPercent(100) // memory is measured: see endlessLine
+	debug.SetGCPercent(100) // as in endlessLine
 	f, err := framers.Chunked(60 << 10)
 	if !t.Check(err) {
 		return

@@ -108,9 +108,11 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 // as slow.
 const slowReader = 50_000_000
 
-// waitingCells returns cells in which the writer does not block. They combine three ways of waiting
-// for room, messages below and above the capacity of a pipe, and three readers. The readers are a
-// fast one, a slow one, and one that closes its end after one message.
+// waitingCells returns cells in which the writer does not block. They combine:
+//
+//   - three ways of waiting for room
+//   - messages below and above the capacity of a pipe
+//   - three readers: a fast one, a slow one, and one that closes its end after one message
 func waitingCells(t placement.Topology) []results.Cell {
 	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
 	var cells []results.Cell

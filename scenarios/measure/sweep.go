@@ -29,7 +29,7 @@ import (
 
 // A Sweep makes a cell for each combination of the values in its lists. An empty list stands for
 // the usual values. If all lists are empty, the cells show what each framing costs between two
-// processes, on several placements of these on CPUs.
+// processes at several placements on the CPUs.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
@@ -46,9 +46,8 @@ type Sweep struct {
 	Further results.Cell // the fields that are seldom set, such as Rate and Drain, for all cells
 }
 
-// The usual sizes are no powers of two, because those are special. A message of exactly 4096 bytes
-// fills one page of the pipe's buffer, and one of 65,536 bytes fills the whole pipe. A header would
-// then need another page.
+// The usual sizes are not powers of two. A message of exactly 4096 bytes fills one page of the
+// pipe's buffer, and one of 65,536 bytes fills the whole pipe, so a header would need another page.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -130,9 +129,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds a cell with the framing "raw" before each cell whose speed can be compared, if
-// that cell is not there yet. The framing "raw" adds nothing to a message. Two runs are compared by
-// their speeds relative to "raw", so each run has to measure it together with its other cells.
+// BesideRaw adds cells with the framing "raw", which adds nothing to a message. Two runs are
+// compared by their speeds relative to "raw", so each run has to measure "raw", too. Before each
+// cell whose speed can be compared, BesideRaw inserts the same cell with "raw" if that is missing.
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {
@@ -228,9 +227,9 @@ func needsChunkSize(spec string) (bool, error) {
 // largestSize is the largest message that a person may ask for, in bytes.
 const largestSize = 1 << 30
 
-// ParseSizes reads a list of sizes in bytes. The list may contain ranges. In a range, each size is
-// twice the one before, but the last size is the end of the range. For example, "256,4KiB..1MiB" is
-// 256, 4,096, 8,192 and so on up to 1,048,576.
+// ParseSizes reads a list of sizes in bytes, which may contain ranges. For example,
+// "256,4KiB..1MiB" is 256, 4,096, 8,192 and so on up to 1,048,576. In a range, each size is twice
+// the one before. The last size is always the end of the range.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
