@@ -179,9 +179,9 @@ type line struct {
 	err    error
 }
 
-// readLines returns a channel that delivers the lines of in, without blank lines and without
-// comments (#). The channel is closed at the end of in, after an error, or after the caller closes
-// stop. A goroutine reads the lines, because a read of a terminal cannot be cancelled.
+// readLines returns a channel that delivers the lines of in, without blank lines and comments,
+// which begin with #. The channel is closed at the end of in, after an error, or after the caller
+// closes stop. A goroutine reads the lines, because a read of a terminal cannot be cancelled.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	go func() {

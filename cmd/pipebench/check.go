@@ -176,7 +176,7 @@ func checkGate(found []results.Finding, incomplete bool) error {
 	if len(found) > 0 && view.AllUndecided(found) {
 		why := found[0]
 		for _, f := range found {
-			if f.Verdict == results.CannotTell { // others are unsupported, or the reference run
+			if f.Verdict == results.CannotTell { // any other is unsupported, or the reference run
 				why = f
 				break
 			}

@@ -19,7 +19,7 @@ type runner interface {
 }
 
 // newCommand makes a command from its row in [commandGroups] and its help text. It registers the
-// flags only if wanted is true, because this takes most of the time of a start of pipebench.
+// flags only if wanted is true, because that takes most of the time in which pipebench starts.
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
@@ -47,8 +47,8 @@ func oneOrMore(missing string) cobra.PositionalArgs {
 	}
 }
 
-// exactly requires n arguments. For any other number, it returns an error that begins with the text
-// in says.
+// exactly requires n arguments. For any other number, it returns an error that begins with the
+// parameter says.
 func exactly(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {

@@ -42,7 +42,7 @@ func commandWords(text string) ([]string, error) {
 }
 
 // argvOf splits a command into words, and replaces the first word by the path of the program. It
-// appends the words in more, which both compared commands get.
+// appends the parameter more, the words that both compared commands get.
 func argvOf(command string, more []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {

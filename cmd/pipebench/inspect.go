@@ -90,8 +90,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands returns a line that says what to type next. It looks for a server that waits for
-// input while its client does, too, and takes the first one. It returns nil if there is none.
+// nextCommands returns a line that says what to type next. The line is about the first server that
+// waits for input while its client waits, too. If there is none, nextCommands returns nil.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {

@@ -112,8 +112,8 @@ func (p *progress) timeLeft() string {
 	return left.Round(time.Second).String()
 }
 
-// within tells the progress that the command ends after limit, counted from now, or earlier. The
-// bar then shows a percentage, because the units of such a command are shares of its time.
+// within tells the progress the time limit of the command, counted from now. The bar then shows a
+// percentage, because the units of such a command are shares of its time.
 func (p *progress) within(limit time.Duration) {
 	if p != nil {
 		p.limit = time.Since(p.began) + limit
@@ -159,7 +159,8 @@ func (p *progress) move(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// finish counts one more finished part out of total. The text in what is the outcome of that part.
+// finish counts one more finished part out of total. The parameter what is the outcome of that
+// part, in words.
 func (p *progress) finish(total int, what string) {
 	if p == nil {
 		return

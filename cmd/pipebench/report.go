@@ -155,8 +155,7 @@ func (g *gathered) charts() []plots.Chart {
 	return plots.Charts(g.set)
 }
 
-// draw makes a folder with pictures. If --charts names no single pictures, it also writes the page
-// into that folder.
+// draw makes a folder with pictures. Without --charts, it also writes the page into that folder.
 func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	drawn, err := plots.Write(f.out, g.charts(), f.charts...)
 	if err != nil {

@@ -111,8 +111,8 @@ func (f *runFlags) parseCapacities(list string) (string, error) {
 	return list, err
 }
 
-// cellFlag returns the name of a given flag that says what to measure. It returns "" if no such
-// flag was given. With such a flag, a run measures a sweep. Without one, it measures presets.
+// cellFlag returns the name of a flag that the user gave and that says what to measure. It returns
+// "" if there is none. With such a flag, a run measures a sweep. Without one, it measures presets.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -177,7 +177,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 
 // sweepCells returns a cell for each combination of the flags' values. A flag that was not given
 // has its usual values. sweepCells also adds cells of the framing "raw", to compare the other
-// framings with. A comparison of two builds does without these.
+// framings with. A comparison of two builds needs no such cells.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {

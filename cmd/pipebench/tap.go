@@ -99,8 +99,8 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // createRecording opens the file of a recording, to append to it. Only the user may read the file,
-// because the messages may be secret. If path is "", each tap makes a new file of its own, with the
-// time and the process ID in its name.
+// because the messages may be secret. If path is "", createRecording makes a new file for this tap
+// alone, with the time and the process ID in its name.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {

@@ -28,8 +28,8 @@ func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 }
 
 // writeNotice writes a message that is not part of a result. On a terminal, it breaks the message
-// between words. In a log, the message stays on one line, for searches. Control characters are
-// escaped, because a part of the text may come from other programs.
+// between words. In a log, the message stays on one line, so that a search finds it. Control
+// characters are escaped, because a part of the text may come from other programs.
 func writeNotice(w io.Writer, text string) {
 	text = view.Escape(text)
 	if columns, isTerminal := terminalWidth(w); isTerminal {

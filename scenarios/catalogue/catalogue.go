@@ -34,9 +34,9 @@ type Situation struct {
 	Advice string // what a good program does
 	Mild   bool   // no protocol demands what Advice says, so the verdict "fails" becomes "slow"
 
-	// The other fields are for a fault of a server. Some faults take a number of bytes after their
-	// name and Sign, which is '@' before a threshold and '=' before a quantity. Without a number in
-	// the argument, Default is used. Sign is 0 for all other faults.
+	// The other fields are for a fault of a server. Its name may be followed by Sign and a number
+	// of bytes. Sign is '@' before a threshold, '=' before a quantity, and 0 if the fault takes no
+	// number. Default is used if the number is left out.
 	Sign    byte
 	Default int64
 	Due     Duty   // what a client has to do if its server has the fault

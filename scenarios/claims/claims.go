@@ -33,8 +33,8 @@ type Claim struct {
 	Says  string // in our words
 	MacOS string // what the source code of macOS says about it; "" if not known
 
-	// Needs names what the claim is judged by. A need is the beginning of the ID of a finding, or
-	// measurements: needCosts, needTrips or needReaders.
+	// Needs names what the claim is judged by. Each item is the beginning of the IDs of findings,
+	// or stands for measurements (needCosts, needTrips, needReaders).
 	Needs []string
 	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement
@@ -134,8 +134,8 @@ func Select(only []string) ([]Claim, error) {
 }
 
 // Judge judges claims by a set of records. If a claim lacks records, Judge returns the latest
-// finding about that claim in the set. If there is none, it says why an experiment had no result,
-// or leaves the claim out.
+// finding about that claim in the set. If there is none, Judge returns why an experiment had no
+// result, if that is known. Otherwise it leaves the claim out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

@@ -21,8 +21,8 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are the IDs of the findings about a log line between messages. Each is about another
-// reader.
+// logLines are the IDs of the findings about a log line between messages. Each finding is about a
+// different reader.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
 	"failure/dirty-lines/json-stream/log-line", "failure/dirty-lines/content-length/log-line",

@@ -36,9 +36,9 @@ type Options struct {
 	Observe func(step string, done, total int)
 }
 
-// Measure makes the measurements that the selected claims need and the set lacks. It gives each
-// result to keep at once. If one measurement fails, it still makes the others. All claims together
-// take about a minute on two CPUs.
+// Measure makes the measurements that the selected claims need and the set lacks. It calls keep
+// with each result as soon as there is one. If one measurement fails, it still makes the others.
+// All claims together take about a minute on two CPUs.
 func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	keep func(results.Line) error) error {
 	needs := lacking(set, selected)

@@ -31,9 +31,9 @@ type Experiment struct {
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. It keeps the first error: one that a method meets, or one
-// that Check gets. After that, the methods do nothing. So an experiment may ignore errors, but a
-// loop has to look at Err. What a trial opens stays open until its process ends.
+// A Trial is one run of an experiment. It keeps the first error that a method meets or that is
+// passed to Check. After that error, the methods do nothing. So an experiment may ignore errors,
+// but a loop has to look at Err. What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
@@ -76,8 +76,9 @@ func (t *Trial) Found(f results.Finding) {
 	}
 }
 
-// Start starts this program again, for the job work with args and the ends. The ends also stay open
-// in this process. The new process ends when this process ends. After an error, Start returns nil.
+// Start starts this program again. The new process does the job named work, with args and the ends.
+// The ends also stay open in this process. The new process ends when this process ends. After an
+// error, Start returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil

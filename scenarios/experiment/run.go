@@ -19,16 +19,16 @@ const DefaultLimit = 5 * time.Second
 // longestLimit is about six times as long as the slowest experiment took in any emulator.
 const longestLimit = 2 * time.Minute
 
-// limitAfter returns the time limit of an experiment whose process took the time start to begin.
-// The limit is longer than DefaultLimit where processes start slowly, as in an emulator, because
-// all else is slow there, too.
+// limitAfter returns the time limit of an experiment. The parameter start is how long its process
+// took to begin. Where processes start slowly, as in an emulator, the limit is above DefaultLimit,
+// because all else is slow there, too.
 func limitAfter(start time.Duration) time.Duration {
 	return min(max(DefaultLimit, 200*start), longestLimit)
 }
 
-// Run runs an experiment in a process of its own. work is the name of the job that runs experiments
-// (see [Jobs]). Run calls found with each finding when it comes, and returns the first error of
-// found. That an experiment fails or hangs is a finding, too.
+// Run runs an experiment in a process of its own. The parameter work names the job that runs
+// experiments (see [Jobs]). Run calls found with each finding when it comes. If found returns an
+// error, Run stops and returns it. That an experiment fails or hangs is a finding, too.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()

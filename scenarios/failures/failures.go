@@ -143,8 +143,8 @@ type Options struct {
 	Observe func(part string) // if set, is called as each part begins
 }
 
-// Show reproduces the failure, and gives each finding to keep at once. When Show returns, all its
-// processes, pipes and files are gone.
+// Show reproduces the failure, and calls keep with each finding as soon as there is one. When Show
+// returns, all its processes, pipes and files are gone.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error

@@ -48,8 +48,8 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless is a stream without a newline. It ends after size bytes. read is the number of bytes
-// that were read.
+// An endless is a stream without a newline. It ends after size bytes. The field read counts the
+// bytes that were read.
 type endless struct{ read, size int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -150,8 +150,8 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf returns a finding about how much more of the heap is in use now than it was in the state
-// before.
+// keptOf returns a finding about how much more of the heap is in use now than earlier. The
+// parameter before has the earlier statistics.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))
