@@ -181,9 +181,10 @@ type line struct {
 
 // readLines returns a channel that delivers the lines of in, without blank lines and comments,
 // which begin with #. The channel is closed at the end of in, after an error, or after the caller
-// closes stop. A goroutine reads the lines, because a read of a terminal cannot be cancelled.
+// closes stop.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
+	// A goroutine reads, because a read of a terminal cannot be cancelled.
 	go func() {
 		defer close(lines)
 		const noLimit = -1

@@ -55,11 +55,8 @@ func wrap(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// interruptibly returns read(path), or the error of ctx if ctx ends first. It calls read in a
-// goroutine, because opening a FIFO or reading a device can block forever. P is string for one
+// interruptibly returns read(path), or the error of ctx if ctx ends first. P is string for one
 // path, or []string for several.
-//
-// An error from read gets the exit code exitFailed, because it is no mistake in usage.
 func interruptibly[P, T any](
 	ctx context.Context, path P, read func(P) (T, error),
 ) (T, error) {
@@ -68,6 +65,7 @@ func interruptibly[P, T any](
 		err   error
 	}
 	done := make(chan result, 1)
+	// Opening a FIFO or reading a device can block forever.
 	go func() {
 		value, err := read(path)
 		done <- result{value, err}
@@ -75,7 +73,7 @@ func interruptibly[P, T any](
 	select {
 	case r := <-done:
 		if r.err != nil {
-			r.err = &statusError{exitFailed, r.err}
+			r.err = &statusError{exitFailed, r.err} // no mistake in usage
 		}
 		return r.value, r.err
 	case <-ctx.Done():

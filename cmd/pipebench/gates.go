@@ -169,10 +169,8 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 }
 
 // judge prints for each assertion whether it holds for a set. The set is nil if the new side is
-// benchmark text.
-//
-// The error has the code exitGate if an assertion does not hold. Otherwise it has the code
-// exitInconclusive if an assertion cannot be decided.
+// benchmark text. The error has the code exitGate if an assertion does not hold, and otherwise
+// exitInconclusive if one cannot be decided.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output

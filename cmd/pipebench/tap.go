@@ -98,9 +98,9 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// createRecording opens the file of a recording, to append to it. Only the user may read the file,
-// because the messages may be secret. If path is "", createRecording makes a new file for this tap
-// alone, with the time and the process ID in its name.
+// createRecording opens the file of a recording, to append to it. Only the user may read the file.
+// If path is "", createRecording makes a new file for this tap alone, with the time and the process
+// ID in its name.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {
@@ -111,7 +111,7 @@ func createRecording(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for the recording: %w", err)
 	}
-	file, err := os.OpenFile(path, flag|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, flag|os.O_CREATE|os.O_WRONLY, 0o600) // messages may be secret
 	if err != nil {
 		return nil, fmt.Errorf("make the recording: %w", err)
 	}

@@ -28,10 +28,9 @@ func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 }
 
 // writeNotice writes a message that is not part of a result. On a terminal, it breaks the message
-// between words. In a log, the message stays on one line, so that a search finds it. Control
-// characters are escaped, because a part of the text may come from other programs.
+// between words. In a log, the message stays on one line, so that a search finds it.
 func writeNotice(w io.Writer, text string) {
-	text = view.Escape(text)
+	text = view.Escape(text) // a part of the text may come from other programs
 	if columns, isTerminal := terminalWidth(w); isTerminal {
 		o := view.Options{Width: columns}
 		text = o.Wrap(text)

@@ -4,10 +4,9 @@
 //	err := claims.Measure(ctx, selected, set, claims.Options{}, keep)
 //	for _, f := range claims.Judge(set, selected) { … }
 //
-// A [Claim] is one checkable sentence, in our words. [Judge] judges it by the findings and
-// measurements in a [results.Set], and measures nothing. The findings are about this system's
-// pipes, about readers and limits, and about servers made by others. [Measure] measures what the
-// set lacks. The verdicts:
+// A [Claim] is one checkable sentence, in our words. [Measure] measures what a [results.Set] lacks.
+// [Judge] judges claims by the measurements and findings in the set: about this system's pipes,
+// about readers and limits, and about servers made by others. The verdicts:
 //
 //	holds        true on this machine
 //	refuted      not true on this machine

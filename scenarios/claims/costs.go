@@ -17,14 +17,14 @@ type ratio struct {
 	stat.Estimate
 }
 
-// plainCells returns the records of cells with that pattern and framing, at any size and placement.
-// The other fields of the cells must be those of [results.UsualCell]. The placement "free" does not
-// count, because there the scheduler chooses the CPUs.
+// plainCells returns the records of cells with that pattern and framing, at any size, and at any
+// placement except "free". The other fields of the cells must be those of [results.UsualCell].
 func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
 		c := r.Cell
 		isPlain := c == results.UsualCell(framing, pattern, c.Placement, c.Size)
+		// At the placement "free", the scheduler chooses the CPUs.
 		if isPlain && c.Placement != "free" && len(r.Samples) > 0 {
 			plain = append(plain, r)
 		}

@@ -119,13 +119,12 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 	return jobs
 }
 
-// withEndsThatBlock prepares a job for calls that may block for ever. Such a call can occupy one of
-// the GOMAXPROCS threads that run Go code, so the job gets eight. The garbage collector is off,
-// because it would wait for the call.
+// withEndsThatBlock prepares a job for calls that may block for ever.
 func withEndsThatBlock(job proc.Job) proc.Job {
 	return func(w *proc.Work) error {
+		// A blocked call can occupy one of the threads that run Go code, so allow eight.
 		runtime.GOMAXPROCS(8)
-		debug.SetGCPercent(-1) // turns the garbage collector off
+		debug.SetGCPercent(-1) // no garbage collection, which would wait for the call
 		return job(w)
 	}
 }

@@ -66,8 +66,7 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
 // is sound if it refused the line before all of it was sent, and if its memory stayed within four
-// times lineLimit. This allows a buffer that doubles, which takes more than three times lineLimit
-// until its old copies are collected.
+// times lineLimit.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
 		debug.SetGCPercent(100) // garbage collection is off in other experiments
@@ -83,6 +82,8 @@ func endlessLine(part string, size int64, open func(io.Reader) nextMessage) expe
 			Found: fmt.Sprintf("%s held; it spoke after %s of %s",
 				formatBytes(int(held)), formatBytes(int(read)), formatBytes(int(size))),
 		}
+		// A buffer that doubles takes more than three times lineLimit until its old copies are
+		// collected.
 		if refused != nil && read < size && held <= 4*lineLimit {
 			f.Class = Sound
 		}
