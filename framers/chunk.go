@@ -11,17 +11,18 @@ import (
 //
 //	{uuid}:{index}:{total}:{data}\n
 //
-// A message that fits one frame has index 0 and total 1. A frame has at most size bytes, header and
-// newline included.
+// A frame has at most size bytes, header and newline included. A message that fits one frame has
+// index 0 and total 1.
 //
-// The form adaptive sends a message as a bare line if message and newline together have at most
-// size bytes. So a peer that knows nothing of chunks understands every such message:
+// The form adaptive sends a message as a bare line if the message and its newline have at most size
+// bytes. So a peer that knows nothing of chunks understands every such message:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
 //
-// It sends two kinds of messages in frames whatever their size: those that a line cannot carry
-// (empty ones, white space around them), and those that look like a frame. The form chunked+zstd
-// packs a message (see packer) and splits the result.
+// It sends two kinds of small messages in frames all the same: those that a line cannot carry
+// (empty, or with white space around them), and those that look like a frame.
+//
+// The form chunked+zstd packs a message (see packer) and splits the result.
 type chunked struct{ framing }
 
 var plainChunks = &form{
@@ -48,19 +49,19 @@ func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkRead
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline included. A size of 0 means DefaultChunk. The framing carries every message without a
-// newline, even an empty one. It may split a message inside a UTF-8 character.
+// newline included. Size 0 means DefaultChunk. The framing carries every message without a newline,
+// even an empty one. It may split a message inside a UTF-8 character.
 //
-// A Reader accepts chunks out of order, and interleaved chunks of several messages. It accepts
-// every id of 1 to 64 bytes that holds no colon and no newline.
+// A Reader accepts chunks out of order, and interleaved chunks of several messages. An id may be
+// any 1 to 64 bytes without a colon and a newline.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
-// Adaptive returns the framing that sends a message as a bare line if message and newline together
-// have at most size bytes, else as chunks. A size of 0 means DefaultChunk.
+// Adaptive returns the framing that sends a message as a bare line if the message and its newline
+// have at most size bytes. It sends any other message as chunks. Size 0 means DefaultChunk.
 //
 // A Reader accepts lines and chunks on one stream. It takes a line for a chunk only if the line
-// begins with a UUID of 36 characters. So it takes neither JSON nor a log line with colons for a
-// chunk.
+// begins with a UUID of 36 characters. So JSON and log lines with colons are never taken for
+// chunks.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
@@ -79,8 +80,8 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 	return f.frames(msg, &s, f.size)
 }
 
-// frames yields the frames of msg, each of at most size bytes. size may be less than f.size.
-// Whether the form adaptive sends a bare line depends on f.size only.
+// frames yields the frames of msg, each of at most size bytes. The parameter size may be less than
+// f.size. Only f.size decides whether the form adaptive sends a bare line.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
@@ -102,7 +103,8 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	}
 }
 
-// bareLine reports whether the form adaptive may send msg, which has no newline, as a line.
+// bareLine reports whether the form adaptive may send msg as a line. The caller checks that msg has
+// no newline.
 func bareLine(msg []byte, size int, s *settings) bool {
 	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
 		return false
@@ -118,7 +120,8 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
-	// A frame carries at least 4 bytes of data, so a shorter message cannot need too many frames.
+	// A frame carries at least 4 bytes of data. So a message of up to maxFrames bytes cannot need
+	// too many frames.
 	if len(msg) > maxFrames && newLayout(size, f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
 	}
@@ -126,10 +129,10 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 }
 
 const (
-	// DefaultChunk is the most bytes of a frame, header and newline included, unless the spec says
-	// otherwise: 60 KiB, so that a frame fits a 64 KiB pipe.
+	// DefaultChunk is the default size of a frame in bytes, header and newline included: 60 KiB, so
+	// that a frame fits a 64 KiB pipe.
 	DefaultChunk = 60 << 10
-	// MinChunk is the least size of a chunked framing: room for the longest header that a Writer
+	// MinChunk is the least size of a chunked framing, in bytes: the longest header that a Writer
 	// sends, a byte of data and the newline.
 	MinChunk = 64
 
@@ -141,13 +144,14 @@ const (
 	maxHeader   = maxIDBytes + 2*indexDigits + 3 // with 3 colons
 )
 
-// A chunkID is a message's id: a comparable value without pointers.
+// A chunkID is a message's id, as a comparable value without pointers.
 type chunkID struct {
 	n uint8 // length of the id in bytes
 	b [maxIDBytes]byte
 }
 
-// set stores text as the id. Nearly all ids are UUIDs, which it copies without a call.
+// set stores text as the id. Nearly all ids are UUIDs, and set copies a UUID without a function
+// call.
 func (id *chunkID) set(text []byte) {
 	if len(text) == uuidBytes && id.n == uuidBytes {
 		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)
@@ -176,7 +180,7 @@ const (
 	noChunk
 )
 
-// parse reads the header at the beginning of b. If uuid is set, only a UUID is accepted as the id.
+// parse reads the header at the beginning of b. If uuid is true, the id must be a UUID.
 func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	id := b[:min(len(b), maxIDBytes+1)]
 	n := bytes.IndexByte(id, ':') // bytes of the id
@@ -204,8 +208,8 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	return aChunk
 }
 
-// uuidPrefix reports whether id is a UUID of 36 characters, in upper or lower case, or the
-// beginning of such a UUID.
+// uuidPrefix reports whether id is a UUID of 36 characters or the beginning of one, in upper or
+// lower case.
 func uuidPrefix(id []byte) bool {
 	if len(id) > uuidBytes {
 		return false
@@ -220,8 +224,8 @@ func uuidPrefix(id []byte) bool {
 	return true
 }
 
-// number reads a decimal number and the colon behind it, and stores the number in *to. used is how
-// many digits the number has.
+// number reads a decimal number that ends with a colon, and stores it in *to. used is the number of
+// its digits.
 func number(b []byte, to *int) (used int, v verdict) {
 	n := int64(0)
 	for i, c := range b {

@@ -18,20 +18,20 @@ type Chunk struct {
 	Began    time.Time // when the first chunk came; zero for a message of one chunk
 }
 
-// A chunkReader receives frames and puts messages together. A frame is a line, and is received as
-// one. A message of one frame is delivered from the read buffer. The frames of a longer message are
-// copied to its partialMessage, unless all of them are in the read buffer (see joined).
+// A chunkReader receives frames and puts messages together. It receives each frame as a line. It
+// delivers a message of one frame from the read buffer. It copies the frames of a longer message to
+// a partialMessage, except if all of them are in the read buffer (see joined).
 type chunkReader struct {
 	lineReader
 
 	bare   bool // a line that is no frame is a message
-	packed bool // messages are compressed; an error about one names its last frame
+	packed bool // messages are compressed; an error about a message names its last frame
 
 	frame  chunkHeader // of the frame at hand
 	offset int64       // where in the stream that frame begins
-	// While skipping is set, the rest of a line is dropped. Then inFrame says that the line is a
-	// frame, and skipped is the message of that frame. skipped is nil if the reader holds nothing
-	// of that message.
+	// While skipping is set, the reader drops the rest of a line. If the line is a frame, inFrame
+	// is true, and skipped is the frame's message, or nil if the reader holds nothing of that
+	// message.
 	inFrame bool
 	skipped *partialMessage
 
@@ -77,9 +77,9 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message in the usual case. This is the case if the message is one frame
-// with a UUID, as nearly all small messages are; the whole frame is in the read buffer; and no
-// other message is incomplete. In any other case sole returns nil and changes nothing.
+// sole returns the next message in the usual case: the message is one frame with a UUID, the whole
+// frame is in the read buffer, and no other message is incomplete. In any other case sole returns
+// nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -100,7 +100,8 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. It returns a message if the line is a message or completes one, else nil.
+// line receives one line. It returns the message that the line is or completes, or nil if there is
+// none.
 func (r *chunkReader) line() ([]byte, error) {
 	kind, err := r.header()
 	if err != nil {
@@ -145,9 +146,11 @@ func (r *chunkReader) line() ([]byte, error) {
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
 }
 
-// header reads until it is known whether the line at hand is a frame. If it is one, header parses
-// the header of the frame. If the stream ends before that is known, header returns
-// io.ErrUnexpectedEOF, unless the bytes that came are a bare line: see endsBare.
+// header reads until it is known whether the line at hand is a frame. If it is a frame, header
+// parses the frame's header.
+//
+// If the stream ends before that is known, header returns io.ErrUnexpectedEOF, or noChunk if the
+// bytes are a bare line (see endsBare).
 func (r *chunkReader) header() (verdict, error) {
 	for {
 		held := r.in.held()
@@ -170,10 +173,11 @@ func (r *chunkReader) header() (verdict, error) {
 // shortID is how many hexadecimal digits stand before the first dash of a UUID.
 const shortID = 8
 
-// endsBare is asked at the end of a stream, about its last n bytes, which may begin a UUID. It
-// reports whether these bytes are a bare line, such as a number, and not a cut frame. If there are
-// more than shortID of them, they include the first dash of a UUID, so they are a cut frame. If a
-// message is incomplete, they are taken for a part of one of its frames.
+// endsBare is called if a stream ends after n bytes that may begin a UUID. It reports whether these
+// bytes are a bare line, such as a number. Otherwise they are a cut frame:
+//
+//   - More than shortID bytes include the first dash of a UUID.
+//   - While a message is incomplete, the bytes probably belong to one of its frames.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
@@ -225,8 +229,8 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	return p.data, nil
 }
 
-// messageOf returns the message to which the frame at hand belongs. It returns nil if the frame is
-// the whole message. It returns an error if the frame is to be dropped.
+// messageOf returns the message of the frame at hand. It returns nil if the frame is the whole
+// message, and an error if the frame must be dropped.
 func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	f := &r.frame
 	p := r.partials.find(&f.id)
@@ -251,18 +255,19 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 // mostJoined is the largest number of frames of a message that joined puts together.
 const mostJoined = 8
 
-// joined puts the message p together inside the read buffer, if all its frames are there. The first
-// of them is the frame at hand, and data is its data. joined moves the data of the other frames to
-// the end of data, which costs less than to copy the whole message. If anything is unusual, joined
-// returns nil and changes nothing.
+// joined puts the message p together inside the read buffer, if all its frames are there. The
+// parameter data is the data of the first frame, which is the frame at hand. joined moves the data
+// of the later frames to the end of data. This costs less than to copy the whole message.
+//
+// If the frames are not there, or anything is unusual, joined returns nil and changes nothing.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
 	start := in.base + r.frame.length
 	at := start + len(data) + 1 // where the next frame begins
-	// All frames but the last are as long as the first. If the buffer holds too few bytes for them,
-	// do not search.
+	// All frames but the last are as long as the first. Do not search if the buffer holds too few
+	// bytes for them.
 	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
 	}
@@ -311,8 +316,8 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages. It also drops the frame at hand if only its beginning has
-// come and its message has several frames.
+// Reset drops the incomplete messages. It also drops an incomplete frame of a message of several
+// frames.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {

@@ -11,7 +11,7 @@ import (
 const maxGather = 1024
 
 // A chunkWriter sends each message in one frame or in several. In the form adaptive, it sends a
-// message as a bare line if the message fits.
+// small message as a bare line.
 type chunkWriter struct {
 	framing
 	set    settings
@@ -49,8 +49,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// Write the id into the frame itself, not into w.sole before the copy: the CPU is slow to copy
-	// bytes that it has just stored in small pieces.
+	// Write the id into the frame itself. If the id were first written into w.sole and then copied,
+	// the copy would be slow, because the CPU has just stored these bytes in small pieces.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -59,8 +59,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// sendMany sends a message in several frames. A Vectored gets as many frames per call as a gather
-// list has room for; any other writer gets one frame per call.
+// sendMany sends a message in several frames. A Vectored gets as many frames in one call as a
+// gather list has room for. Any other writer gets one frame in each call.
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
@@ -90,8 +90,9 @@ type cutter struct {
 	headers []byte // the headers of the frames that the latest cut returned
 }
 
-// cut appends the pieces of the next frames, at most batch frames, to vec. size is how many bytes
-// these pieces have. The newline of a frame is in one piece with the header of the next frame.
+// cut appends the pieces of the next frames to vec, at most batch frames. The result size is the
+// number of bytes in these pieces. The newline of a frame is in the same piece as the header of the
+// next frame.
 func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
 	end := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
@@ -122,12 +123,11 @@ type layout struct {
 // maxFrames is the largest total that is written or read. It has 10 digits and fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits a message of size bytes into frames of at most frame bytes. If that takes more
-// than maxFrames frames, total is above maxFrames.
+// newLayout splits a message of size bytes into frames of at most frame bytes. If the message needs
+// more than maxFrames frames, the layout's total is above maxFrames.
 //
-// Each header holds an index and the total. So the number of their digits decides how many bytes a
-// frame carries, and these decide the total. newLayout takes the smallest number of digits that
-// suffices.
+// Each header holds an index and the total. So the number of their digits decides how many bytes of
+// the message fit a frame. newLayout takes the smallest number of digits that suffices.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
 		data := frame - (uuidBytes + 2*digits + 3) - 1 // 3 colons and a newline
@@ -165,8 +165,8 @@ func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 }
 
 // hexadecimal returns the eight lower-case hexadecimal digits of x, the first in the highest byte.
-// It makes all digits at once. When they were made one by one, the id took a tenth of the time of a
-// small message.
+// It makes all digits at once. One by one, the digits of an id took a tenth of the time of a small
+// message.
 func hexadecimal(x uint32) uint64 {
 	const each = 0x0101010101010101 // n*each has n in each byte
 	v := uint64(x)                  // to be spread until each byte holds 4 bits

@@ -29,8 +29,8 @@ var contentLength = &form{
 // ContentLength returns the framing that puts a Content-Length header before each message. It
 // carries every message, even an empty one.
 //
-// A Reader accepts the name of a header in upper or lower case, white space around name and value,
-// and lines that end with LF alone. It ignores other headers.
+// A Reader ignores other headers. It accepts header names in upper or lower case, white space
+// around name and value, and lines that end with LF alone.
 func ContentLength() Framing { return framing{contentLength, 0} }
 
 const (
@@ -39,8 +39,8 @@ const (
 	headerEnd    = "\r\n\r\n"
 	maxDigits    = 19 // the most digits of an int64
 
-	// mostHeaderBytes and mostHeaderLines bound the header of one message, with the ends of its
-	// lines and the blank line behind them.
+	// mostHeaderBytes and mostHeaderLines are the limits for the header of one message, including
+	// its line ends and the blank line at its end.
 	mostHeaderBytes = 8 << 10
 	mostHeaderLines = 64
 )
@@ -55,12 +55,13 @@ func decimals(n int64) int {
 	return d
 }
 
-// A headerReader receives messages that have a Content-Length header. Nearly every peer writes the
-// header in one form, which is recognised as a whole; any other header is read line by line.
+// A headerReader receives messages that have a Content-Length header. It recognises the usual form
+// of the header as a whole, because nearly every peer writes that form. It reads any other header
+// line by line.
 type headerReader struct {
 	bodyReader
-	// Of the header at hand, while it is read line by line:
-	stated int64 // the length that it states; -1: none yet
+	// The header at hand, while it is read line by line:
+	stated int64 // the length that the header states; -1: none yet
 	begun  bool  // a line of it has come
 	bytes  int   // number of bytes of its lines so far
 	lines  int   // number of its lines so far
@@ -93,14 +94,14 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header of the exact form that a Writer sends. used is 0 for any other form,
-// and for an incomplete header.
+// usualHeader parses a header of the exact form that a Writer sends. For an incomplete header or
+// another form, used is 0.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
 		return 0, 0
 	}
 	i := len(lengthPrompt)
-	// One digit less than maxDigits, so that n cannot overflow.
+	// Stop one digit before maxDigits, so that n cannot overflow.
 	for ; i < len(b) && i < len(lengthPrompt)+maxDigits-1 && '0' <= b[i] && b[i] <= '9'; i++ {
 		n = n*10 + int64(b[i]-'0')
 	}
@@ -110,8 +111,8 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header. It searches at most mostHeaderBytes of a header for the end
-// of the line. Otherwise the size of reads would decide which header is too long.
+// line receives one line of a header. If the whole header has more than mostHeaderBytes, line
+// returns an error, however the reads cut the header into pieces.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
@@ -133,8 +134,8 @@ func (r *headerReader) line() error {
 	}
 }
 
-// take takes the line that ends with the newline at index end out of the buffer. A blank line ends
-// the header: take then declares the length of the message, which begins behind that line.
+// take removes a line from the buffer, up to the newline at index end. If the line is blank, the
+// header is complete, and take declares the length of the message.
 func (r *headerReader) take(end int) error {
 	in := &r.in
 	line := in.buf[in.base:end]
@@ -179,8 +180,8 @@ func (r *headerReader) reset() {
 	r.lines = 0
 }
 
-// field processes one header line. It drops white space around the name, as common implementations
-// do.
+// field processes one header line. Like common implementations, it drops white space around the
+// name.
 func (r *headerReader) field(line []byte) error {
 	name, value, found := bytes.Cut(line, []byte{':'})
 	if !found {
@@ -203,8 +204,7 @@ func (r *headerReader) field(line []byte) error {
 	return nil
 }
 
-// parseLength reads a number of decimal digits. For a negative number it returns an error of its
-// own.
+// parseLength parses a decimal number. It has a special error for a negative number.
 func parseLength(b []byte) (int64, error) {
 	digits, negative := bytes.CutPrefix(b, []byte{'-'})
 	if len(digits) == 0 {
@@ -225,8 +225,8 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail ends the header at hand and returns the error about line. next is the index in the buffer
-// from which on the next header is searched.
+// fail ends the header at hand and returns the error about line. The search for the next header
+// begins at the index next of the buffer.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
@@ -236,7 +236,7 @@ func (r *headerReader) fail(line []byte, next int, err error) error {
 	return e
 }
 
-// resync drops bytes until the text "Content-Length", in upper or lower case, with which a header
+// resync drops bytes up to the next text "Content-Length" in upper or lower case, where a header
 // should begin.
 func (r *headerReader) resync() error {
 	in := &r.in

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// A Framing is a way to tell messages apart on a byte stream. It holds no state of any stream, so
-// one value may be shared and used concurrently.
+// A Framing is a way to tell messages apart on a byte stream. It holds no state of a stream, so
+// goroutines may share it.
 //
-// Only the framings of this package heed an Option. A framing of another package has fields
+// Only the framings of this package heed an [Option]. A framing of another package has fields
 // instead.
 type Framing interface {
 	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
-	// Parse accepts it, if the framing is one of this package.
+	// [Parse] accepts the spec of every framing of this package.
 	String() string
 	// NewWriter returns a Writer of this framing over w.
 	NewWriter(w io.Writer, opts ...Option) Writer
@@ -27,34 +27,35 @@ type Framing interface {
 
 // A Writer sends messages. It belongs to one goroutine.
 type Writer interface {
-	// WriteMessage sends msg, and neither changes nor keeps it. It refuses a message that the
-	// framing cannot carry with a [PayloadError], before it writes a byte. A write that fails
-	// part-way leaves a part of a frame on the stream, so every later call returns the same error.
+	// WriteMessage sends msg. It neither changes nor keeps msg. If the framing cannot carry msg,
+	// WriteMessage writes nothing and returns a [PayloadError].
+	//
+	// If a write fails after a part of a frame, every later call returns the same error.
 	WriteMessage(msg []byte) error
 }
 
 // A Reader receives messages. It belongs to one goroutine.
 type Reader interface {
-	// ReadMessage returns the next message, valid until the next call. It returns as soon as the
-	// last byte of the message has arrived. If the stream ends between two messages, it returns
-	// io.EOF. If the stream ends inside a message, it returns io.ErrUnexpectedEOF.
+	// ReadMessage returns the next message as soon as its last byte has arrived. The message is
+	// valid until the next call. At the end of the stream, ReadMessage returns io.EOF, or
+	// io.ErrUnexpectedEOF if the stream ended inside a message.
 	//
-	// After any other error of the underlying reader, such as a deadline that passed, no bytes are
-	// lost: the next call goes on.
+	// After any other error of the underlying reader, such as a passed deadline, no bytes are lost:
+	// the next call goes on.
 	ReadMessage() ([]byte, error)
 }
 
 // A Chunker is a framing that splits a long message into several frames.
 type Chunker interface {
 	Framing
-	// Frames yields the frames of msg. Each is a gather list: the pieces of the frame, in order. It
-	// is valid until the next one is yielded.
+	// Frames yields the frames of msg. Each frame is a gather list: its pieces, in order. A list is
+	// valid until the next one is yielded.
 	Frames(msg []byte) iter.Seq[[][]byte]
 }
 
 // A Vectored is a writer that takes a gather list in one call, as writev(2) does. Writev writes all
-// of bufs in order, and neither keeps nor changes them. It returns how many bytes it wrote, and an
-// error if it did not write all.
+// of bufs in order. It neither keeps nor changes them. It returns the number of bytes that it
+// wrote, and an error if it did not write all.
 type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
@@ -65,8 +66,8 @@ type framing struct {
 	size int // bytes of a raw message, or the most bytes of a frame; 0 if the spec has no size
 }
 
-// A form is a kind of framing, before its size is chosen: how messages are put on the wire and
-// taken off.
+// A form is a kind of framing whose size is not chosen yet. It says how messages are encoded and
+// decoded.
 type form struct {
 	name string
 	arg  string // what the spec calls the size, "" if the spec has no size
@@ -78,15 +79,15 @@ type form struct {
 	// newSized returns the framing with a size; size 0 means the default. newSized is nil if the
 	// spec has no size.
 	newSized func(f *form, size int) (Framing, error)
-	// carries returns the PayloadError with which a Writer refuses msg, or nil if the Writer
-	// accepts msg.
+	// carries returns nil if a Writer accepts msg, or else the PayloadError with which it refuses
+	// msg.
 	carries func(f framing, msg []byte, s *settings) error
-	// header appends to b what stands before a message of size bytes. It is nil if nothing does,
-	// and if writer is set.
+	// header appends to b what stands before a message of size bytes. It is nil if nothing stands
+	// there, or if writer is set.
 	header func(b []byte, size int) []byte
 	// tail is what stands behind a message.
 	tail []byte
-	// writer makes the Writer. It is nil if each message is one frame: then the type writer serves.
+	// writer makes the Writer. If it is nil, each message is one frame, sent by the type writer.
 	writer func(f framing, w io.Writer, s settings) Writer
 	reader func(f framing, r io.Reader, s settings) Reader
 }
@@ -110,8 +111,8 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 	return f.reader(f, r, newSettings(opts))
 }
 
-// A writer sends each message as one frame. Few calls lead from WriteMessage to the system call,
-// because after the system call the processor mispredicts the return from each of them.
+// A writer sends each message as one frame. Few function calls lead from WriteMessage to the system
+// call, because the processor mispredicts their returns after a system call.
 type writer struct {
 	framing
 	set  settings
@@ -140,9 +141,11 @@ func (w *writer) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// Carries returns nil if a Writer of f with opts accepts msg, else the [*PayloadError] or
-// [*TooLargeError] that the Writer would return. If it returns nil, a Reader with the same options
-// gives msg back unchanged. For a framing of another package Carries always returns nil.
+// Carries returns nil if a Writer of f with opts accepts msg. A Reader with the same options then
+// gives msg back unchanged. Otherwise Carries returns the [*PayloadError] or [*TooLargeError] that
+// the Writer would return.
+//
+// For a framing of another package, Carries always returns nil.
 func Carries(f Framing, msg []byte, opts ...Option) error {
 	s := newSettings(opts)
 	return check(f, msg, &s)
@@ -187,8 +190,8 @@ var forms = []*form{
 	zstdChunks,
 }
 
-// withSize returns the framing with a size. Size 0 means the default size of the form, or no size
-// if the form has none.
+// withSize returns the framing with a size in bytes. Size 0 means the default size of the form, if
+// the form has a size.
 func (f *form) withSize(size int) (Framing, error) {
 	if f.newSized == nil {
 		return framing{f, 0}, nil
@@ -197,12 +200,12 @@ func (f *form) withSize(size int) (Framing, error) {
 }
 
 // Parse returns the framing that a spec names. A spec is one of the names of [All], or
-// chunked+zstd. A colon and a size may follow, if the framing takes a size: "chunked:60KiB",
-// "chunked:4k" or "raw:61440". Without a size, a frame of chunks has [DefaultChunk] bytes at most,
+// "chunked+zstd". If the framing takes a size, a colon and the size may follow: "chunked:60KiB",
+// "chunked:4k", "raw:61440". Without a size, a frame of chunks has at most [DefaultChunk] bytes,
 // and raw does not know where messages end.
 //
-// A size is a number of bytes. The suffixes k, M and G multiply it by 1024, 1024² and 1024³. Each
-// may be in upper or lower case, and may be followed by B or iB.
+// A size is a number of bytes. The suffixes k, M and G multiply it by 1024, 1024² and 1024³. A
+// suffix may be in upper or lower case, and may be followed by B or iB.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
@@ -242,8 +245,8 @@ func unknownFraming(text, name string) error {
 	return fmt.Errorf("unknown framing %q: known are %s%s", text, strings.Join(known, ", "), hint)
 }
 
-// All returns each framing of the package once, with its default size. [Compressed] is not among
-// them: it is measured only on request.
+// All returns each framing of the package with its default size, except [Compressed], which is
+// measured only on request.
 func All() []Framing {
 	var all []Framing
 	for _, form := range forms {
@@ -269,7 +272,7 @@ func parseSize(s string) (int, error) {
 	return int(n) << shift, nil
 }
 
-// sizeShift returns the exponent of the power of two that a suffix stands for: 10 for "k". ok is
+// sizeShift returns the power of two that a suffix stands for, as an exponent: 10 for "k". ok is
 // false for an unknown suffix.
 func sizeShift(suffix string) (shift int, ok bool) {
 	switch strings.ToLower(suffix) {

@@ -32,17 +32,16 @@ var lengthPrefix = &form{
 const prefixBytes = 4
 
 // LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
-// carries every message of less than 4 GiB, even an empty one. Of all framings, only raw costs
-// less.
+// carries every message of less than 4 GiB, even an empty one. Only raw costs less.
 func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
 // A bodyReader receives messages whose length is known before they come. It remembers which message
-// it is receiving, so that no bytes are lost after a read error.
+// it is receiving, so it can go on after a read error without losing bytes.
 type bodyReader struct {
 	in       readBuffer
 	set      settings
 	receive  func() error // receives what stands before a message, and calls declare
-	declared bool         // the length of the next message is known; its bytes are being received
+	declared bool         // the length of the next message is known
 	length   int64        // the length of that message in bytes
 	start    int64        // where in the stream the frame of that message begins
 	skipping int64        // bytes that are still to come of a message that is too large
@@ -66,8 +65,8 @@ func (b *bodyReader) prefix() error {
 	return b.declare(length, start)
 }
 
-// declare notes the length of the next message, and where its frame began. A negative length ends
-// the stream.
+// declare stores the length of the next message, and where its frame began in the stream. A
+// negative length ends the stream.
 func (b *bodyReader) declare(length, start int64) error {
 	if length < 0 {
 		b.broken = fmt.Errorf("frame at byte %d declares %d bytes", start, length)
@@ -90,8 +89,8 @@ func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 		}
 	}
 	if !b.declared {
-		// Wait for bytes here and not in receive, so that fewer calls lead to the system call (see
-		// writer).
+		// Wait for bytes here and not in receive, so that fewer function calls lead to the system
+		// call (see writer).
 		if b.in.base == b.in.end {
 			err := b.in.fill(readSize)
 			if err != nil && err != io.EOF { // receive handles the end of the stream

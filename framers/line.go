@@ -19,12 +19,12 @@ var ndjson = &form{
 
 var newline = []byte{'\n'}
 
-// NDJSON returns the framing of newline-delimited JSON: a message is a line. It does not look into
-// the JSON.
+// NDJSON returns the framing of newline-delimited JSON: each message is a line. It does not look
+// into the JSON.
 //
-// A Reader drops white space around a message and skips blank lines; WithVerbatim keeps both. It
-// treats CR LF like LF. If the last line has no newline, the Reader delivers it all the same. A
-// Writer refuses a message that a Reader with the same options would not give back unchanged.
+// A Reader drops white space around a message and skips blank lines. [WithVerbatim] keeps both. CR
+// LF also ends a line. The last line needs no newline. A Writer refuses a message that a Reader
+// with the same options would not return unchanged.
 func NDJSON() Framing { return framing{ndjson, 0} }
 
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
@@ -41,8 +41,8 @@ func lineCarries(_ framing, msg []byte, s *settings) error {
 
 func newlineAt(i int) error { return &PayloadError{Offset: i, Err: ErrNewline} }
 
-// checkEnds returns the error for a msg that cannot be a line because it is empty, or because of
-// its first or last byte. Otherwise it returns nil.
+// checkEnds returns an error if msg cannot be a line because it is empty, or because of its first
+// or last byte.
 func checkEnds(msg []byte, verbatim bool) error {
 	last := len(msg) - 1
 	switch {
@@ -60,7 +60,8 @@ func checkEnds(msg []byte, verbatim bool) error {
 	return nil
 }
 
-// A lineReader receives lines. It serves ndjson and its naive forms, and is a part of chunkReader.
+// A lineReader receives lines. It serves ndjson and the naive framings, and is a part of
+// chunkReader.
 type lineReader struct {
 	in       readBuffer
 	set      settings
@@ -104,7 +105,8 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 }
 
 // await reads until the line at hand has its newline, the stream ends, or the line is longer than
-// the limit. It returns how many bytes of the line have come, and whether a newline follows them.
+// the limit. It returns the number n of bytes of the line that have come, and whether a newline
+// follows them.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -129,9 +131,10 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 	}
 }
 
-// take takes the line of n bytes out of the buffer. ended says whether a newline follows these
-// bytes. take returns the message in the line, or nil for a blank line. If the message is larger
-// than the limit, take returns an error, and the next call drops the rest of the line.
+// take removes the line of n bytes from the buffer. The parameter ended says whether a newline
+// follows them. It returns the message in the line, or nil for a blank line. If the message is
+// larger than the limit, take returns an error, and the next ReadMessage skips the rest of the
+// line.
 func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
@@ -160,8 +163,8 @@ func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	return line, nil
 }
 
-// skip drops the rest of a line whose message was refused, and counts all bytes of the message in
-// refused. If a read fails, skip returns the error, and the next call goes on.
+// skip drops the rest of a line whose message was refused. It adds the number of the message's
+// bytes to r.refused. If a read fails, skip returns the error, and the next call goes on.
 func (r *lineReader) skip() error {
 	err := r.in.skipLine()
 	if err != nil && err != io.EOF {
@@ -176,8 +179,8 @@ func (r *lineReader) skip() error {
 	return err
 }
 
-// tooLong returns the error for a message that is too large and states no size. msg is the
-// beginning of it that has come.
+// tooLong returns the error for a message that is too large, in a framing that states no sizes. msg
+// is the part of the message that has come.
 func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	return &TooLargeError{
 		Size:   int64(limit) + 1,
@@ -203,8 +206,8 @@ func (in *readBuffer) skipLine() error {
 	}
 }
 
-// trim returns b without JSON's white space around it. bytes.TrimSpace would also drop other white
-// space.
+// trim returns b without the white space of JSON around it. bytes.TrimSpace would also drop other
+// white space.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
 		b = b[1:]

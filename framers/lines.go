@@ -6,16 +6,16 @@ import (
 )
 
 // Lines lets a program that speaks lines, such as the stdio transport of an MCP library, speak
-// another framing. The program reads from the returned reader and writes to the returned writer.
-// The reader makes a line of each message of f that arrives on r. The writer makes a message of f
-// of each line, and sends it on w.
+// another framing. The program reads from the returned reader: each message of f that arrives on r
+// becomes a line. The program writes to the returned writer: each line becomes a message of f,
+// which is sent on w.
 //
-// If a message that arrives holds a newline, the reader turns the newline into a space: in JSON, it
-// can only be white space. The writer drops white space around a line, and drops blank lines.
+// The reader turns a newline inside a message into a space. In JSON, such a newline can only be
+// white space. The writer drops white space around a line, and drops blank lines.
 //
-// Close of the reader closes r, and Close of the writer closes w, if they are an io.Closer. The
-// writer first sends a last line that has no newline. The options are those of f's Reader and
-// Writer. The reader belongs to one goroutine, and so does the writer.
+// Closing the reader closes r, and closing the writer closes w, if they are an io.Closer. Before
+// that, the writer sends a last line without a newline. The options are for the Reader and the
+// Writer of f. One goroutine at a time may use the reader, and one the writer.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}

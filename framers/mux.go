@@ -15,23 +15,23 @@ import (
 // being sent, a small one waits for one frame of it, not for all. If the framing does not split
 // messages, each message is one frame.
 //
-// Each Send writes its own frames, each when it has the turn. A Mux has no goroutine, needs no
-// closing, and keeps no copies of messages. Nothing else may write to the stream.
+// Each call of Send writes its own frames, one whenever it has the turn. A Mux has no goroutine,
+// needs no closing, and keeps no copies of messages. Nothing else may write to the stream.
 type Mux struct {
 	f     Framing
 	set   settings
 	out   frameWriter
-	whole Writer        // sends messages if the framing does not split them; else nil
+	whole Writer        // sends messages if the framing does not split them, else nil
 	slots chan struct{} // has an element for each Send that waits or writes
 
 	mu      sync.Mutex
 	busy    bool      // a Send has the turn
 	grants  int       // how often grantNext gave the turn to a waiter
 	waiting []*waiter // those that wait for the turn, the longest waiting first
-	// perSecond is how many bytes per second the stream takes on average, for WithWait. It is 0
-	// until that is known. A write into a pipe with room goes at the speed of memory. A write into
-	// a full pipe goes at the speed of the reader, and only then do frames wait. See write for the
-	// average.
+	// perSecond is the average rate at which the stream takes bytes, in bytes per second. It is 0
+	// before the first measurement. A write into a pipe with room goes at the speed of memory, a
+	// write into a full pipe at the speed of the reader. The average is near the slow writes (see
+	// write), because frames wait only for these.
 	perSecond float64
 }
 
@@ -43,11 +43,11 @@ type waiter struct {
 
 const (
 	defaultQueue = 1024
-	// oldestEvery makes every 16th grant of the turn go to the message that has waited longest,
-	// whatever its priority, so that none starves.
+	// oldestEvery makes every 16th turn go to the message that has waited longest, whatever its
+	// priority, so that none starves.
 	oldestEvery = 16
 	// paceWeight is the share of the newest write in the average rate. With a quarter, the average
-	// follows a change within some ten frames, and a single write into an emptied pipe changes it
+	// adapts to a new rate within some ten frames, and one write into an emptied pipe changes it
 	// little.
 	paceWeight = 0.25
 	// smallestTuned is the size, in bytes, of the smallest frame that WithWait chooses.
@@ -56,13 +56,13 @@ const (
 
 // NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
 // WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all
-// writes of a frame belong to one turn: nothing comes between them.
+// pieces of a frame are written in one turn, so nothing comes between them.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts)}
 	m.out = newFrameWriter(w, m.set.writeSize)
 	m.slots = make(chan struct{}, m.set.queue)
 	own := m.set
-	// Sends run concurrently, but a source of ids need not be safe for concurrent use: lock it.
+	// Calls of Send run concurrently, but a source of ids need not be safe for concurrent use.
 	m.set.ids = func() [16]byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -80,10 +80,9 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 // The next frame belongs to the waiting message with the largest priority. Messages of equal
 // priority take turns. Every 16th frame belongs to the message that has waited longest.
 //
-// If ctx ends while Send waits, or between two frames, Send returns ctx's error. Send cannot
-// interrupt a write that blocks: such a write ends when the stream ends, or at a deadline set on
-// the stream. If some chunks of the message have been sent, the receiver keeps them until they
-// expire.
+// If ctx ends while Send waits or between two frames, Send returns ctx's error. It cannot interrupt
+// a write that blocks: set a deadline on the stream for that. If some chunks of the message have
+// been sent, the receiver keeps them until they expire.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
 		return err
@@ -116,7 +115,7 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	return nil
 }
 
-// write sends a frame. If WithWait is set, it also measures how long the write takes, which decides
+// write sends a frame. If WithWait is set, it also measures the rate of the write, which decides
 // the size of later frames.
 func (m *Mux) write(frame [][]byte) error {
 	switch {
@@ -137,8 +136,8 @@ func (m *Mux) write(frame [][]byte) error {
 	rate := float64(n) / max(took.Seconds(), 1e-9)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// Average the seconds per byte, not the bytes per second: else one fast write would outweigh
-	// all slow ones.
+	// Average the seconds per byte. In an average of bytes per second, one fast write would
+	// outweigh all slow ones.
 	before := cmp.Or(m.perSecond, rate)
 	m.perSecond = 1 / ((1-paceWeight)/before + paceWeight/rate)
 	return nil
@@ -155,9 +154,9 @@ func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) { yield([][]byte{msg}) }
 }
 
-// FrameSize returns the most bytes that a frame of the next message will have. This is the
-// framing's size or, with WithWait, the size that the stream's rate allows. It is 0 for a framing
-// that does not split messages, or that is of another package.
+// FrameSize returns the most bytes that a frame of the next message will have. It is the framing's
+// size or, with WithWait, the size that the stream's rate allows. It is 0 if the framing does not
+// split messages, or is of another package.
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,9 +167,9 @@ func (m *Mux) FrameSize() int {
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire waits until t has the turn for its next frame. hasTurn says that t still has the turn
-// from its frame before: then acquire hands the turn on if another Send is due. If acquire returns
-// an error, the caller does not have the turn.
+// acquire waits until t has the turn for its next frame. If hasTurn is true, t still has the turn
+// from its previous frame. Then acquire passes the turn on if another Send is next. If acquire
+// returns an error, the caller does not have the turn.
 func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	m.mu.Lock()
 	if hasTurn && ctx.Err() != nil {
@@ -201,7 +200,7 @@ func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	if i := slices.Index(m.waiting, t); i >= 0 {
 		m.waiting = slices.Delete(m.waiting, i, i+1)
 	} else {
-		m.grantNext() // the turn was granted meanwhile: pass it on
+		m.grantNext() // the turn was granted in the meantime: pass it on
 	}
 	return ctx.Err()
 }
@@ -212,9 +211,9 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext grants the turn to the waiter with the largest priority, and every 16th time to the one
-// that has waited longest. If nobody waits, the turn becomes free. The caller must have the turn
-// and hold m.mu.
+// grantNext gives the turn to the waiter with the largest priority. Every 16th time, it gives the
+// turn to the longest waiting one instead. If nobody waits, the turn becomes free. The caller must
+// have the turn and hold m.mu.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
@@ -234,12 +233,11 @@ func (m *Mux) grantNext() {
 	t.granted <- struct{}{}
 }
 
-// WithWait makes a Mux choose the size of its frames while it runs. The size is the rate at which
-// the stream takes bytes, times d. So a message waits about d while a frame of another message is
-// being written. A frame has at most the framing's size, and at least 1 KiB or, if that is less,
-// the framing's size. Zero, the default, gives every frame the framing's size.
+// WithWait makes a Mux choose the size of its frames so that one frame takes about d to write: the
+// rate of the stream times d. A frame has at most the framing's size and, if that allows it, at
+// least 1 KiB. Zero, the default, gives every frame the framing's size.
 //
-// The size is chosen when a message begins, and holds for all frames of the message, because each
-// frame states how many there are. WithWait bounds the wait for a frame, but not the wait for bytes
-// that are already in the pipe.
+// The Mux chooses the size when a message begins. All frames of the message keep it, because each
+// frame states their number. WithWait does not bound the wait for bytes that are already in the
+// pipe.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }

@@ -2,8 +2,8 @@ package framers
 
 import "io"
 
-// The naive forms put the same bytes on the wire as ndjson, but receive them in two slow ways. Both
-// ways are in published descriptions of MCP's stdio transport. They are here to be measured.
+// The naive framings put the same bytes on the wire as ndjson, but receive them in two slow ways.
+// Published descriptions of MCP's stdio transport have both ways. They are here to be measured.
 var (
 	bytewise = &form{
 		name:    "ndjson-bytewise",
@@ -25,8 +25,8 @@ var (
 	}
 )
 
-// newNaiveReader returns a reader of lines that reads atOnce bytes per call. It holds a whole line
-// before it checks the line's length. So its memory is not bounded, unlike that of other Readers.
+// newNaiveReader returns a reader of lines that reads atOnce bytes per call. Unlike other Readers,
+// it holds a whole line before it checks the line's length, so its memory is not bounded.
 func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	s.readBuffer = atOnce
 	l := newLineReader(r, s)

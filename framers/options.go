@@ -8,20 +8,21 @@ import (
 )
 
 const (
-	// DefaultMaxMessage is the largest message that a Reader accepts, unless WithMaxMessage says
-	// otherwise: 16 MiB, in bytes.
+	// DefaultMaxMessage is the largest message that a Reader accepts by default, in bytes: 16 MiB.
+	// See WithMaxMessage.
 	DefaultMaxMessage = 16 << 20
-	// DefaultReadBuffer is how much a Reader asks for in one read unless WithReadBuffer says
-	// otherwise: 256 KiB, in bytes. Measured through pipes, 4 KiB reads lose up to half of the
-	// throughput, and 1 MiB reads gain nothing.
+	// DefaultReadBuffer is how many bytes a Reader asks for in one read by default: 256 KiB. See
+	// WithReadBuffer. In measurements through pipes, reads of 4 KiB lost up to half of the
+	// throughput, and reads of 1 MiB gained nothing.
 	DefaultReadBuffer = 256 << 10
-	// DefaultReadOffset is where in a page of memory a read buffer begins, unless WithReadOffset
-	// says otherwise. It is well behind the first 31 bytes, to which some processors copy slowly.
+	// DefaultReadOffset is where a read buffer begins in a page of memory by default, in bytes. See
+	// WithReadOffset. The offset is well behind the first 31 bytes, to which some processors copy
+	// slowly.
 	DefaultReadOffset = 128
 )
 
-// noLimit is the limit that stands for no limit. It is below math.MaxInt, so that other sizes can
-// be added to it without an overflow.
+// noLimit stands for no limit. It is below math.MaxInt, so that other sizes can be added to it
+// without an overflow.
 const noLimit = math.MaxInt - math.MaxInt>>5
 
 // A Policy says what a Reader does after a message that is larger than the limit.
@@ -35,9 +36,9 @@ const (
 	Resync
 )
 
-// refuse returns err, the error about a message that is larger than the limit. With the policy
-// Close it also ends the stream: it stores err in broken. As nothing is skipped then, it forgets
-// the function of WithSkipped.
+// refuse returns err, which is about a message that is larger than the limit. With the policy
+// Close, refuse also stores err in *broken, which ends the stream. No message is skipped after
+// that, so refuse forgets the function of WithSkipped.
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
@@ -46,8 +47,8 @@ func (s *settings) refuse(err error, broken *error) error {
 	return err
 }
 
-// An Option changes what a Writer, a Reader or a Mux of this package does. Each of them ignores the
-// options that do not concern it, so that one list serves both ends.
+// An Option changes what a Writer, a Reader or a Mux of this package does. Each ignores the options
+// that are not for it, so both ends can be given the same list.
 type Option func(*settings)
 
 type settings struct {
@@ -89,9 +90,9 @@ func newSettings(opts []Option) settings {
 	return s
 }
 
-// WithMaxMessage sets the largest message in bytes, without terminator and header: a message of n
-// bytes passes, one of n + 1 bytes does not. Zero means DefaultMaxMessage. A negative n means no
-// limit. Without this option, a Reader has the limit DefaultMaxMessage, and a Writer has no limit.
+// WithMaxMessage sets the size of the largest message in bytes, without terminator and header. Zero
+// means DefaultMaxMessage. A negative n means no limit. Without this option, a Reader has the limit
+// DefaultMaxMessage, and a Writer has no limit.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
 		s.writerLimit = true
@@ -106,58 +107,61 @@ func WithMaxMessage(n int) Option {
 	}
 }
 
-// WithReadBuffer sets how many bytes a Reader asks for in each read, and so how much memory it
-// holds while messages are small. Zero or less means DefaultReadBuffer. 1 to 15 mean 16, the
-// smallest buffer.
+// WithReadBuffer sets how many bytes a Reader asks for in each read. A Reader holds a buffer of
+// this size while messages are small. Zero or less means DefaultReadBuffer. The smallest size is
+// 16.
 func WithReadBuffer(bytes int) Option {
 	return func(s *settings) { s.readBuffer = max(positive(bytes, DefaultReadBuffer), 16) }
 }
 
-// WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin, also
-// after they grew. Without this option it is DefaultReadOffset. Only n modulo 4096 counts.
+// WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin, even
+// after they grew. Only n modulo 4096 counts. The default is DefaultReadOffset.
 //
-// Some processors read a pipe at half the speed if the buffer begins at offset 1 to 31. A buffer at
-// offset 0 is as slow, because messages are moved within it.
+// Some processors read a pipe at half the speed if the buffer begins at offset 1 to 31. Offset 0 is
+// as slow, because the Reader moves messages within the buffer.
 func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
 
-// WithWriteSize sets the most bytes that a Writer or a Mux hands over in one Write or Writev. Zero,
-// the default, and a negative n mean that each frame is handed over whole.
+// WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. Zero, the
+// default, or a negative n mean that each frame is passed whole.
 //
-// The option changes nothing on the wire: the pieces of a frame follow each other at once, and a
-// Mux lets nothing come between them. A frame of up to 4096 bytes goes out in one call whatever n
-// is, because a pipe does not mix such a write with those of other processes. A larger frame goes
-// out in pieces of n bytes, even if n is less than 4096. The first piece of a large frame may be
-// shorter, so that the next piece begins at the start of a page of memory.
+// The bytes on the wire stay the same: the pieces of a frame follow each other, and a Mux puts
+// nothing between them. There are two exceptions from n:
+//
+//   - A frame of up to 4096 bytes goes out in one call, because a pipe does not mix such a write
+//     with those of other processes.
+//   - The first piece of a larger frame may be shorter, so that the next piece begins at the start
+//     of a page of memory.
 //
 // With smaller writes, a reader on another CPU can begin sooner, but each write costs a system
-// call. If other processes or goroutines write to the same stream without a common lock, their
-// bytes can come between the pieces.
+// call. If several processes or goroutines write to the stream without a common lock, the pieces of
+// their frames can mix.
 func WithWriteSize(n int) Option { return func(s *settings) { s.writeSize = max(n, 0) } }
 
 // WithPolicy sets what a Reader does after a message that is larger than the limit.
 func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 
 // WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank
-// lines. A blank line then is an empty message. With and without this option, a line ends with LF
-// or CR LF.
+// lines. A blank line is then an empty message. A line ends with LF or CR LF, as without this
+// option.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
-// WithLenient makes a Content-Length reader ignore two things that some servers send: header lines
-// without a colon, and blank lines before a header. A line of white space then ends a header as a
-// blank line does. Without this option all three are errors.
+// WithLenient makes a Content-Length Reader ignore header lines without a colon and blank lines
+// before a header, which some servers send. A line of white space then ends a header, as a blank
+// line does. Without this option, all three are errors.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
-// WithIDs makes a Writer take the ids of chunked messages from ids, for output that is the same
-// each time. Without this option, or if ids is nil, the ids are random UUIDs (version 4): they are
-// unique, but they can be guessed. ids is called by the goroutine that sends.
+// WithIDs makes a Writer take the ids of chunked messages from the function ids, so that the output
+// can be the same each time. The goroutine that sends calls ids. Without this option, or if ids is
+// nil, the ids are random UUIDs (version 4): they are unique but can be guessed.
 func WithIDs(ids func() [16]byte) Option {
 	return func(s *settings) { s.ids = ids }
 }
 
-// WithMaxInFlight bounds the incomplete messages that a chunk reader holds: their number, and their
-// bytes together. If a bound is zero or less, it stays at its default: 64 messages, or 64 MiB.
+// WithMaxInFlight bounds the number of incomplete messages that a chunk reader holds, and the
+// number of their bytes together. For a bound of zero or less, the default holds: 64 messages, or
+// 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
 		s.flightMessages = positive(messages, s.flightMessages)
@@ -166,17 +170,17 @@ func WithMaxInFlight(messages, bytes int) Option {
 }
 
 // WithExpiry sets how long a chunk reader keeps an incomplete message after its latest chunk came.
-// Without this option it is one minute. If d is zero or less, the reader keeps the message for
-// ever. There is no timer: a Reader drops old messages when a frame arrives.
+// The default is one minute. If d is zero or less, the reader keeps the message for ever. There is
+// no timer: the reader drops old messages when a frame arrives.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
-// WithProgress makes ReadMessage of a chunk reader call f for each chunk that it accepts, before it
-// delivers the message. The slices of the Chunk are valid only during the call.
+// WithProgress makes ReadMessage of a chunk reader call f with each chunk that it accepts. For the
+// last chunk it calls f before it returns the message. The slices in a Chunk are valid only during
+// the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithSkipped makes ReadMessage call f when it has skipped the whole of a message that is larger
-// than the limit. Only a Reader of a framing that states no sizes calls f, and only with the policy
-// Resync.
+// WithSkipped makes ReadMessage call f when it has skipped a whole message that is larger than the
+// limit. It does so only with the policy Resync, and only if the framing states no sizes.
 //
 // f receives the error that an earlier ReadMessage returned, with Size set to the number of bytes
 // of the message. A carriage return before the newline counts, too.
@@ -206,8 +210,10 @@ func (s *settings) id() [16]byte {
 
 // An idSource makes version 4 UUIDs from two SplitMix64 generators (Steele, Lea, Flood: Fast
 // splittable pseudorandom number generators, 2014). Each generator begins with a random number, and
-// repeats none of its numbers. The generators of math/rand/v2 are not inlined: with them, the id of
-// a small message would cost twice as much.
+// repeats none of its numbers.
+//
+// The generators of math/rand/v2 are not inlined. With them, the id of a small message would cost
+// twice as much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {

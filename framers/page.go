@@ -8,9 +8,11 @@ import (
 const maxInt = math.MaxInt
 
 // Some processors copy slowly if the destination address is 1 to 31 bytes above the source address,
-// both counted modulo the page size. On an AMD Zen 3, whose "rep movsb" the kernel uses for pipes,
-// such a copy took 4 to 5 times as long, whatever its length. A pipe begins each write at the start
-// of a page of its own, so it depends only on our buffers' addresses whether a copy is slow.
+// both counted modulo the page size. On an AMD Zen 3, such a copy took 4 to 5 times as long,
+// whatever its length. The kernel uses "rep movsb" for the copies of a pipe there.
+//
+// A pipe begins each write at the start of a page. So only the addresses of our buffers decide
+// whether a copy is slow.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -29,9 +31,9 @@ func newBuffer(n, offset int) []byte {
 }
 
 // slowTogether reports whether the kernel copies the second piece slowly if one call sends the
-// first two pieces. A call that sends only the second piece copies it fast, unless the piece begins
-// in the last 31 bytes of a page. If the second piece is short, it is not worth a call of its own,
-// and slowTogether returns false.
+// first two pieces. In a call of its own, the second piece is copied fast, except if it begins in
+// the last 31 bytes of a page. A short second piece is not worth a call of its own, so slowTogether
+// returns false for it.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
@@ -41,9 +43,9 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns how many bytes of pieces a call should send, if it may send n. This is n or a
-// little less: so many that the byte behind them is at the start of a page of memory. If n is below
-// two pages, toPageStart returns n.
+// toPageStart returns how many bytes of pieces a call should send if it may send n. The result is
+// n, or so much less that the next byte is at the start of a page of memory. If n is below two
+// pages, the result is n.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

@@ -17,7 +17,7 @@ type partialMessage struct {
 	offset   int64          // where in the stream the message's first frame begins
 	began    time.Time      // when its first chunk came
 	touched  time.Time      // when its latest chunk came
-	dropped  bool           // its data was dropped; chunks that still come are dropped, too
+	dropped  bool           // the data was dropped; chunks that still come are dropped, too
 	refused  refusal        // set if the message was dropped because it is too large
 }
 
@@ -27,8 +27,7 @@ const outOfOrderCost = 64
 // size returns how many bytes of the message have come.
 func (p *partialMessage) size() int { return len(p.data) + p.waiting }
 
-// charged returns how many bytes the message is charged for: they count against the bound of
-// WithMaxInFlight.
+// charged returns how many bytes the message counts against the bound of WithMaxInFlight.
 func (p *partialMessage) charged() int { return p.size() + outOfOrderCost*len(p.ahead) }
 
 func (p *partialMessage) has(index int) bool {
@@ -48,7 +47,7 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 		return
 	}
 	came := true
-	for came { // the chunk, then the chunks behind it that came early
+	for came { // first this chunk, then the chunks behind it that came early
 		p.extend(chunk, top)
 		p.next++
 		chunk, came = p.ahead[p.next]
@@ -59,8 +58,8 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 	}
 }
 
-// extend appends a chunk to the data. The buffer grows by a quarter at a time: there may be many
-// buffers, and their memory should be close to the bytes that are charged for them.
+// extend appends a chunk to the data. The buffer grows by only a quarter at a time, so that the
+// memory of many buffers stays close to the bytes that are charged for them.
 func (p *partialMessage) extend(chunk []byte, top int) {
 	if need := len(p.data) + len(chunk); need > cap(p.data) {
 		larger := max(need, min(cap(p.data)/4*5, top))
@@ -79,8 +78,8 @@ type partialSet struct {
 	top        int               // the largest capacity of one message's buffer
 }
 
-// find returns the message with an id, nil if there is none. It begins with the newest message, to
-// which the id most likely belongs.
+// find returns the message with an id, or nil if there is none. It begins with the newest message,
+// because that is the most likely one.
 func (s *partialSet) find(id *chunkID) *partialMessage {
 	for _, p := range slices.Backward(s.list) {
 		if p.id == *id {
@@ -93,7 +92,7 @@ func (s *partialSet) find(id *chunkID) *partialMessage {
 func (s *partialSet) add(id *chunkID, total int, offset int64, now time.Time) *partialMessage {
 	p := s.takeSpare()
 	if p == nil {
-		p = &partialMessage{data: []byte{}} // not nil, also if all chunks are empty
+		p = &partialMessage{data: []byte{}} // not nil, even if all chunks are empty
 	}
 	p.id = *id
 	p.total = total
@@ -104,7 +103,7 @@ func (s *partialSet) add(id *chunkID, total int, offset int64, now time.Time) *p
 	return p
 }
 
-// takeSpare returns the spare that was put back last, nil if there is none.
+// takeSpare returns the spare that was put back last, or nil if there is none.
 func (s *partialSet) takeSpare() *partialMessage {
 	last := len(s.spares) - 1
 	if last < 0 {
@@ -122,14 +121,14 @@ func (s *partialSet) store(p *partialMessage, index int, chunk []byte) {
 	s.charged += p.charged()
 }
 
-// forget takes p off the list; its data stays as it is.
+// forget takes p off the list. It leaves p's data as it is.
 func (s *partialSet) forget(p *partialMessage) {
 	s.charged -= p.charged()
 	i := slices.Index(s.list, p)
 	s.list = slices.Delete(s.list, i, i+1)
 }
 
-// empty drops the data of a message but keeps its id, so that later chunks can be dropped too.
+// empty drops the data of a message but keeps its id, so that its later chunks can be dropped, too.
 func (s *partialSet) empty(p *partialMessage) {
 	s.charged -= p.charged()
 	p.data = nil
@@ -138,15 +137,16 @@ func (s *partialSet) empty(p *partialMessage) {
 	p.dropped = true
 }
 
-// mostSpare is the most bytes that several spare buffers may have together. A single one may be
-// larger.
+// mostSpare is the most bytes that several spare buffers may have together. A single spare buffer
+// may be larger.
 const mostSpare = 16 << 20
 
-// recycle keeps the buffer of a message that was taken off the list: new memory for each large
-// message would cost more than all else. It keeps several buffers, because if the frames of several
-// messages come in turns, these messages become complete one right after the other. Large buffers
-// are given back after shrinkAfter messages in a row that did not need them, as those of a
-// readBuffer are.
+// recycle keeps the buffer of a message that was taken off the list. Without it, new memory would
+// be the largest cost of a large message. It keeps several buffers, because messages whose frames
+// come in turns become complete one right after the other.
+//
+// After shrinkAfter successive messages that did not need large spare buffers, the buffers are
+// given back.
 func (s *partialSet) recycle(p *partialMessage) {
 	if !s.makeRoom(cap(p.data)) {
 		return
@@ -162,9 +162,9 @@ func (s *partialSet) recycle(p *partialMessage) {
 	}
 }
 
-// makeRoom frees spares, the smallest first, until a further spare of size bytes fits beside the
-// others. It frees none that is as large as that, and returns false instead. If there are no
-// others, the further spare always fits.
+// makeRoom frees spares, the smallest first, until a further spare of size bytes fits beside them.
+// It returns false if it would have to free a spare of at least that size. If there are no spares,
+// the further one always fits.
 func (s *partialSet) makeRoom(size int) bool {
 	for len(s.spares) > 0 && s.spareBytes+size > mostSpare {
 		least := 0
@@ -189,7 +189,7 @@ const largeSpare = 1 << 20
 // countUnused notes a message of size bytes that did not need a spare buffer.
 func (s *partialSet) countUnused(size int) {
 	s.unused++
-	// A large message has made the read buffer large: one large buffer is enough.
+	// After a large message, the read buffer is large, too, and one large buffer is enough.
 	if s.unused >= shrinkAfter || size > largeSpare {
 		s.giveBack()
 	}

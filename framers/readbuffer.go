@@ -5,18 +5,17 @@ import (
 	"io"
 )
 
-// A readBuffer is the buffer of a Reader: reads go into it, and messages are slices of it, so that
-// a message is moved at most once on its way.
+// A readBuffer is the buffer of a Reader. Reads fill it, and messages are slices of it, so a
+// message is moved at most once.
 //
 //	0 ...... base ........ pos ........ end ...... len(buf)
 //	  free   |  searched     | not yet    |  free
 //	         |               | searched   |
 //	         |  held                      |
 //
-// The held part begins with the message being received. When the next read needs room, the held
-// part is moved to the front; if that does not suffice, the buffer grows. A grown buffer has the
-// size top, top/2, top/4 and so on. So when it grows again, the old and the new buffer together
-// take at most 1.5 × top.
+// The held part begins with the message being received. If the next read needs room, the held part
+// is moved to the front. If that does not suffice, the buffer grows. A grown buffer has the size
+// top, top/2, top/4 and so on, so the old and the new buffer together take at most 1.5 × top.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
@@ -25,25 +24,26 @@ type readBuffer struct {
 	pageOffset     int   // where in a page of memory the buffer begins
 	size           int   // bytes that one read asks for; the capacity while messages are small
 	top            int   // the largest capacity
-	fullRead       bool  // the last read brought all that it asked for: more may be waiting
+	fullRead       bool  // the last read filled the size it asked for: more may be waiting
 	last           int   // bytes of the last message
 	shrinkCount    int   // messages in a row that took at most a quarter of the grown buffer
-	err            error // an error that came together with data, for the next fill
+	err            error // an error that came together with data; the next fill returns it
 }
 
-// shrinkAfter is how many messages in a row must fit a quarter of a grown buffer before the buffer
-// is given back.
+// shrinkAfter is the number of successive messages that must fit a quarter of a grown buffer before
+// the buffer is given back.
 const shrinkAfter = 32
 
-// framingSlack is room, in bytes, for what stands around the largest message: a chunk's header, or
-// CR LF.
+// framingSlack is room, in bytes, for what stands around the largest message: the header of a
+// chunk, or CR LF.
 const framingSlack = 128
 
-// readSize, as the argument of fill, stands for the usual size of a read.
+// readSize stands for the usual size of a read, as the argument of fill.
 const readSize = 0
 
 func newReadBuffer(r io.Reader, s *settings) readBuffer {
-	// What must fit: the largest message, the largest header, and as many bytes as an error quotes.
+	// The buffer must have room for the largest message, for the largest header, and for the bytes
+	// that an error quotes.
 	largest := max(s.maxMessage, mostHeaderBytes, headBytes)
 	return readBuffer{
 		r:          r,
@@ -56,11 +56,11 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 // held returns what was read and has not been delivered.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] lies. A fill may move bytes: call offset with an i that
-// was found after the latest fill.
+// offset returns where in the stream buf[i] lies. A fill may move bytes, so i must have been found
+// after the latest fill.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
-// next ends the message at hand: from now on the held part begins at i.
+// next ends the message at hand. From now on the held part begins at i.
 func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {
@@ -73,8 +73,8 @@ func (in *readBuffer) next(i int) {
 	in.pos = i
 }
 
-// fill reads once: at most limit bytes, and never more than in.size. It returns nil if any bytes
-// came. If an error came with these bytes, the next call returns it. After io.EOF every call
+// fill reads at most limit bytes, and at most in.size, with one Read. It returns nil if any bytes
+// came. If an error came with them, the next call returns the error. After io.EOF every call
 // returns io.EOF. Any other error is returned once.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
@@ -110,7 +110,7 @@ func (in *readBuffer) fill(limit int) error {
 	return io.ErrNoProgress
 }
 
-// makeRoom makes room behind the held part: at least a quarter of in.size, if top allows it.
+// makeRoom makes room behind the held part: at least a quarter of in.size, as far as top allows.
 func (in *readBuffer) makeRoom() {
 	held := len(in.held())
 	if in.buf == nil || in.shrinkCount >= shrinkAfter && held <= in.size/2 {
@@ -126,8 +126,8 @@ func (in *readBuffer) makeRoom() {
 	}
 }
 
-// shouldSlide reports whether to move the held bytes to the front. held is their number, want is
-// the room needed behind them.
+// shouldSlide reports whether to move the held bytes to the front. The parameter held is their
+// number, and want is the room needed behind them.
 func (in *readBuffer) shouldSlide(held, want int) bool {
 	switch {
 	case held == 0: // nothing has to be moved
@@ -139,7 +139,8 @@ func (in *readBuffer) shouldSlide(held, want int) bool {
 	case in.base+in.last+want > len(in.buf): // a message like the last would not fit
 		return true
 	}
-	// Few bytes are moved, and the next large message meets memory that is still in the cache.
+	// Only few bytes must be moved. Then the next large message is put into memory that is still in
+	// the cache.
 	return len(in.buf) > in.size && held <= len(in.buf)/16
 }
 
@@ -149,16 +150,16 @@ func (in *readBuffer) replace(n int) {
 	in.shrinkCount = 0
 }
 
-// giveBack replaces a grown buffer by one of the usual size, if the held bytes fit half of the
-// usual size.
+// giveBack replaces a grown buffer by one of the usual size. It does nothing if the held bytes need
+// more than half of the usual size.
 func (in *readBuffer) giveBack() {
 	if len(in.buf) > in.size && len(in.held()) <= in.size/2 {
 		in.replace(in.size)
 	}
 }
 
-// slide moves the held bytes to the front of a slice, and uses that slice as the buffer from then
-// on. It may be the same slice as before.
+// slide moves the held bytes to the front of the slice to, and uses it as the buffer from then on.
+// It may be the present buffer.
 func (in *readBuffer) slide(to []byte) {
 	copy(to, in.held())
 	in.pos -= in.base
@@ -167,8 +168,8 @@ func (in *readBuffer) slide(to []byte) {
 	in.buf = to
 }
 
-// capacity returns the smallest of top, top/2, top/4 and so on that is at least n. It returns top
-// if none is.
+// capacity returns the smallest of top, top/2, top/4 and so on that is at least n, or top if all
+// are smaller.
 func capacity(n, top int) int {
 	c := top
 	for c/2 >= n {
@@ -183,7 +184,7 @@ func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
 		if missing < in.size {
-			missing = readSize // little is missing: read on into the next frame
+			missing = readSize // little is missing: read more than that, for the next frame
 		}
 		if err := in.fill(missing); err != nil && in.base < in.end {
 			return inside(err)
@@ -194,8 +195,8 @@ func (in *readBuffer) need(n int) error {
 	return nil
 }
 
-// take returns the next n bytes, and ends the message with them. An error other than the end of the
-// stream loses nothing: take may be called again.
+// take returns the next n bytes, and ends the message with them. After an error other than the end
+// of the stream, no bytes are lost, and take may be called again.
 func (in *readBuffer) take(n int) ([]byte, error) {
 	if err := in.need(n); err != nil {
 		return nil, inside(err)
@@ -205,8 +206,8 @@ func (in *readBuffer) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// skip drops n bytes without holding them. With an error it returns how many of them are still to
-// be dropped.
+// skip drops n bytes without holding them. If it fails, it returns how many of them are still to be
+// dropped.
 func (in *readBuffer) skip(n int64) (int64, error) {
 	for {
 		here := min(n, int64(in.end-in.base))
@@ -222,7 +223,7 @@ func (in *readBuffer) skip(n int64) (int64, error) {
 	}
 }
 
-// inside is for an error inside a frame: it turns io.EOF into io.ErrUnexpectedEOF.
+// inside turns io.EOF into io.ErrUnexpectedEOF, for an error inside a frame.
 func inside(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

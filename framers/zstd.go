@@ -10,25 +10,24 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The framing chunked+zstd turns a message into one of these two forms, and splits the result into
-// frames as the framing chunked does:
+// The framing chunked+zstd turns a message into one of these two forms. Then it splits the result
+// into frames, as the framing chunked does:
 //
 //	0 message                  as it is, if it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
 //
-// A message with a newline takes the second form, so no frame holds a newline.
+// A message with a newline always takes the second form, so no frame holds a newline.
 const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size, in bytes, of the smallest message without a newline that pack tries
-	// to compress. For a smaller message, the zstd header takes as many bytes as the compression
-	// saves.
+	// compressFrom is the size in bytes from which on pack compresses messages without a newline.
+	// For a smaller message, the zstd header takes as many bytes as the compression saves.
 	compressFrom = 512
 	// maxBlock is the most bytes that one block of a zstd frame can decompress to.
 	maxBlock = 128 << 10
-	// undeclared is the most bytes of a message whose zstd frame does not declare the size of the
-	// message. The encoder declares every larger size.
+	// undeclared is the size in bytes of the largest message that may be in a zstd frame that does
+	// not declare the message's size. The encoder declares every larger size.
 	undeclared = 255
 )
 
@@ -43,23 +42,24 @@ var zstdChunks = &form{
 	reader: func(f framing, r io.Reader, s settings) Reader {
 		limit := s.maxMessage
 		if limit <= maxInt/4 {
-			// At worst every byte is escaped, and each block of the zstd frame has a header.
+			// In the worst case every byte is escaped. Each block of the zstd frame also has a
+			// header.
 			s.maxMessage = 2*limit + limit/1024 + 1<<10
 		}
 		return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
 	},
 }
 
-// Compressed returns the chunked framing with messages compressed by zstd at its fastest level. A
-// size of 0 means DefaultChunk. The framing carries every message. Its format belongs to this
-// package, and nobody else speaks it. It is not among [All], because it pays only if the bottleneck
-// is the pipe and not the processor.
+// Compressed returns the chunked framing with messages compressed by zstd at its fastest level.
+// Size 0 means DefaultChunk. The framing carries every message. No other program speaks its format.
+// [All] leaves it out, because it is worth its cost only where the pipe is slower than the
+// processor.
 //
-// The limit of WithMaxMessage counts the bytes of a message before it is compressed. While a Reader
-// decompresses a message, it holds the compressed form, too.
+// The limit of WithMaxMessage counts the bytes of a message before compression. While a Reader
+// decompresses a message, it also holds the compressed form.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
-// encoder serves every Writer: EncodeAll may be called concurrently and keeps no state.
+// encoder serves every Writer: EncodeAll keeps no state, and may be called concurrently.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
@@ -68,8 +68,8 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// A packer turns messages into the bytes that are split into frames. Its buffers are reused: what
-// pack returns is valid until the next call.
+// A packer turns messages into the bytes that are split into frames. It reuses its buffers, so the
+// result of pack is valid until the next call.
 type packer struct {
 	compressed []byte
 	packed     []byte // what pack returns
@@ -88,7 +88,7 @@ func (p *packer) pack(msg []byte) []byte {
 	return p.packed
 }
 
-// escape appends b, with its newlines and escape bytes escaped, to the slice to.
+// escape appends b to the slice to, with newlines and escape bytes escaped.
 func escape(to, b []byte) []byte {
 	from := 0
 	for i, c := range b {
@@ -143,7 +143,7 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	packed, err := r.chunkReader.ReadMessage()
 	var large *TooLargeError
 	if errors.As(err, &large) && large.Limit > int64(r.limit) {
-		// The chunkReader's error is about the packed form: make it one about the message.
+		// The chunkReader's error is about the packed form. Make it an error about the message.
 		large.Limit = int64(r.limit)
 		large.Size = large.Limit + 1
 		begins, plain := bytes.CutPrefix(large.Head, []byte{plainForm})
@@ -175,9 +175,9 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	return nil, r.damaged(fmt.Errorf("form %q", first))
 }
 
-// decompress returns the message in a zstd frame. A frame of 26 bytes may declare a message of 2^62
-// bytes. So decompress allocates no more than the limit, and no more than the blocks of the frame
-// can decompress to.
+// decompress returns the message in a zstd frame. A hostile frame of 26 bytes may declare a message
+// of 2^62 bytes. So decompress allocates no more than the limit, and no more than the frame's
+// blocks can decompress to.
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
@@ -222,8 +222,8 @@ func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 }
 
 // decompressedBound returns the most bytes that the blocks of a zstd frame can decompress to. Each
-// block begins with a header of 3 bytes: bit 0 says whether the block is the last, bits 1 and 2 are
-// its kind, the bits above are its size.
+// block begins with a header of 3 bytes. Bit 0 says whether the block is the last, bits 1 and 2 are
+// the kind of the block, and the other bits are its size.
 func decompressedBound(b []byte) int {
 	most := 0
 	for len(b) > 3 {
@@ -249,12 +249,12 @@ func decompressedBound(b []byte) int {
 }
 
 // beginning decompresses the first block of a message that is larger than the limit, for the error
-// about the message. It makes a zstd frame of that block alone, because the window of the whole
-// frame may be larger than the limit.
+// about the message. It puts that block into a zstd frame of its own, because the window of the
+// whole frame may be larger than the limit.
 func (r *zstdReader) beginning(blocks []byte) []byte {
-	// The magic number, nothing declared, and a window of maxBlock.
+	// The frame's header: the magic number, no declared size, and a window of maxBlock.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
-	// The block's header: see decompressedBound.
+	// See decompressedBound for the header of a block.
 	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
 	kind := blocks[0] >> 1 & 3
 	if kind == 1 {
