@@ -12,8 +12,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Axis says what a chart shows along one side, and in which unit. An axis of places has no unit.
-// Instead it has a name for each of the values 0, 1, 2 and so on, which are its places.
+// An Axis says what a chart shows along one side, and in which unit.
+//
+// An axis of places has no unit. Instead, Places names the values 0, 1, 2 and so on.
 type Axis struct {
 	Label    string
 	Places   []string // nil for an axis of values
@@ -22,7 +23,7 @@ type Axis struct {
 	FromZero bool     // a linear axis that begins at zero
 }
 
-// Units. Rates and times are decimal (1 GB/s = 10^9 B/s), as everywhere in pipebench.
+// Units of axes. Rates and times are decimal (1 GB/s = 10^9 B/s), as everywhere in pipebench.
 const (
 	Rate    = "B/s"
 	Nanos   = "ns"
@@ -43,7 +44,7 @@ func (a Axis) Format(v float64) string {
 }
 
 // A fitted is an axis that is laid out for the values of a chart. It computes positions itself,
-// because gonum's logarithmic scale panics for zero, for a single value, and without any value.
+// because gonum's logarithmic scale panics for zero, for a single value, and for no values.
 type fitted struct {
 	Axis
 	min, max float64 // the positions of its ends
@@ -54,8 +55,8 @@ type fitted struct {
 // mostTicks is the largest number of labels of an axis of values.
 const mostTicks = 9
 
-// fit lays the axis out for values. An axis of places ignores values; length is the room that it
-// has for the names of its places.
+// fit lays the axis out for values. For an axis of places it ignores values, and length is the room
+// for the names of the places.
 func (a Axis) fit(values []float64, length vg.Length) fitted {
 	f := fitted{Axis: a}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -83,9 +84,9 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces writes the names of the places. If there is not enough room for all names, and they
-// have the same unit, the unit goes into the label of the axis instead. Names that would still
-// cover the next one are left out.
+// fitPlaces writes the names of the places. If there is not enough room and all names have the same
+// unit, it moves the unit to the label of the axis. It leaves out names that would still cover the
+// next one.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
@@ -99,7 +100,7 @@ func (f *fitted) fitPlaces(length vg.Length) {
 }
 
 // namePlaces labels each place whose name has room. It begins with the last place, because titles
-// speak of that place.
+// of charts are about that place.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	const space = 3 // between two names
 	f.ticks = nil
@@ -116,8 +117,8 @@ func (f *fitted) namePlaces(length vg.Length, names []string) {
 	slices.Reverse(f.ticks)
 }
 
-// withoutUnit cuts the unit off names such as "64 KiB". unit is "" if two names have different
-// units.
+// withoutUnit cuts the unit off names such as "64 KiB". If two names have different units, it
+// returns nil and "".
 func withoutUnit(names []string) (numbers []string, unit string) {
 	for _, name := range names {
 		number, own, _ := strings.Cut(name, " ")
@@ -131,8 +132,7 @@ func withoutUnit(names []string) (numbers []string, unit string) {
 }
 
 // span returns the smallest and the largest position. If all positions are the same, it moves both
-// results away from there by room, so that the range is not empty. Without positions it returns 0
-// and 1.
+// results apart by room, so that the range is not empty. For no positions it returns 0 and 1.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -145,7 +145,7 @@ func span(positions []float64, room float64) (low, high float64) {
 }
 
 // fitLinear lays a linear axis out. The axis begins at zero if the values then still fill a third
-// of it, because an axis that begins elsewhere exaggerates differences.
+// of it. An axis that begins elsewhere exaggerates differences.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)
@@ -196,9 +196,11 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns at most mostTicks values between low and high. They are 1, 2 and 5 times the
-// powers of ten. If these are too many, they are 1 and 3 times the powers of ten. If these are
-// still too many, they are every power of ten, or every second, third and so on.
+// roundPowers returns at most mostTicks values between low and high, as dense as that allows:
+//
+//   - 1, 2 and 5 times the powers of ten
+//   - 1 and 3 times the powers of ten
+//   - every power of ten, or every second, third and so on
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))
@@ -224,7 +226,7 @@ func roundPowers(low, high float64) []float64 {
 }
 
 // roundValues returns the multiples of a step between low and high. The step is 1, 2 or 5 × 10^k,
-// as small as mostTicks values allow.
+// the smallest one that gives at most mostTicks values.
 func roundValues(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
 	for _, factor := range []float64{2, 2.5, 2} { // the step 1 × 10^k becomes 2, then 5, then 10

@@ -31,9 +31,9 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Chart is a picture as data, before anything is drawn. Its panels share the X axis. They also
-// share the Y axis, except for a panel that has its own. So panels can be compared. The X axis
-// always has places, such as message sizes: see [Axis.Places].
+// A Chart is a picture as data, before anything is drawn. So that its panels can be compared, they
+// share the X axis, and also the Y axis unless a panel has its own. The X axis always has places,
+// such as message sizes: see [Axis.Places].
 type Chart struct {
 	Name     string   // the name of its files, without an extension
 	Title    string   // says what one sees
@@ -63,8 +63,8 @@ type Series struct {
 	Points    []Point
 }
 
-// A Point is one figure with its interval, at one of the places along the X axis. If the figure is
-// exact, Low and High are equal to Y.
+// A Point is one figure with its interval, at one place of the X axis. If the figure is exact, Low
+// and High are equal to Y.
 type Point struct {
 	X            int // index in [Axis.Places]
 	Y, Low, High float64
@@ -139,8 +139,8 @@ var kinds = []struct {
 }
 
 // Charts makes every chart that the records of a set allow. If the records are from several
-// machines, it makes only the chart that compares these machines. It leaves out a chart of a single
-// figure, because a sentence says as much.
+// machines, it makes only the chart that compares the machines. It makes no chart of a single
+// figure, because a sentence can say that figure.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -170,10 +170,11 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels of a single point, and panels beyond mostPanels. A note says how many
-// panels there were beyond mostPanels. Another note explains points in doubt, if there are any. A
-// single series has no name beside it, so complete adds the name to the subtitle if neither title
-// nor subtitle has it.
+// complete leaves out panels of a single point, and panels beyond mostPanels. It adds a note about
+// the latter, and a note that explains points in doubt.
+//
+// If the chart has a single series, no name stands beside it. Then complete adds the series' name
+// to the subtitle, unless the title or the subtitle has it.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
@@ -192,8 +193,8 @@ func (c *Chart) complete() {
 	c.addToSubtitle(names[0])
 }
 
-// addToSubtitle adds a name to the last line of the subtitle. If there is no subtitle, the name
-// becomes the subtitle.
+// addToSubtitle adds a name to the last line of the subtitle. If there is no subtitle, the name is
+// the subtitle.
 func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {
@@ -203,12 +204,13 @@ func (c *Chart) addToSubtitle(name string) {
 	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], name)
 }
 
-// Write draws charts into a folder, each as an SVG and a PNG named after the chart, and returns the
+// Write draws charts into a folder, each as an SVG and a PNG named after the chart. It returns the
 // paths of the files. It makes the folder if needed, and replaces files of the same name
 // atomically.
 //
-// If names are given, Write draws only the charts with these names, and only as SVG, which is small
-// enough to be kept beside a program's sources. An unknown name is an error that lists all names.
+// If names are given, Write draws only the charts with these names, and only as SVG. An SVG is
+// small enough to be kept beside a program's sources. An unknown name is an error that lists all
+// names.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)
@@ -268,6 +270,6 @@ func named(charts []Chart, names []string) ([]Chart, error) {
 // ErrNothingToDraw is returned for a chart without a single point.
 var ErrNothingToDraw = errors.New("nothing to draw")
 
-// The pictures in gallery show real results, which .ci/record measures and draws.
+// The pictures in the folder gallery show real results, which .ci/record measures and draws.
 //
 //go:generate ../.ci/record

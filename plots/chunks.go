@@ -12,8 +12,8 @@ import (
 // fewestChunks is how many chunk sizes there must be at least for a chart of chunk sizes.
 const fewestChunks = 3
 
-// chunkChart shows goodput by chunk size, with a line for each message size. It is empty if there
-// are fewer than fewestChunks chunk sizes.
+// chunkChart shows goodput by chunk size, with a line for each message size. It returns an empty
+// chart for fewer than fewestChunks chunk sizes.
 func chunkChart(all rows) Chart {
 	r := all.where(isStream).chunked()
 	chunks := r.chunkSizes()
@@ -43,9 +43,9 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a horizontal line: a metric of ndjson, which sends messages whole. It
-// takes the figure from one of the rows in all. That row differs from the rows of chunks in the
-// panel only in the framing. If there is no such row, addWhole adds no line.
+// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole. Its height
+// is the metric of the ndjson row in all that differs from the panel's rows of chunks only in the
+// framing. Without such a row, addWhole adds no line.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
@@ -67,8 +67,8 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether all of the rows differ from another row only in their
-// framing.
+// differOnlyInFraming reports whether each of the rows differs from the row other in nothing but
+// the framing.
 func (r rows) differOnlyInFraming(other stat.Row) bool {
 	for _, row := range r.all {
 		c := other.Cell
@@ -80,7 +80,7 @@ func (r rows) differOnlyInFraming(other stat.Row) bool {
 	return true
 }
 
-// chunkTitle names the chunk size that loses most goodput against the best one, if the loss is more
+// chunkTitle names the chunk size whose goodput is furthest below the best one, if the loss is more
 // than noise.
 func (c Chart) chunkTitle() string {
 	costly := ""
@@ -115,8 +115,8 @@ func (c Chart) chunkTitle() string {
 	return "Noise hides what the size of chunks does to goodput"
 }
 
-// extremes returns the lowest and the highest of the points that are not in doubt. It returns two
-// zero points if all are in doubt.
+// extremes returns the lowest and the highest of the points that are not in doubt. If all are in
+// doubt, it returns two zero points.
 func (s Series) extremes() (lowest, highest Point) {
 	sure := s.sure()
 	if len(sure) == 0 {
@@ -131,8 +131,8 @@ func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }
 
-// chunked selects the rows in which messages are sent in chunks. It leaves out recorded messages,
-// which have sizes of their own.
+// chunked selects the rows in which messages are sent in chunks. It leaves out recordings, because
+// recorded messages have sizes of their own.
 func (r rows) chunked() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
 }

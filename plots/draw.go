@@ -16,7 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Sizes of a picture and its parts, in points. 600 points are 800 pixels, at 96 pixels per inch.
+// Sizes of a picture and its parts, in points. 600 points are 800 pixels at 96 pixels per inch.
 const (
 	pictureWidth = vg.Length(600)
 	phoneWidth   = vg.Length(280)
@@ -40,12 +40,12 @@ const (
 	markerRadius   = vg.Length(2.7)
 )
 
-// pixelsPerInch is the resolution of a PNG: twice 96, so that a picture that is shown 800 pixels
-// wide is also sharp on a screen of twice the usual resolution.
+// pixelsPerInch is the resolution of a PNG: twice the usual 96. So a picture that is shown 800
+// pixels wide is also sharp on a screen of high resolution.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document. If the mouse rests on a point, the browser shows a text
-// about the point. The same chart gives the same bytes.
+// SVG draws the chart as an SVG document. Each point has a text about it, which a browser shows
+// under the mouse. The same chart always gives the same bytes.
 func (c Chart) SVG() ([]byte, error) { return c.svg(pictureWidth) }
 
 func (c Chart) svg(width vg.Length) ([]byte, error) {
@@ -59,7 +59,7 @@ func (c Chart) svg(width vg.Length) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
 	}
-	// Arial and Helvetica are as wide as Liberation Sans, which many machines do not have.
+	// Many machines do not have Liberation Sans. Arial and Helvetica have the same widths.
 	svg := strings.ReplaceAll(out.String(), "font-family:Liberation Sans",
 		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\" ", html.EscapeString(c.Title))
@@ -85,9 +85,9 @@ func (c Chart) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// A picture is a chart that is being drawn. From top to bottom it has title and subtitle, rows of
-// panels, and notes. The names of the lines stand beside the first row. On a phone there is one
-// panel in each row, and the names stand above the panels.
+// A picture is a chart that is being drawn. It has, from top to bottom: title, subtitle, rows of
+// panels, notes. The names of the lines stand beside the first row. On a phone, each row has one
+// panel, and the names stand above the panels.
 type picture struct {
 	Chart
 	width         vg.Length
@@ -154,7 +154,7 @@ func newPicture(c Chart, width vg.Length) (*picture, error) {
 	return p, nil
 }
 
-// layOut divides the room among the panels, which all have the same size.
+// layOut divides the room among the panels. All panels have the same size.
 func (p *picture) layOut() {
 	n := vg.Length(p.columns)
 	axes := vg.Length(1) // number of columns with a Y axis of their own
@@ -192,7 +192,7 @@ func (p *picture) labelWidth(y fitted) vg.Length {
 	return width
 }
 
-// yOf returns the Y axis of a panel: its own or, without one, that of the chart.
+// yOf returns the Y axis of a panel, or the Y axis of the chart if the panel has none of its own.
 func (p *picture) yOf(panel Panel) fitted {
 	if panel.Y == nil {
 		return p.y
@@ -200,7 +200,8 @@ func (p *picture) yOf(panel Panel) fitted {
 	return panel.Y.fit(heights([]Panel{panel}), 0)
 }
 
-// rowHeight returns the height of a row of panels, with what stands above and below the panels.
+// rowHeight returns the height of a row of panels, including what stands above and below the
+// panels.
 func (p *picture) rowHeight() vg.Length { return p.titleRoom + p.areaHeight + belowPanel }
 
 // heights lists all values along the Y axis that the panels have to show.
@@ -220,8 +221,8 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval of a point is drawn. A very wide interval is not, because it
-// would stretch the axis.
+// hasBar reports whether the interval of a point is drawn. A very wide interval would stretch the
+// axis, so it is left out.
 func (p Point) hasBar() bool {
 	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
 }
@@ -256,7 +257,7 @@ func smallPrint(c draw.Canvas, lines []string, y vg.Length) {
 
 func panelTitle() text.Style { return bold(9.5, foreground) }
 
-// hoverElements returns the SVG elements of all hovers: each is a transparent circle with a text.
+// hoverElements returns the SVG elements of all hovers. Each is a transparent circle with a text.
 func (p *picture) hoverElements() string {
 	var out strings.Builder
 	for _, h := range p.hovers {
@@ -266,15 +267,15 @@ func (p *picture) hoverElements() string {
 	return out.String()
 }
 
-// Factors by which a text may be wider on a machine that lacks the typeface. Such a machine uses
-// DejaVu Sans instead, which is wider by an eighth, and in bold by a fifth.
+// Factors for the width of a text on a machine without the typeface. Such a machine uses DejaVu
+// Sans, which is wider by an eighth, or by a fifth in bold.
 const (
 	widerType     = vg.Length(1.15)
 	widerBoldType = vg.Length(1.25)
 )
 
-// breakText breaks each of the lines at spaces, so that no line is wider than width, even if the
-// text is wider by the factor above. A percent sign stays on the line of its number.
+// breakText breaks lines at spaces, so that no line is wider than width even on a machine without
+// the typeface. A percent sign stays on the line of its number.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	wider := widerType
 	if in.Font.Weight > 0 {
@@ -297,9 +298,9 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread moves rows of equal height, which lie at ascending positions, just so far that no row
-// covers another one or leaves the range from low to high. at are the positions of their middles;
-// spread returns the new ones.
+// spread moves rows of text apart just so far that no row covers another one, and that all rows lie
+// between low and high. All rows have the same height. The parameter at has the positions of their
+// middles, ascending. spread returns the new positions.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
 	out := slices.Clone(at)
 	for i := range out {

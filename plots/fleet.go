@@ -10,13 +10,13 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines in one chart. It returns no chart if fewer than two machines
-// compared framings with raw. The chart shows the goodput of each framing relative to raw on the
-// same machine, because absolute figures of two machines say little.
+// FleetCharts compares machines in one chart. The chart shows the goodput of each framing relative
+// to raw on the same machine, because absolute figures of two machines say little. If fewer than
+// two machines compared framings with raw, there is no chart.
 //
-// If there are at most [view.FewMachines] machines, there is a panel for each framing in each
-// placement, with a point for each machine and size. If there are more, there is a panel for each
-// placement, with the median over the machines for each framing and size.
+// For up to [view.FewMachines] machines, there is a panel for each framing in each placement, with
+// a point for each machine and size. For more machines, there is a panel for each placement, with
+// the median over the machines for each framing and size.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -108,9 +108,9 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing keeps the cells of some framings and placements: those in which the machines differ at
-// some size. leftOut says whether it left out any cell. If the machines differ nowhere, it keeps
-// all.
+// differing selects the framings and placements in which the machines differ at some size, and
+// returns their cells. If the machines differ nowhere, it returns all cells. leftOut says whether
+// it left out any cell.
 func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
 	type panel struct{ framing, placement string }
 	differ := make(map[panel]bool)

@@ -54,7 +54,7 @@ func (d *panelDrawing) atY(position float64) vg.Length {
 	return d.area.Min.Y + vg.Length(share)*d.areaHeight
 }
 
-// shifts returns how far to move each series to the right, by its name. So the points and intervals
+// shifts returns, by name, how far to move each series to the right, so that points and intervals
 // of several series at one place do not cover each other. A reference is not moved.
 func (p *picture) shifts() map[string]vg.Length {
 	var moved []string
@@ -109,7 +109,7 @@ func (d *panelDrawing) drawTitle(c draw.Canvas) {
 	}
 }
 
-// drawAxes draws both axes with their labels, and a grid that shows where the labels belong.
+// drawAxes draws both axes with their labels, and a grid line at each label.
 func (d *panelDrawing) drawAxes(c draw.Canvas) {
 	low, high := d.area.Min, d.area.Max
 	grid := draw.LineStyle{Color: faint, Width: 0.7}
@@ -143,7 +143,7 @@ func (d *panelDrawing) drawAxes(c draw.Canvas) {
 	}
 }
 
-// A placed is a point with its position in the picture, and the heights of both ends of its
+// A placed is a point with its position in the picture, and with the heights of both ends of its
 // interval.
 type placed struct {
 	Point
@@ -220,7 +220,7 @@ func (d *panelDrawing) describe(s Series, p Point) string {
 }
 
 // failing shades the part of the panel in which a server fails, and writes into it how the server
-// fails. If the part is narrow, the text runs upwards.
+// fails. In a narrow part, the text runs upwards.
 func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return
@@ -237,9 +237,9 @@ func (d *panelDrawing) failing(c draw.Canvas) {
 	c.FillText(style, from.Add(vg.Point{X: 3, Y: 4}), d.panel.Fails.How)
 }
 
-// drawNames writes the names of all series to the right of the panel, each after the marker of its
-// series. A name is about as high as the last point of its series. A thin line leads from the edge
-// of the panel, at the height of that point, to the name.
+// drawNames writes the names of all series to the right of the panel, each after its series'
+// marker. The name is about as high as the last point of the series. A thin line leads from the
+// height of that point, at the edge of the panel, to the name.
 func (d *panelDrawing) drawNames(c draw.Canvas) {
 	last := make(map[string]vg.Point)
 	for _, s := range d.panel.Series {
@@ -263,9 +263,8 @@ func (d *panelDrawing) drawNames(c draw.Canvas) {
 	}
 }
 
-// drawName writes the name of a series at a point of the picture. Before the name it draws the
-// marker of the series or, for a reference, a piece of its line. It shortens a name that is too
-// wide.
+// drawName writes the name of a series at the given point of the picture. Before the name it draws
+// the series' marker or, for a reference, a piece of its line. It shortens a name that is too wide.
 func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
 	look := p.styles[name]
 	if look.width == referenceWidth {

@@ -18,15 +18,15 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// ReportLimit is the size in bytes that a report stays below, so that it can be sent and opened
-// anywhere. If there is no room for a chart, the report only names it.
+// ReportLimit is the size in bytes below which a report stays, so that it can be sent and opened
+// anywhere. If there is no room for a chart, the report only names the chart.
 const ReportLimit = 2 << 20
 
 const (
 	pictureLimit = ReportLimit / 2 // bytes of pictures; the rest is for the tables
 	maxTableRows = 400             // rows of a table; the file of results has the rest
 	fewRows      = 60              // if a section has more rows, its tables are folded
-	veryFewRows  = 12              // the same, if the section has pictures
+	veryFewRows  = 12              // as fewRows, for a section with pictures
 	maxCSVLines  = 500             // if there are more records, the page has no CSV
 )
 
@@ -61,8 +61,8 @@ type page struct {
 	CSV        string   // all figures; "" if they are too many
 }
 
-// A section is one of [view.Sections], with its pictures. Its tables are shortened and folded for a
-// page.
+// A section is a section of [view.Sections] for a page, with its pictures. Its tables are shortened
+// and folded.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
@@ -71,12 +71,11 @@ type section struct {
 }
 
 // Report writes one HTML page about a set: what its records mean, and a section for each kind of
-// record that it holds. A section has pictures, tables, warnings and the commands that reproduce
-// it.
+// record. A section has pictures, tables, warnings and the commands that reproduce it.
 //
 // The page is for screens, phones and paper. It fetches nothing, and is smaller than [ReportLimit].
-// It can be read without its script, which only sorts and filters tables. The same set gives the
-// same page.
+// Its script only sorts and filters tables, so the page can be read without the script. The same
+// set gives the same page.
 //
 // If the set has no record to show, Report returns [ErrEmpty]. If the records are from several
 // machines, Report does what [ReportFleet] does.
@@ -90,7 +89,8 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return r.write(w, Charts(set), set.Problems)
 }
 
-// ReportFleet writes a page about several machines: how they differ, and which of them stand out.
+// ReportFleet writes a page about several machines. It says how they differ, and which of them
+// stand out.
 func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
@@ -110,7 +110,8 @@ type reporter struct {
 	leftOut  []string
 }
 
-// write writes the page with charts. If the page would be too large, its tables get fewer rows.
+// write writes the page with the given charts. If the page would be too large, its tables get fewer
+// rows.
 func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem) error {
 	if len(r.sections) == 0 {
 		return ErrEmpty
@@ -142,10 +143,12 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page. If the options have none, it is the title of the picture
-// that shows the answer. Without such a picture, it is the answer itself: the title of the first
-// section. If the title of the page does not hold the answer, and the lead does not begin with it,
-// the answer becomes the first sentence of the lead.
+// setTitle sets the title of the page to the first of these that there is: the title in the
+// options, the title of the picture that shows the answer, the answer itself. The answer is the
+// title of the first section.
+//
+// If neither the title nor the beginning of the lead has the answer, the answer becomes the first
+// sentence of the lead.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	if answer.Final { // no picture may replace this title
@@ -163,7 +166,7 @@ func (r *reporter) setTitle() {
 // answers are the names of the charts that can show the answer of a page.
 var answers = []string{"ratio", "server", "wait"}
 
-// draw draws the charts that a page has room for, once for screens and once for phones.
+// draw draws as many charts as a page has room for, once for screens and once for phones.
 func (r *reporter) draw(charts []Chart) error {
 	r.pictures = make(map[string][]template.HTML)
 	total := 0
@@ -216,8 +219,8 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	return []byte(view.Escape(out.String())), err // the page may hold texts of other programs
 }
 
-// figuresOf returns the figures of the measurements as CSV. If there are no measurements, it
-// returns those of all records. If there are too many records, it returns "".
+// figuresOf returns the figures of the measurements as CSV, or the figures of all records if there
+// are no measurements. It returns "" if there are too many records.
 func figuresOf(set *results.Set) string {
 	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder
@@ -227,8 +230,8 @@ func figuresOf(set *results.Set) string {
 	return csv.String()
 }
 
-// section makes the section of a page, with at most maxRows rows of each table. It folds the tables
-// if they have many rows.
+// section makes a section of a page, with at most maxRows rows of each table. It folds tables with
+// many rows.
 func (r *reporter) section(s view.Section, maxRows int) section {
 	out := section{Section: s, Pictures: r.pictures[s.ID]}
 	out.Tables = nil

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are measured combinations ([results.Cell]) of one machine with their figures, in the order
-// in which views show them. The charts of measurements are made from rows.
+// rows are the measured combinations ([results.Cell]) of one machine with their figures, in the
+// order in which views show them. Charts of measurements are made from rows.
 type rows struct {
 	set *results.Set
 	all []stat.Row
@@ -35,7 +35,7 @@ func (r rows) where(holds func(stat.Row) bool) rows {
 	return out
 }
 
-// values lists what field returns for the rows, each value once, in the order of the rows.
+// values lists what field returns for the rows. It lists each value once, in the order of the rows.
 func values[V comparable](r rows, field func(stat.Row) V) []V {
 	var out []V
 	for _, row := range r.all {
@@ -58,15 +58,15 @@ func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func writeSizeOf(r stat.Row) int    { return r.Cell.WriteSize }
 func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
 
-// chunkSizeOf returns the size of the chunks of a row, 0 if it has no chunks.
+// chunkSizeOf returns the size of the chunks of a row, or 0 if it has no chunks.
 func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 
 // sizes lists the message sizes of the rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis returns an axis with a place for each size. The sizes are written in KiB and MiB. If one
-// of them, from 1 KiB on, is no whole number of KiB, all are written in kB and MB. If one of them,
-// from 1 kB on, is no whole number of kB either, all are written in bytes.
+// sizeAxis returns an axis with a place for each size. All sizes are written in KiB and MiB, if
+// each size above 1 KiB is a whole number of KiB. Otherwise they are written in kB and MB, if each
+// size from 1 kB on is a whole number of kB. Otherwise they are written in bytes.
 func sizeAxis(label string, sizes []int) Axis {
 	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
 	if !slices.ContainsFunc(sizes, notKiB) {
@@ -116,9 +116,9 @@ func (r rows) cells() []results.Cell {
 	return cells
 }
 
-// titled returns a function that gives the title of a row's panel. The title is the text that name
-// returns, followed by the row's values of the fields in which the rows differ. It leaves out the
-// fields named in shown, because the chart shows them in another way.
+// titled returns a function that makes the title of a row's panel. The title is the result of name,
+// followed by the row's values of the fields in which the rows differ. It leaves out the fields
+// named in shown, which the chart shows in another way.
 func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
@@ -132,9 +132,9 @@ func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row)
 	}
 }
 
-// subtitle returns two lines. The first says where the rows were measured. The second lists the
-// fields that have the same value in all rows, with the value; it leaves out the fields that the
-// picture shows elsewhere.
+// subtitle returns two lines. The first line says where the rows were measured. The second line
+// lists the fields that have the same value in all rows, without the fields named in elsewhere,
+// which the picture shows in another way.
 func (r rows) subtitle(elsewhere ...string) []string {
 	cells := r.cells()
 	if reported := r.capacities(); len(reported) == 1 && reported[0] > 0 {
@@ -151,7 +151,7 @@ func nonEmpty(lines ...string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// capacities lists the capacities that the pipes themselves reported, each once.
+// capacities lists the capacities that the system reported for the rows' pipes, each capacity once.
 func (r rows) capacities() []int {
 	var out []int
 	for _, row := range r.all {
@@ -165,15 +165,15 @@ func (r rows) capacities() []int {
 }
 
 // A layout says where the points of rows lie in a chart: in which panel, on which line, and at
-// which of the places along the X axis.
+// which place of the X axis.
 type layout struct {
 	panel, line func(stat.Row) string
 	place       func(stat.Row) int
 	dots        bool // points are not joined by a line, except those of raw
 }
 
-// among returns a function that gives the index of a row's value in list, or -1 if the value is not
-// in list.
+// among returns a function that gives the index of a row's value in list, or -1 if list lacks the
+// value.
 func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
@@ -201,8 +201,8 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
-// series makes the line with a name from the rows. If it is the line of raw, it is the reference
-// with which the other lines are compared.
+// series makes the line with the given name from the rows. The line of raw is the reference with
+// which the other lines are compared.
 func (r rows) series(name string, l layout, point pointFunc) Series {
 	s := Series{Name: name}
 	for _, row := range r.all {
@@ -232,8 +232,8 @@ func metricPoint(name string) pointFunc {
 	}
 }
 
-// pointOf returns the point of an estimate. It has the interval of the estimate. If there are too
-// few values for an interval, it has the range of the values instead.
+// pointOf returns the point of an estimate, with the estimate's interval. If there are too few
+// values for an interval, the point has the range of the values.
 func pointOf(e stat.Estimate, values []float64) Point {
 	p := exact(0, e.Median)
 	p.Samples = e.N
@@ -275,7 +275,7 @@ func spanOf(r rows, metric string) (low, high float64, ok bool) {
 	return low, high, low <= high
 }
 
-// fromTo writes a range, each end with two significant digits, and the unit once: "4.1 to 5.2
+// fromTo writes a range with two significant digits at each end, and the unit once: "4.1 to 5.2
 // GB/s".
 func fromTo(low, high float64, unit string) string {
 	return view.FromTo(results.FormatLabel(twoDigits(low), unit),

@@ -55,8 +55,8 @@ func serverChart(all rows) Chart {
 	return c
 }
 
-// addServer adds a point to the line of a server: the time that the server took for messages of one
-// size. It adds nothing if the server failed, or if the record has no time.
+// addServer adds a point to the line of a server: the time that it took for messages of one size.
+// It adds nothing if the server failed or the record has no time.
 func (p *Panel) addServer(t results.Target, sizes []int) {
 	_, failed := failedAt(t)
 	point, ok := metricPoint("time")(stat.SampleRow("", results.Cell{}, t.Samples))
@@ -78,8 +78,8 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 	p.Series[i].Points = points
 }
 
-// serverTitle says from which size on servers fail. If none fails, it says how much longer the
-// largest message takes than the smallest.
+// serverTitle says from which size on servers fail. If none fails, it compares the times of the
+// largest and the smallest message.
 func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	switch {
 	case p.Fails != nil && cutShort:
@@ -98,9 +98,9 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size at which a server failed, according to a record. This is one
-// byte more than the limit in the record. If the record has no limit, it is the size of the
-// record's messages. failed is false if the record tells of no failure.
+// failedAt returns the smallest size at which a server failed: one byte more than the limit in the
+// record or, without a limit, the size of the record's messages. failed is false if the record
+// tells of no failure.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

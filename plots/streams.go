@@ -22,15 +22,14 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 	"machine cancels out. Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six rounds, the range."
 
-// isBare reports whether a cell measures only the transport. In such a cell, messages are written
-// whole, from memory in the cache, to a reader that ignores their content. Only bare cells are
-// compared.
+// isBare reports whether a cell measures only the transport. Such a cell writes whole messages,
+// from memory in the cache, to a reader that ignores their content. Charts compare only bare cells.
 func isBare(c results.Cell) bool {
 	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
 }
 
-// isStream reports whether the cell of a row is bare and its messages go one way, at full speed, to
-// a reader that does not leave.
+// isStream reports whether the cell of a row is bare, and its messages go in one direction, at full
+// speed, to a reader that does not leave.
 func isStream(r stat.Row) bool {
 	c := r.Cell
 	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
@@ -46,8 +45,8 @@ func (r rows) streamTitle() func(stat.Row) string {
 	return r.titled(placeName, "framing", "size", "placement")
 }
 
-// streamChart makes a chart of one figure of streams. The X axis has the message sizes. There is a
-// panel for each placement.
+// streamChart makes a chart of one figure of streams. The X axis has the message sizes. Each
+// placement has a panel.
 func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart {
 	sizes := r.sizes()
 	l := layout{
@@ -76,9 +75,9 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast framings carry messages, in at most two placements. It takes the
-// largest size of messages for which most figures are not in doubt. It speaks of raw only if there
-// is no other framing.
+// goodputTitle says how fast framings carry messages, in at most two placements. It is about the
+// largest message size at which most figures are not in doubt. It is about raw only if there is no
+// other framing.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
 	if len(framed.all) > 0 {
@@ -109,8 +108,8 @@ func goodputTitle(r rows) string {
 	return "Goodput by message size"
 }
 
-// ratioChart shows what each framing costs: its goodput relative to that of raw at the same message
-// size.
+// ratioChart shows what each framing costs: its goodput relative to the goodput of raw at the same
+// message size.
 func ratioChart(all rows) Chart {
 	r := all.streams()
 	beside := r.where(func(row stat.Row) bool { return row.ToRaw != nil })
@@ -133,8 +132,8 @@ func ratioPoint(row stat.Row) (Point, bool) {
 	return pointOf(*row.ToRaw, row.Ratios), true
 }
 
-// ratioTitle says what framings cost in one panel, at the message size that is nearest to the usual
-// capacity of a pipe, 64 KiB.
+// ratioTitle says what framings cost in one panel, at the message size nearest to 64 KiB, the usual
+// capacity of a pipe.
 func ratioTitle(r rows) string {
 	if len(r.all) == 0 {
 		return "What framings cost"
@@ -182,8 +181,8 @@ func ratioTitle(r rows) string {
 	return title
 }
 
-// wideRatio is the largest half-width, in percent, with which an interval around the ratio 1 says
-// that a framing costs nothing.
+// wideRatio is the largest half-width, in percent, of an interval around the ratio 1 that still
+// says that a framing costs nothing.
 const wideRatio = 10
 
 // overheadChart shows how many bytes a framing adds, by message size. These figures are exact, and
@@ -218,8 +217,8 @@ func overheadChart(all rows) Chart {
 	}
 }
 
-// overheadTitle says which framing adds most to the smallest messages, which adds most to the
-// largest, and how much.
+// overheadTitle says which framing adds most to the smallest messages, which framing adds most to
+// the largest messages, and how much.
 func (p Panel) overheadTitle(sizes []int) string {
 	last := len(sizes) - 1
 	small, toSmall := p.highestAt(0)
@@ -235,8 +234,8 @@ func (p Panel) overheadTitle(sizes []int) string {
 		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
 }
 
-// highestAt returns the name of the series that is highest at the place x, and its height there. It
-// returns "" if no series is above 0.
+// highestAt returns the name of the series that is highest at the place x, and its height. It
+// returns "" if no series is above 0 there.
 func (p Panel) highestAt(x int) (name string, y float64) {
 	for _, s := range p.Series {
 		for _, point := range s.Points {

@@ -20,9 +20,9 @@ var (
 	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // where a server fails; no series has it
 )
 
-// colors are the colours of series. The first six are those of Okabe and Ito ("Color Universal
-// Design", 2008), which can be told apart with all kinds of colour blindness. The seventh, brown,
-// replaces their yellow, which is too pale.
+// colors are the colours of series. The first six are from Okabe and Ito ("Color Universal Design",
+// 2008). People with any kind of colour blindness can tell them apart. The seventh, brown, replaces
+// their yellow, which is too pale.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -42,8 +42,8 @@ var colors = []color.RGBA{
 // framingColors is how many of the first colors are kept for framings.
 const framingColors = 7
 
-// noFraming is the style index of a series that is no framing. The colors of such series begin at
-// this index.
+// noFraming is the style index of a series that is no framing. It is also the index of the first
+// colour of such series.
 const noFraming = framingColors
 
 var markers = []draw.GlyphDrawer{
@@ -58,23 +58,23 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. Colour and marker together differ from those of other
-// series.
+// A style is what a series looks like. No two series of a chart have the same colour and the same
+// marker.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles has the style index of each framing: the index of its colour in colors and of its
-// marker in markers. Two framings have the same index, because they are seldom in one chart. If
-// they are, the second gets another marker.
+// fixedStyles has the style index of each framing, which is the index of its colour in colors and
+// of its marker in markers. Two framings share an index, because they are seldom in one chart. If
+// both are in a chart, the second gets another marker.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 }
 
-// family returns the part of a series' name that decides its style: "chunked" of "chunked:60KiB",
+// family returns the part of a series' name that decides the style: "chunked" of "chunked:60KiB",
 // "sleep" of "sleep=10ms", "linux" of "linux/amd64".
 func family(name string) string {
 	i := strings.IndexAny(name, ":=/,")
@@ -84,9 +84,12 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart its style. A framing has the same colour in all charts.
-// The chunk sizes of a framing have the framing's colour, and different markers; the usual chunk
-// size has the framing's own marker. Series that are no framings have other colours.
+// assignStyles gives each series of a chart its style:
+//
+//   - A framing has the same colour in all charts.
+//   - All chunk sizes of a framing have its colour, with different markers. The usual chunk size
+//     has the framing's own marker.
+//   - Series that are no framings have other colours.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	used := make(map[int]int) // by style index: how many names have it so far
@@ -103,8 +106,8 @@ func assignStyles(c Chart) map[string]style {
 			marker: markers[(index+n)%len(markers)],
 		}
 	}
-	// Framings without a size and the usual chunk size come first, so that each of them gets the
-	// marker of its index.
+	// The usual chunk size and framings without a size come first, so that each gets the marker of
+	// its index.
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
 		_, again := styles[s.Name]
@@ -123,10 +126,11 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the index in colors for the n-th name with a style index, counted from 0. Names
-// that are no framing (index noFraming) take the colours from noFraming on, in turn. Names of a
-// framing take the framing's colour while there are markers left. After that they take the colours
-// from noFraming on, and then those of other framings.
+// colorAt returns the index in colors for the n-th name with a style index, counted from 0.
+//
+// Names of a framing have the framing's colour while there are markers left. Further names take the
+// colours from noFraming on, and then the colours of other framings. Names that are no framing
+// (index noFraming) take the colours from noFraming on, in turn.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == noFraming {

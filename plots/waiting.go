@@ -10,15 +10,15 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// writersIO returns how the writing end of a row's pipe waits: "poll" of the io "poll/blocking".
+// writersIO returns how the writing end of a row's pipe waits: "poll" if the row's io is
+// "poll/blocking".
 func writersIO(row stat.Row) string {
 	writer, _, _ := strings.Cut(row.Cell.IO, "/")
 	return writer
 }
 
-// waitingChart is about writers that do not block. For each way in which they wait, it shows three
-// figures: how often the kernel refuses a write, the goodput, and how long it takes a writer to
-// learn that its reader has left.
+// waitingChart is about writers that do not block. For each way of waiting, it shows how often the
+// kernel refuses a write, the goodput, and how soon a writer learns that its reader has left.
 func waitingChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
 	if len(r.all) == 0 {
@@ -56,8 +56,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// addWriters adds a panel of one metric. Each way in which writers wait is a place along the X
-// axis. At each place there is a point for each message size.
+// addWriters adds a panel of one metric. The X axis has a place for each way in which writers wait.
+// At each place there is a point for each message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}
@@ -78,9 +78,9 @@ func (p pauseCost) String() string {
 	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that sleeping costs. It compares the writer that sleeps
-// with the writer that polls in each setting that was measured with both. It leaves out a setting
-// if the goodput of one of the two is rough. It returns zeroes if no setting remains.
+// pauseCosts returns the least and the most that sleeping costs. It compares a writer that sleeps
+// with a writer that polls, in each setting that was measured with both. It leaves out settings
+// with rough goodput. If no setting remains, it returns zeroes.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
@@ -106,9 +106,8 @@ func (r rows) pauseCosts() (least, most pauseCost) {
 	return least, most
 }
 
-// waitChart shows how long small messages wait behind large ones. The large ones are sent in
-// chunks: the X axis has the sizes of chunks. There is a panel for each rate at which a reader
-// reads.
+// waitChart shows how long small messages wait behind large ones that are sent in chunks. The X
+// axis has the chunk sizes. There is a panel for each rate at which a reader reads.
 func waitChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == results.PatternMixed })
 	usual := r.usualCapacity()
@@ -150,15 +149,15 @@ func waitChart(all rows) Chart {
 	return c
 }
 
-// timesRange writes two ratios: "8.3 to 19", or one of them if they look alike.
+// timesRange writes two ratios, such as "8.3 to 19", or only one if they look alike.
 func timesRange(least, most float64) string {
 	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }
 
-// chunksGain compares two waits in each panel: the wait behind messages that are sent whole,
-// divided by the wait behind chunks of the best size. It returns the smallest and the largest
-// quotient of all panels. known is false if no panel has both waits, or if a panel has one of them
-// only in points that are in doubt.
+// chunksGain returns how many times longer small messages wait behind whole messages than behind
+// chunks of the best size: the smallest and the largest ratio among the panels. It leaves out
+// panels that lack one of the two. known is false if no panel has both, or if in some panel all
+// points of one are in doubt.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
@@ -180,8 +179,7 @@ func (c Chart) chunksGain() (least, most float64, known bool) {
 	return least, most, known
 }
 
-// line returns the series with a name, or a series without points if the panel has none of that
-// name.
+// line returns the series with a name, or a series without points if the panel has no such series.
 func (p Panel) line(name string) Series {
 	for _, s := range p.Series {
 		if s.Name == name {

@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// withoutLevers leaves out the rows with an unusual capacity, if the rows have several write sizes.
-// Such rows belong to the chart of capacity and write size. Capacity and write size are called
-// levers in this file.
+// withoutLevers leaves out rows with an unusual capacity, if the rows have several write sizes.
+// Such rows belong to the chart of capacity and write size. This file calls capacity and write size
+// levers.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
@@ -21,8 +21,8 @@ func (r rows) withoutLevers() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
-// usualCapacity returns the capacity that most rows ask for. If several capacities are equally
-// frequent, it returns the smallest of them.
+// usualCapacity returns the capacity that most rows ask for. Of several equally frequent capacities
+// it returns the smallest.
 func (r rows) usualCapacity() int {
 	counts := map[int]int{}
 	usual := 0
@@ -37,8 +37,8 @@ func (r rows) usualCapacity() int {
 }
 
 // addLevers adds two lines to a chart of goodput, if they were measured: one through the largest
-// pipe, and one with the smallest writes. Both levers, pipe and writes, change goodput more than
-// the framing does.
+// pipe, and one with the smallest writes. Pipe and writes change goodput more than the framing
+// does.
 func (c *Chart) addLevers(own, all rows) {
 	usual := own.all[0].Cell.Capacity
 	if len(values(own, capacityOf)) > 1 {
@@ -80,8 +80,7 @@ func (c *Chart) addLevers(own, all rows) {
 		framingName(levers.all[0])))
 }
 
-// leverName names the difference between a row and whole messages through the usual pipe: "writes
-// of 4 KiB".
+// leverName says how a row differs from whole messages through the usual pipe: "writes of 4 KiB".
 func leverName(row stat.Row) string {
 	if row.Cell.WriteSize > 0 {
 		return "writes of " + view.SizeTitle(row.Cell.WriteSize)
@@ -90,8 +89,7 @@ func leverName(row stat.Row) string {
 }
 
 // writeSizeChart shows how a larger pipe and smaller writes change the goodput of large messages.
-// There is a panel for each placement (and for each framing, if several were measured), and in it a
-// line for each capacity.
+// There is a panel for each placement and framing, with a line for each capacity.
 func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
 	baseline := func(row stat.Row) results.Cell { // whole messages through the usual pipe
@@ -142,8 +140,8 @@ func writeSizeName(size int) string {
 	return view.SizeTitle(size)
 }
 
-// capacityName names the line of a row by the capacity that its pipes reported. If that is not
-// known, it names the capacity that was asked for.
+// capacityName names the line of a row by the capacity that the system reported for the row's pipe.
+// If the system reported none, it takes the capacity that was asked for.
 func capacityName(row stat.Row) string {
 	reported := rows{all: []stat.Row{row}}.capacities()
 	if len(reported) == 1 && reported[0] > 0 {
@@ -152,7 +150,7 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName names what a row changes against the usual pipe and whole messages, followed by the
+// settingName says how a row differs from whole messages through the usual pipe, followed by the
 // verb: "a pipe of 1 MiB carries".
 func settingName(row stat.Row, usual int) string {
 	size := view.SizeTitle(row.Cell.WriteSize)
@@ -167,7 +165,7 @@ func settingName(row stat.Row, usual int) string {
 
 // writeSizeTitle says which setting of capacity and write size gains most, and how much faster it
 // is than whole messages through the usual pipe. It considers pinned placements, and only gains
-// that are more than noise.
+// above the noise.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	gain := 1.2 // the largest so far; less than this does not count
