@@ -8,9 +8,11 @@ import (
 )
 
 // Anonymize makes the writer hide the names of hosts and users in all lines that it writes from now
-// on. A hash replaces the host name, the labels "node" and "pod", and the name of each user's
-// folder in any text. The same name always gets the same hash, so hosts can still be told apart.
-// Somebody who guesses a name can check the guess by computing its hash.
+// on. A hash replaces the host name, the labels "node" and "pod", and the names of users' folders
+// in any text.
+//
+// The same name always gets the same hash, so hosts can still be told apart. For the same reason, a
+// person who guesses a name can check the guess.
 func (w *Writer) Anonymize() { w.anonymous = true }
 
 // withoutHost returns an environment with a hash in place of the name of its host.
@@ -25,8 +27,8 @@ func withoutHost(e Environment) Environment {
 	return e
 }
 
-// userFolder matches the path of a user's folder, up to the end of the user's name. Only on Windows
-// may a user's name contain blanks.
+// userFolder matches the path of a user's folder, up to the end of the user's name. It allows
+// blanks in the name only on Windows.
 var userFolder = regexp.MustCompile(
 	`(?i)([a-z]:/+users/+|\\users\\+)([^/\\"',;:]+)|((?:/home|/users)/+)([^/\\\s"',;:]+)`)
 
@@ -40,8 +42,8 @@ func hideUsers(text []byte) []byte {
 	})
 }
 
-// hashOf returns the prefix followed by a hash of the name, such as "host-4be7…". It returns "" if
-// the name is "".
+// hashOf returns the prefix followed by a hash of the name, such as "host-4be7…", or "" if the name
+// is "".
 func hashOf(prefix, name string) string {
 	if name == "" {
 		return ""

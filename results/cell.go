@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// A Cell is one combination of settings to measure: one point of a sweep. It says what to measure,
-// and holds no results.
+// A Cell is one combination of settings to measure. It holds no results.
 //
-// The first eight fields are always in the file. Each further field is in the file only if it
-// differs from its default. So a new version that adds a field does not change the [Cell.Key] of
-// any cell in an older file. [Fields] describes each field.
+// The first eight fields are always in the file. Each further field is there only if it differs
+// from its default. So a new field in a later version does not change the [Cell.Key] of cells in
+// older files. [Fields] describes each field.
 type Cell struct {
 	Framing   string `json:"framing"`   // spec of a framing: "ndjson", "chunked:61440"
 	Size      int    `json:"size"`      // bytes per message; 0 for a recording, where sizes differ
@@ -35,10 +34,10 @@ type Cell struct {
 	Batch     int `json:"batch,omitempty"`      // messages per system call; 0 means 1
 	WriteSize int `json:"write_size,omitempty"` // most bytes per write; 0: whole messages
 	// PayloadOffset is the position in a page of memory at which each message begins. If it is "",
-	// a position is drawn at each start of the workers.
+	// each start of the workers draws a random position.
 	PayloadOffset string `json:"payload_offset,omitempty"`
-	// FrameWait is how long one frame should take to pass, such as "5ms": the size of the frames
-	// follows the rate of the pipe. If it is "", frames have the framing's own size.
+	// FrameWait is how long one frame should take to pass, such as "5ms". The rate of the pipe then
+	// decides the size of frames. If it is "", the framing decides.
 	FrameWait string `json:"frame_wait,omitempty"`
 	Source    string `json:"source,omitempty"`   // "hot", "fresh"; "" means "hot"
 	Transfer  string `json:"transfer,omitempty"` // "vmsplice"; "" means copying
@@ -52,13 +51,12 @@ type Cell struct {
 	Drain       int64   `json:"drain,omitempty"`        // most bytes that it reads per second
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages it reads before it closes
 
-	// Older holds the settings of a cell from an older file that cells no longer have, such as
-	// "peer=thread".
+	// Older holds settings from an older file that cells no longer have, such as "peer=thread".
 	Older string `json:"older,omitempty"`
 }
 
-// Key identifies a cell across runs, machines and versions. It lists the fields of the cell as they
-// stand in the file, sorted by name: "capacity=0 framing=ndjson io=blocking …".
+// Key identifies a cell across runs, machines and versions. It lists the cell's fields as the file
+// has them, sorted by name: "capacity=0 framing=ndjson io=blocking …".
 func (c Cell) Key() string {
 	var parts []string
 	for _, v := range c.Values() {
@@ -67,9 +65,8 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
-// UsualCell returns a cell of the given framing, pattern, placement and size, with the usual values
-// in all other fields: JSON messages, an anonymous pipe of the system's own capacity, and ends that
-// block.
+// UsualCell returns a cell of the given framing, pattern, placement and size. The other fields have
+// their usual values: JSON messages, an anonymous pipe of the system's own capacity, blocking ends.
 func UsualCell(framing, pattern, placement string, size int) Cell {
 	return Cell{
 		Framing:   framing,
@@ -82,9 +79,8 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 	}
 }
 
-// UnmarshalJSON reads a cell. It returns an error for an unknown field, because without that field
-// the cell would pass for a different cell. It also accepts the names that fields had in older
-// files.
+// UnmarshalJSON reads a cell. It also accepts names that fields had in older files. It returns an
+// error for an unknown field, because two cells that differ only in that field would look equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
@@ -115,7 +111,7 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// A FieldText is the name of a cell's field, and the field's value as it stands in the file.
+// A FieldText is the name of a cell's field, and its value as the file has it.
 type FieldText struct{ Name, Text string }
 
 // Values lists the fields of a cell that a results file stores, sorted by name.
@@ -129,8 +125,8 @@ func (c Cell) Values() []FieldText {
 	return out
 }
 
-// Field returns the text of the named field as [Cell.Values] lists it. It returns "" if that list
-// lacks the field.
+// Field returns the text of the named field as in [Cell.Values], or "" if that list lacks the
+// field.
 func (c Cell) Field(name string) string {
 	f, known := FieldByName(name)
 	if !known {
@@ -139,9 +135,9 @@ func (c Cell) Field(name string) string {
 	return f.Text(c)
 }
 
-// Validate reports all faults that can be seen in the fields of a cell: a required text that is
-// missing, a negative number, or a rate that is not a number. It does not check whether the
-// framing, the pipe and the placement exist. The code that runs the cell checks that.
+// Validate reports all faults of a cell's fields: a required text that is missing, a negative
+// number, or a rate that is not a number. It does not check whether the framing, the pipe and the
+// placement exist, which the code that runs the cell does.
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range fields {
@@ -163,13 +159,12 @@ func (c Cell) Validate() error {
 }
 
 // IsWaiting reports whether the cell shows how a non-blocking writer waits while the pipe is full.
-// The io of such a cell is "poll/blocking", for example. Views keep such cells out of comparisons
-// of framings.
+// For example, its io is "poll/blocking". Comparisons of framings leave such cells out.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }
 
-// ChunkSize returns the size in the spec of a framing: 61440 for "chunked:61440". It returns 0 if
+// ChunkSize returns the size in the spec of a framing, such as 61440 for "chunked:61440", or 0 if
 // the spec has no size.
 func ChunkSize(framing string) int {
 	_, size, _ := strings.Cut(framing, ":")
@@ -180,8 +175,8 @@ func ChunkSize(framing string) int {
 	return n
 }
 
-// DifferingFields returns the names of the fields in which the cells differ. It leaves out the
-// names in except.
+// DifferingFields returns the names of the fields in which the cells differ, without the names in
+// except.
 func DifferingFields(cells []Cell, except ...string) []string {
 	var out []string
 	for _, f := range fields {
@@ -196,15 +191,15 @@ func DifferingFields(cells []Cell, except ...string) []string {
 	return out
 }
 
-// ShortID returns the beginning of a hash or of the name of a run. It is long enough to tell the
-// IDs in one view apart.
+// ShortID returns the beginning of a hash or of a run's name. It is long enough to tell the IDs in
+// one view apart.
 func ShortID(id string) string {
 	id, _ = strings.CutPrefix(id, "sha256:")
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel describes a cell briefly, such as "ndjson 64 KiB stream same". It adds each field named
-// in differ that the cell has, such as "io=poll/poller".
+// CellLabel describes a cell briefly, such as "ndjson 64 KiB stream same". For each field named in
+// differ that the cell has, it adds the value, such as "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// Schema is the version of the results file that this package writes. The package reads this
-// version and every older one.
+// Schema is the version of the results file that this package writes. The package also reads every
+// older version.
 const Schema = 1
 
 // An Environment is the first line of each run in a results file. It says on which machine and with
-// which version the records of the run were measured. A field whose value could not be found out is
-// empty.
+// which version the run was measured. A field is empty if its value could not be found out.
 type Environment struct {
 	Kind   string `json:"kind"` // "environment"
 	Schema int    `json:"schema"`
 	Run    string `json:"run"` // the run's unique name, see [NewRun]
-	// Machine is a hash of these facts: os, kernel, arch, cpu, cpus, topology, page size,
-	// virtualisation and imitation.
+	// Machine is a hash of os, kernel, arch, cpu, cpus, topology, page size, virtualisation and
+	// imitation.
 	Machine string    `json:"machine"`
 	Time    time.Time `json:"time"`
 
@@ -40,9 +39,9 @@ type Environment struct {
 	Version        string   `json:"version"` // of pipebench
 	Hostname       string   `json:"hostname"`
 	Load1          *float64 `json:"load1,omitempty"` // load average over the last minute
-	// Imitation says what imitates the system or emulates the processor: "imitated by gVisor",
-	// "emulated by QEMU". If it is set, measured speeds say nothing about a real system or
-	// processor.
+	// Imitation says what imitates the system or emulates the processor, such as "imitated by
+	// gVisor" or "emulated by QEMU". If it is set, measured speeds say nothing about a real system
+	// or processor.
 	Imitation   string  `json:"imitation,omitempty"`
 	ClockNS     float64 `json:"clock_ns,omitempty"`      // time to read the clock once
 	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // smallest step seen of the clock
@@ -50,8 +49,8 @@ type Environment struct {
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 
-	// Labels are names that the user gave the run, and facts from the system that started it. In
-	// CI, such facts are the commit and the branch; in a scheduler, the node, the job and the task.
+	// Labels are names that the user gave the run, and facts from the system that started it:
+	// commit and branch in CI; node, job and task in a scheduler.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
@@ -59,8 +58,8 @@ type Environment struct {
 var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // Node returns a name that tells machines with the same hash apart. It is the hash, followed by the
-// label "node", or by the host name if there is no such label. The host name that a container gets
-// by default is left out, because it is new each time.
+// label "node" or, without such a label, by the host name. It leaves out the default host name of a
+// container, which is new each time.
 func (e Environment) Node() string {
 	if node := e.Labels["node"]; node != "" {
 		return e.Machine + " " + node
@@ -74,15 +73,14 @@ func (e Environment) Node() string {
 func (Environment) kind() string  { return KindEnvironment }
 func (e Environment) run() string { return e.Run }
 
-// lastRun is when this process last made the name of a run, in nanoseconds of Unix time.
+// lastRun is when this process last made a name of a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
-// NewRun makes a unique name for a run. The environment line and all records of the run carry it.
+// NewRun makes a unique name for a run, for its environment line and all its records.
 //
-// The name is a UUID of version 7 (RFC 9562), so names sort by the time at which they were made.
-// Names from one process keep this order even if its clock stands still for milliseconds. NewRun
-// uses no library for UUIDs, because such a library would import package net, and each worker
-// process would then have to initialise that.
+// The name is a UUID of version 7 (RFC 9562), so names sort by time. Names from one process keep
+// this order even if the clock stands still for milliseconds. A library for UUIDs would import
+// package net, and each worker process would have to initialise that.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
@@ -107,5 +105,5 @@ func NewRun() (string, error) {
 var schemaText []byte
 
 // FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for readers in
-// other languages. Every line that a [Writer] writes conforms to it.
+// other languages. Every line of a [Writer] conforms to it.
 func FileSchema() []byte { return slices.Clone(schemaText) }

@@ -10,9 +10,8 @@ import (
 )
 
 // Evidence holds the facts that a [Finding] rests on. It is a JSON object, kept as text. Each kind
-// of finding has its own struct for these facts, defined beside the experiment that makes the
-// finding. [NewEvidence] encodes such a struct, and [Evidence.Decode] decodes it. The empty
-// Evidence is an object without fields.
+// of finding has a struct for its facts, defined beside the experiment. [NewEvidence] encodes such
+// a struct, and [Evidence.Decode] decodes it. The empty Evidence is an object without fields.
 type Evidence string
 
 // NewEvidence encodes v as JSON. It returns an error if the result is not an object.
@@ -28,7 +27,7 @@ func NewEvidence(v any) (Evidence, error) {
 	return e, nil
 }
 
-// MustEvidence is [NewEvidence] for plain data, which can always be encoded. It panics on an error.
+// MustEvidence is [NewEvidence] for data that can always be encoded. It panics on an error.
 func MustEvidence(v any) Evidence {
 	e, err := NewEvidence(v)
 	if err != nil {
@@ -37,7 +36,7 @@ func MustEvidence(v any) Evidence {
 	return e
 }
 
-// Decode reads the evidence into v, a pointer to the type that the evidence was made from.
+// Decode decodes the evidence into v, a pointer to a value of the type that was encoded.
 func (e Evidence) Decode(v any) error {
 	if err := json.Unmarshal([]byte(e.text()), v); err != nil {
 		return fmt.Errorf("read evidence: %w", err)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Field describes one field of a [Cell]. [Fields] lists all of them. Keys, flags, benchmark
-// names, tables and plots are made from this list.
+// A Field describes one field of a [Cell]. Keys, flags, benchmark names, tables and plots are made
+// from the list that [Fields] returns.
 type Field struct {
 	Name    string // as it stands in the file
 	Help    string // one line, for a flag or a list
@@ -21,7 +21,7 @@ type Field struct {
 	at   func(*Cell) any // returns a pointer to the field
 }
 
-// A fieldKind says how the text of a field is parsed, and how the field is shown to a person.
+// A fieldKind says how the text of a field is parsed, and how it is shown to a person.
 type fieldKind int
 
 const (
@@ -39,8 +39,8 @@ const (
 	aSwitch             // true or false
 )
 
-// fields has all fields of a cell, sorted by name. Each entry has the values of Name, Help,
-// Default, kind and at, in this order.
+// fields has all fields of a cell, sorted by name. Each entry has Name, Help, Default, kind and at,
+// in this order.
 var fields = []Field{
 	{"batch", "messages that leave in one system call, in streams", "one",
 		aCount, func(c *Cell) any { return &c.Batch }},
@@ -112,8 +112,8 @@ func CellFieldNames() []string {
 	return out
 }
 
-// Text returns the value of the field in a cell, as it stands in the file. It returns "" if the
-// file leaves the field out.
+// Text returns the field's value in a cell as the file has it, or "" if the file leaves the field
+// out.
 func (f Field) Text(c Cell) string {
 	switch field := f.at(&c).(type) {
 	case *string:
@@ -138,7 +138,7 @@ func (f Field) Text(c Cell) string {
 	return ""
 }
 
-// number returns the value of a field that is a number; 0 for other fields.
+// number returns the value of a field that is a number, or 0 for another field.
 func (f Field) number(c Cell) float64 {
 	switch field := f.at(&c).(type) {
 	case *int:
@@ -151,13 +151,12 @@ func (f Field) number(c Cell) float64 {
 	return 0
 }
 
-// Compare orders two cells by the value of the field: by its number if it has one, else by its
-// text.
+// Compare orders two cells by the field's number, or by the field's text if it is no number.
 func (f Field) Compare(a, b Cell) int {
 	return cmp.Or(cmp.Compare(f.number(a), f.number(b)), cmp.Compare(f.Text(a), f.Text(b)))
 }
 
-// Show turns a text that [Field.Text] returned into one for people: "65536" becomes "64 KiB".
+// Show turns a result of [Field.Text] into a text for people: "65536" becomes "64 KiB".
 func (f Field) Show(text string) string {
 	if text == "" {
 		return "-"
@@ -182,13 +181,13 @@ func (f Field) Show(text string) string {
 	return text
 }
 
-// ShortValue is [Field.Show] for the field of the given name.
+// ShortValue is [Field.Show] of the field with the given name.
 func ShortValue(name, text string) string {
 	f, _ := FieldByName(name)
 	return f.Show(text)
 }
 
-// Set sets the field of a cell to a value as a person types it, such as "64KiB".
+// Set sets the field of a cell to a value that a person typed, such as "64KiB".
 func (f Field) Set(c *Cell, s string) error {
 	var err error
 	switch field := f.at(c).(type) {
@@ -213,8 +212,8 @@ func (f Field) Set(c *Cell, s string) error {
 	return err
 }
 
-// parseText checks the value of a text field, and returns it as it stands in the file. It returns
-// "" for the default.
+// parseText checks the value of a text field. It returns the value as the file has it, or "" for
+// the default.
 func (f Field) parseText(s string) (string, error) {
 	switch f.kind {
 	case anOffset:
@@ -263,9 +262,9 @@ func (f Field) parseNumber(s string) (int, error) {
 	return int(n), err
 }
 
-// PageOffsets is the size, in bytes, of the page for [Cell.PayloadOffset] and [Cell.ReadOffset]:
-// both are positions within such a page. The cost of a copy depends on these positions, even on a
-// system with pages of another size.
+// PageOffsets is the size, in bytes, of the page in which [Cell.PayloadOffset] and
+// [Cell.ReadOffset] are positions. The cost of a copy depends on these positions even if the
+// system's pages have another size.
 const PageOffsets = 4096
 
 // ParseOffset reads a position within a page of memory, in bytes.

@@ -20,9 +20,9 @@ const FileName = "results.jsonl"
 //
 //   - "-" is standard input
 //   - a folder stands for the file [FileName] in it
-//   - a folder without such a file stands for all files in it, and in the folders below it, whose
+//   - a folder without such a file stands for all files in it and in the folders below it whose
 //     names end in .jsonl, .jsonl.gz or .jsonl.zst
-//   - a path that does not exist is a pattern, as [filepath.Match] defines it
+//   - a path that does not exist is a pattern for [filepath.Match]
 //
 // A path that stands for no file is an error.
 func Find(paths ...string) ([]string, error) {
@@ -39,9 +39,8 @@ func Find(paths ...string) ([]string, error) {
 	return found, nil
 }
 
-// matches lists the paths that match a pattern. It returns the pattern itself if that is an
-// existing path, or if no path matches. A path that it returns may not exist: it may be a link to
-// nothing.
+// matches lists the paths that match a pattern. If the pattern itself is an existing path, or if no
+// path matches, it returns only the pattern. A path in the result may be a link to nothing.
 func matches(pattern string) []string {
 	if _, err := os.Stat(pattern); err != nil {
 		paths, _ := filepath.Glob(pattern)
@@ -88,8 +87,8 @@ func isResultsName(name string) bool {
 }
 
 // Open opens one results file. "-" is standard input, and a folder stands for the file [FileName]
-// in it. A file whose name ends in .gz or .zst is decompressed. The name that Open returns is for
-// messages to people.
+// in it. A file whose name ends in .gz or .zst is decompressed. The result name is for messages to
+// people.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
@@ -108,8 +107,8 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	return path, text, nil
 }
 
-// decompressed returns a reader of the file's content. If the name ends in .gz or .zst, the reader
-// decompresses the content. Closing the reader closes the file.
+// decompressed returns a reader of the file. The reader decompresses the content if the name ends
+// in .gz or .zst. Closing the reader closes the file.
 func decompressed(path string, file *os.File) (io.ReadCloser, error) {
 	type reader struct {
 		io.Reader

@@ -19,8 +19,8 @@ const (
 	Unsupported Verdict = "unsupported" // this system cannot run the experiment
 )
 
-// Verdicts on a statement: a documented rule of the system, or a claim in a document. A statement
-// that could not be judged gets [CannotTell] or [Unsupported].
+// Verdicts on a statement: a documented rule of the system, or a claim in a document. The verdict
+// on a statement that could not be judged is [CannotTell] or [Unsupported].
 const (
 	Holds   Verdict = "holds"
 	Refuted Verdict = "refuted"
@@ -47,8 +47,8 @@ const (
 	AreaCompare = "compare" // "compare/CPU-time": the ratio of two commands, new over old
 )
 
-// A Finding is one conclusion about this system's pipes, this machine, a common claim, or the
-// behaviour of somebody's program.
+// A Finding is one conclusion. It is about this system's pipes, this machine, a common claim, or
+// the behaviour of a program.
 type Finding struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -59,8 +59,8 @@ type Finding struct {
 	About   []string `json:"about,omitempty"` // the command that was tested; absent: this system
 	Verdict Verdict  `json:"verdict"`
 
-	// Class says how something fails: "silent-loss", "stuck", "corrupted". Advice and colour depend
-	// on it.
+	// Class is the way in which something fails, such as "silent-loss", "stuck" or "corrupted". It
+	// decides the advice and the colour.
 	Class string `json:"class,omitempty"`
 
 	Value any    `json:"value,omitempty"` // what decided the verdict: number, text or bool
@@ -87,8 +87,8 @@ func (f Finding) Name() string {
 	return name
 }
 
-// Number returns the value, and true, if it is a number. In a finding that was read from a file,
-// each number is a float64.
+// Number returns the value and true if the value is a number. In a finding from a file, each number
+// is a float64.
 func (f Finding) Number() (float64, bool) { return number(f.Value) }
 
 func number(v any) (float64, bool) {
@@ -103,7 +103,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// Validate reports what is wrong with a finding: no ID, or an unknown verdict.
+// Validate returns an error if a finding has no ID, or an unknown verdict.
 func (f Finding) Validate() error {
 	if f.ID == "" {
 		return errors.New("a finding without an id")

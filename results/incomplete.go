@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// runsRead remembers the runs that are read, to tell which of them are unlike the others.
+// runsRead collects the runs that are read, to find the runs that differ from the others.
 type runsRead struct {
 	environments []Environment
 	cells        map[string]int // number of cells by run
@@ -22,9 +22,9 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly returns a problem for each run that has fewer cells than another run of the same
-// command on the same kind of system. It looks only at runs of `pipebench run`, because other
-// commands do not know beforehand how many cells they measure.
+// endedEarly returns a problem for each run that has fewer cells than another run with the same
+// plan. It looks only at runs of `pipebench run`. Other commands do not know in advance how many
+// cells they measure.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {
@@ -48,8 +48,8 @@ func (r *runsRead) endedEarly() []Problem {
 	return short
 }
 
-// A plan is what decides how many cells a run has. The topology belongs to it, because it decides
-// which placements there are.
+// A plan has what decides how many cells a run measures. For example, the topology decides which
+// placements there are.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan {

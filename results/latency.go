@@ -8,8 +8,8 @@ import (
 )
 
 // Latency is a distribution of times. A percentile is absent if fewer than ten observations lie
-// above it, because such a percentile would depend on chance. So p99 needs 1,000 observations, and
-// p99.9 needs 10,000.
+// above it, because it would depend on chance. So p99 needs 1,000 observations, and p99.9 needs
+// 10,000.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -18,26 +18,26 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	// Over is the number of observations above the histogram's range. The histogram counts them at
-	// the end of its range, but MaxNS is exact.
+	// Over is the number of observations above the histogram's range. The histogram has them at the
+	// end of its range. MaxNS is exact.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
 
-// maxLatencyNS is the end of a histogram's range: one minute. The deadlines of measurements are
-// shorter.
+// maxLatencyNS is the end of a histogram's range: one minute, longer than any deadline of a
+// measurement.
 const maxLatencyNS = 60_000_000_000
 
 // MinTailCount is how many observations must lie above a percentile for it to be shown.
 const MinTailCount = 10
 
 // NewHistogram makes an empty histogram for latencies. It covers 1 ns to one minute with three
-// significant digits, and takes 221 KB of memory.
+// significant digits. It takes 221 KB of memory.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
-// Observe records a time in a histogram made by [NewHistogram]. If the time is above the
-// histogram's range, Observe counts it at the end of the range, so that percentiles include it, and
-// returns true.
+// Observe records a time in a histogram made by [NewHistogram]. A time above the histogram's range
+// is counted at the end of the range, so that percentiles include it. Observe returns true for such
+// a time.
 func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	over = ns > maxLatencyNS
 	within := min(max(ns, 0), maxLatencyNS) // a coarse clock may give 0, never less
@@ -60,7 +60,7 @@ func NewLatency(ns []int64) (Latency, error) {
 	if err != nil || len(ns) == 0 {
 		return l, err
 	}
-	// The histogram would round the smallest and the largest time, so they are stored beside it.
+	// The histogram rounds times, so the exact smallest and largest time are stored beside it.
 	l.Over = over
 	l.MinNS = max(0, slices.Min(ns))
 	l.MaxNS = slices.Max(ns)
@@ -86,8 +86,8 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// percentile returns a percentile of n observations. It returns nil if fewer than [MinTailCount] of
-// them lie above the percentile.
+// percentile returns a percentile of n observations, or nil if fewer than [MinTailCount] of them
+// lie above it.
 func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 	const rounding = 1e-8 // more than the error of the next line
 	above := float64(n) * (100 - percent) / 100
@@ -100,8 +100,8 @@ func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 // Quantiles are the names that [Latency.Quantile] accepts.
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
-// Quantile returns the one of the [Quantiles] with the given name, in nanoseconds. It returns nil
-// if there are too few observations for it, or if the name is unknown.
+// Quantile returns a quantile in nanoseconds by its name, which is one of [Quantiles]. It returns
+// nil for an unknown name, and for a quantile for which there are too few observations.
 func (l Latency) Quantile(name string) *int64 {
 	// In the order of Quantiles.
 	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
@@ -120,9 +120,9 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies merges the distributions that the samples have under any of the keys. The result
-// may have percentiles for which each single sample has too few observations. If there is no
-// distribution to merge, the result's Count is 0.
+// MergeLatencies merges the distributions of the samples under any of the keys. The result may have
+// percentiles for which no single sample has enough observations. If there is no distribution, the
+// result's Count is 0.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {
@@ -142,8 +142,8 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		// Merge drops observations above the range. The program that wrote the file may have
-		// dropped some, too.
+		// Merge drops observations above the range. The program that wrote the file may also have
+		// dropped some.
 		dropped := merged.Merge(h)
 		outside := dropped + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {

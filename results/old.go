@@ -9,8 +9,8 @@ import (
 )
 
 // An oldLine is a line of a kind that only earlier versions wrote: "probe", "fault", "claim",
-// "check", "tune" or "noise". Each field's comment names the kinds that have the field. The field
-// means the same in all of them.
+// "check", "tune" or "noise". The comment of each field names the kinds that have the field. The
+// field means the same in all of them.
 type oldLine struct {
 	Run  string
 	Time time.Time
@@ -46,8 +46,8 @@ type oldLine struct {
 	Spread float64   // noise: the largest ratio between two of Values, less 1
 }
 
-// decodeOld decodes a line of a kind that is no longer written. It returns what the line would be
-// today: a [Finding], or a [Record] for a line of kind "tune".
+// decodeOld decodes a line of a kind that is no longer written. It returns the line as later
+// versions write it: a [Record] for the kind "tune", or a [Finding].
 func decodeOld(kind string, text []byte) (Line, error) {
 	var old oldLine
 	if err := json.Unmarshal(text, &old); err != nil {
@@ -83,7 +83,7 @@ func decodeOld(kind string, text []byte) (Line, error) {
 	return f, nil
 }
 
-// rule fills in a finding about a rule of the system's pipes. The finding's ID is, for example,
+// rule fills in a finding about a rule of the system's pipes. Its ID is, for example,
 // "rule/fifo/capacity/fill/2049".
 func (old oldLine) rule(f *Finding) {
 	f.ID = AreaRule + "/" + old.Step
@@ -115,8 +115,8 @@ func (old oldLine) rule(f *Finding) {
 }
 
 // failure fills in a finding from a line of kind "fault". Most such lines are about a failure of
-// stdio, and their verdict is the failure's class. The others are about what disturbs measurements
-// on the machine, and their verdict is a sentence.
+// stdio, and their verdict is its class. The others are about disturbances of measurements on the
+// machine, and their verdict is a sentence.
 func (old oldLine) failure(f *Finding) {
 	f.Found = old.Verdict
 	if name, ok := strings.CutPrefix(old.ID, "environment/"); ok {
@@ -173,9 +173,9 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// decodeMeasurement decodes a measurement. In older files, the field "closed" of a sample is called
-// "left". Sample has no UnmarshalJSON to read that, because a type that embeds Sample would get the
-// method, too.
+// decodeMeasurement decodes a measurement. In older files, the field "closed" of a sample is named
+// "left". Sample has no method UnmarshalJSON for that, because each type that embeds Sample would
+// get the method, too.
 func decodeMeasurement(text []byte) (Line, error) {
 	line, err := decodeAs[Record](text)
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// FormatGoodput writes payload bytes per second with three significant digits, in the decimal unit
-// that fits: "3.21 GB/s", "950 MB/s", "12.0 kB/s".
+// FormatGoodput writes payload bytes per second with three significant digits, in a decimal unit:
+// "3.21 GB/s", "950 MB/s", "12.0 kB/s".
 func FormatGoodput(bytesPerSecond float64) string { return scaled(bytesPerSecond, scales["B/s"]) }
 
 // FormatDuration writes nanoseconds with three significant digits: "7.60 µs", "120 ns", "1.25 s".
 func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 
-// mostPercent is the largest percentage that is written out. A larger one may have a hundred
-// digits, and they tell a person nothing.
+// mostPercent is the largest percentage that is written as a number. A larger one may have a
+// hundred digits, which tell a person nothing.
 const mostPercent = 1e6
 
-// FormatPercent writes a share in percent: "6.2 %", "0 %". It gives a small share two significant
-// digits, so that the share does not read as zero: "0.075 %".
+// FormatPercent writes a share in percent: "6.2 %", "0 %". A small share gets two significant
+// digits, so that it does not look like zero: "0.075 %".
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -30,13 +30,13 @@ func FormatPercent(percent float64) string {
 	return FormatNumber(percent, 2) + " %"
 }
 
-// A scale is a unit, and how many of the base unit it holds.
+// A scale is a unit and its size in base units.
 type scale struct {
 	size float64
 	unit string
 }
 
-// scales has the units for each base unit, the largest first. A quantity is written in one of them.
+// scales has, for each base unit, the units in which a quantity can be written, the largest first.
 var scales = map[string][]scale{
 	"B":   {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	"B/s": {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
@@ -44,8 +44,8 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value in the short form that a label needs: "64 KiB", "1.5 GB/s", "20 µs",
-// "0.1 %". Unlike [FormatUnit], it also rounds sizes, and leaves out trailing zeros.
+// FormatLabel writes a value in short form, for a label: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
+// Unlike [FormatUnit], it also rounds sizes, and leaves out trailing zeros.
 func FormatLabel(v float64, unit string) string {
 	units, known := scales[unit]
 	switch {
@@ -61,16 +61,16 @@ func FormatLabel(v float64, unit string) string {
 	return strings.TrimSpace(number + " " + unit)
 }
 
-// scaled writes v in the largest unit that is not larger than v, or else in the smallest. A number
-// that would round up to 1000 gets the next unit instead.
+// scaled writes v in the largest unit that is not larger than v, or in the smallest unit if all are
+// larger. A number that would round up to 1000 gets the next unit.
 func scaled(v float64, units []scale) string {
 	fits := func(u scale) bool { return math.Abs(v) >= u.size*0.9995 || u.size == 1 }
 	u := units[slices.IndexFunc(units, fits)]
 	return FormatNumber(v/u.size, 3) + " " + u.unit
 }
 
-// FormatNumber writes v with the given number of significant digits, or with more if its integer
-// part has more: for three digits "3.21", "32.1", "321", "3210". It never writes an exponent.
+// FormatNumber writes v with the given number of significant digits, but always with its whole
+// integer part. For three digits: "3.21", "32.1", "321", "3210". It never writes an exponent.
 func FormatNumber(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v):
@@ -97,8 +97,8 @@ func FormatGrouped(n int64) string {
 	return digits
 }
 
-// FormatSize writes a number of bytes exactly: "64 B", "60 KiB", "1 MiB", and "61,441 B" if it is
-// no multiple of a larger unit.
+// FormatSize writes a number of bytes exactly: "64 B", "60 KiB", "1 MiB". A number that is no
+// multiple of a larger unit is in bytes: "61,441 B".
 func FormatSize(bytes int64) string {
 	units := scales["B"]
 	fits := func(u scale) bool { return bytes%int64(u.size) == 0 && (bytes != 0 || u.size == 1) }
@@ -111,8 +111,8 @@ func SizeArgument(bytes int64) string {
 	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
-// sizeUnits are the units that may follow the number in a size. All are powers of 1024, even kb and
-// mb.
+// sizeUnits are the units that may follow the number in a size. All are powers of 1024, including
+// kb and mb.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
@@ -120,9 +120,8 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
-// rateUnits are the units that may follow the number in a rate of bytes, before "/s". They are
-// powers of 1000, as in the rates that [FormatGoodput] writes. Only those with an i, such as kib,
-// are powers of 1024.
+// rateUnits are the units that may stand between the number of a byte rate and "/s". They are
+// powers of 1000, as in [FormatGoodput]. Only units with an i, such as kib, are powers of 1024.
 var rateUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
@@ -132,7 +131,7 @@ var rateUnits = map[string]float64{
 
 var bytesForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
 
-// ParseSize reads a size as a person types it: "64", "4KiB", "4k", "1.5MB", "1 MiB". All units are
+// ParseSize parses a size that a person typed: "64", "4KiB", "4k", "1.5MB", "1 MiB". All units are
 // powers of 1024. A size that is not a whole number of bytes is an error.
 func ParseSize(s string) (int64, error) {
 	n, err := parseBytes(s, sizeUnits)
@@ -142,7 +141,7 @@ func ParseSize(s string) (int64, error) {
 	return n, nil
 }
 
-// ParseByteRate reads a number of bytes per second: "50000000", "200MB/s", "20MB".
+// ParseByteRate parses a number of bytes per second: "50000000", "200MB/s", "20MB".
 func ParseByteRate(s string) (int64, error) {
 	plain, _ := strings.CutSuffix(strings.TrimSpace(s), "/s")
 	n, err := parseBytes(plain, rateUnits)
@@ -195,8 +194,8 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatExact writes a figure as [FormatUnit] does, except that it writes every whole number of
-// bytes in B: "61,440 B", not "60 KiB".
+// FormatExact writes a figure as [FormatUnit] does, but a whole number of bytes always in B:
+// "61,440 B", not "60 KiB".
 func FormatExact(v float64, unit string) string {
 	if unit == "B" && v == math.Trunc(v) {
 		return FormatGrouped(int64(v)) + " B"
@@ -204,7 +203,7 @@ func FormatExact(v float64, unit string) string {
 	return FormatUnit(v, unit)
 }
 
-// FormatCount returns a number with the noun that it counts: "0 plots", "1 plot", "3 processes".
+// FormatCount returns a number and its noun: "0 plots", "1 plot", "3 processes".
 func FormatCount(n int, what string) string {
 	switch {
 	case n == 1:
