@@ -19,7 +19,7 @@
 // # Behaviours
 //
 // The tables say what a Reader does with unusual input. Their last two lines say what a Writer does
-// with unusual messages. Some entries are short for more:
+// with unusual messages. Some words in the tables stand for more:
 //
 //   - "a message", "a length" or "data": the Reader takes the bytes for that.
 //   - "next read": the next ReadMessage continues with what follows in the stream.
@@ -62,23 +62,22 @@
 //
 // A Reader asks for 256 KiB in each read (see WithReadBuffer). Its buffer has the same size, and
 // the messages are slices of the buffer. If a message does not fit, the buffer grows as the bytes
-// arrive: a header that declares a large size does not make it grow. While it grows, the old and
-// the new buffer together take at most 1.5 times the sum of the limit and the size of one read. A
-// grown buffer is given back after 32 messages in a row that would have fitted a quarter of it.
+// arrive. A header that declares a large size does not make it grow. The old and the new buffer
+// together take at most 1.5 times the sum of the limit and the size of one read. After 32
+// successive messages that would have fitted a quarter of a grown buffer, the buffer is given back.
 //
 // A Reader of chunks also holds incomplete messages, as many as WithMaxInFlight allows. If the
-// chunks of a message come out of order, the message is held twice while it is put together. For
-// later messages such a Reader keeps large buffers of one kind only: either its read buffer is
-// large, or it keeps the buffers of messages of several chunks. Its Reset drops the incomplete
-// messages and gives their memory back (see [Resetter]).
+// chunks of a message come out of order, the message is held twice while it is put together. Such a
+// Reader keeps either a large read buffer or the large buffers of messages of several chunks, never
+// both. Its Reset drops the incomplete messages and gives their memory back (see [Resetter]).
 //
 // # Speed
 //
 // After warm-up neither a Writer nor a Reader allocates memory for a message. The exceptions are
 // chunks that come out of order, and chunks of several messages that are interleaved.
 //
-// A Writer sends most frames in one call, for which it copies header and message together. Three
-// kinds of underlying writers get frames in another way:
+// A Writer copies header and message together, and sends most frames in one call. Three kinds of
+// underlying writers get frames in another way:
 //
 //   - A [Vectored] gets a frame of 16 KiB or more as a gather list, without a copy.
 //   - An *os.File gets a frame of more than 64 KiB in up to three writes. Each of them is either a
@@ -89,21 +88,21 @@
 //
 // Some processors copy slowly if the destination address is 1 to 31 bytes above the source address,
 // both counted modulo 4096. On an AMD Zen 3 such a copy took 4 to 5 times as long. On these
-// processors it matters more where the buffers lie in memory than which framing is used. Read
-// buffers therefore begin at offset 128 of a page (see WithReadOffset). And if a message of 16 KiB
-// or more would be copied to such an address, a Vectored gets its header in a call of its own. This
-// is the case for a message that begins at the start of a page, where Go places large messages, and
-// that follows the 4 bytes of a length-prefix header or the 25 bytes of a content-length header. On
-// a processor that copies equally fast everywhere (AMD Zen 5) the extra call only costs time: 12 %
-// at 16 KiB, 3 to 4 % at 24 to 32 KiB, 1 % at 65,000 B.
+// processors the addresses of the buffers matter more than the framing. Two measures avoid slow
+// copies. First, read buffers begin at offset 128 of a page (see WithReadOffset). Second, if a
+// message of 16 KiB or more would be copied to such an address, a Vectored gets its header in a
+// call of its own. For example, Go places a large message at the start of a page, and the kernel
+// would copy it behind the 4 bytes of a length-prefix header. On a processor that copies equally
+// fast everywhere (AMD Zen 5), the extra call only costs time: 12 % at 16 KiB, 3 to 4 % at 24 to 32
+// KiB, 1 % at 65,000 B.
 //
-// "go test ./framers -run TestFigures -figures 15" measures these framings and those of other
-// packages, through a pipe on one CPU. It prints the ratio of each to plain reads into one buffer,
-// without any framing. "pipebench help framings" says what was found, and why.
+// "go test ./framers -run TestFigures -figures 15" measures these framings and framings of other
+// packages, through a pipe on one CPU. It prints how each compares with plain reads into one
+// buffer, without framing. "pipebench help framings" explains the results.
 //
 // # What is not promised
 //
-// Nothing here looks into a message: whether it is JSON is the caller's question. No framing
-// detects bytes that were altered on the way. The text of errors may change, so programs should
-// look at the types, fields and causes of errors.
+// Nothing here checks that a message is JSON, and no framing detects bytes that were altered on the
+// way. The text of errors may change, so programs should look at the types, fields and causes of
+// errors.
 package framers

@@ -198,8 +198,8 @@ func ShortID(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel describes a cell briefly, such as "ndjson 64 KiB stream same". For each field named in
-// differ that the cell has, it adds the value, such as "io=poll/poller".
+// CellLabel describes a cell briefly, such as "ndjson 64 KiB stream same". It adds the fields named
+// in differ that the cell has, such as "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

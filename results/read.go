@@ -13,19 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the largest number of bytes in one line of a file. It limits the memory that a line
-// can take. A recorded message of 128 MiB fits, even if each of its bytes is escaped as \u00xx.
+// maxLine is the most bytes in one line of a file, which limits memory. A recorded message of 128
+// MiB fits, even if each of its bytes is escaped as \u00xx.
 const maxLine = 1 << 30
 
-// ErrEmpty is wrapped by errors that mean that there are no results: a file has no line that can be
-// read, or no run fits a [Filter].
+// ErrEmpty is wrapped by an error that means that there are no results: a file has no readable
+// line, or no run fits a [Filter].
 var ErrEmpty = errors.New("no results in it")
 
-// Read reads any number of results files into one set. Each path stands for the files that [Find]
-// lists for it. Read returns an error if a path stands for no file, or if none of the files can be
-// read. The set's Problems list what else is wrong:
+// Read reads results files into one set. Each path stands for the files that [Find] lists for it.
+// Read returns an error if a path stands for no file, or if no file can be read. Other faults
+// become Problems of the set:
 //
-//   - files that could not be read, if others could be
+//   - single files that could not be read
 //   - single lines that could not be read
 //   - runs that ended early
 //   - runs that began at another time than most runs of their command
@@ -39,8 +39,8 @@ func Read(paths ...string) (*Set, error) {
 	return set, nil
 }
 
-// Each reads files as [Read] does, and calls take with each line as soon as it is read, so that the
-// files of a thousand machines need not be in memory at once.
+// Each reads files as [Read] does. It calls take with each line as soon as the line is read, so
+// that the files of a thousand machines need not be in memory at once.
 func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -91,7 +91,7 @@ func ReadFrom(name string, r io.Reader) (*Set, error) {
 	return set, nil
 }
 
-// EachFrom reads one results file from r as [Each] does.
+// EachFrom reads one results file from r, as [Each] does.
 func EachFrom(name string, r io.Reader, take func(Line)) ([]Problem, error) {
 	problems, err := eachLine(name, r, make(seenLines), take)
 	if err != nil {
@@ -144,20 +144,21 @@ type fileReader struct {
 	positions map[string]int // by run: number of its messages since its environment
 }
 
-// seenLines has, for each line, the name of the file from which the line was first read. It serves
-// to skip copies of lines, because a file may be given twice. Copies would make intervals narrower
-// without any new measurement.
+// seenLines has, for each line, the name of the file from which the line was first read. If a line
+// is read again, for example because a file was given twice, it is skipped: the copy would make
+// intervals narrower without any new measurement.
 type seenLines map[lineID]string
 
-// A lineID identifies a line by its hash. Two measurements are never equal to the nanosecond, so
-// equal hashes mean a copy. Messages may be equal, so their position in the run is part of the ID.
+// A lineID identifies a line by its hash. Measurements with equal hashes are copies, because two
+// measurements never agree to the nanosecond. Messages may be equal, so their position in the run
+// is part of the ID.
 type lineID struct {
 	hash     [16]byte
 	position int
 }
 
-// identify returns an ID that a line shares only with its copies. It counts messages, so it must be
-// called once for each line, in order.
+// identify returns an ID that a line shares only with its copies. The caller must call it once for
+// each line, in order, because it counts messages.
 func (f *fileReader) identify(line Line, text []byte) lineID {
 	sum := sha256.Sum256(text)
 	id := lineID{hash: [16]byte(sum[:16])}
@@ -171,7 +172,7 @@ func (f *fileReader) identify(line Line, text []byte) lineID {
 	return id
 }
 
-// line decodes one line. If the line cannot be used, it is skipped and added to the problems.
+// line decodes one line. If the line cannot be used, it adds a problem instead.
 func (f *fileReader) line(number int, text []byte) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(text) == 0 {
@@ -196,14 +197,14 @@ func (f *fileReader) line(number int, text []byte) {
 	}
 }
 
-// lineStart begins every line that a [Writer] writes.
+// lineStart is the beginning of every line from a [Writer].
 var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds a whole line that follows a torn line without a newline between them, for
-// example because cat joined two files. It returns nil if there is none. It tries several places at
-// which a line may begin, because objects inside the torn line may begin in the same way.
+// lineAfterTorn finds a whole line behind a torn line that lacks its newline, for example because
+// cat joined two files. It returns nil if there is none. It tries several places, because objects
+// inside the torn line may begin in the same way as a line.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 {
 		next := bytes.Index(text[1:], lineStart)
@@ -249,11 +250,10 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 	f.take(line)
 }
 
-// decode decodes a line of any kind. It returns an error for a line that is not valid, because no
-// [Writer] would have written such a line.
+// decode decodes a line of any kind. It returns an error for a line that no [Writer] would write.
 func decode(text []byte) (Line, error) {
-	// Evidence keeps these bytes. They must be valid JSON, and so valid UTF-8, when the evidence is
-	// written again.
+	// Evidence keeps these bytes. When the evidence is written again, they must be valid JSON, and
+	// so valid UTF-8.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
@@ -284,8 +284,8 @@ func decode(text []byte) (Line, error) {
 	return line, validate(line)
 }
 
-// kindOf returns the kind of a line. A [Writer] puts the kind first, where it is found without
-// decoding the line. Other lines are decoded.
+// kindOf returns the kind of a line. It decodes only lines in which the kind is not first: a
+// [Writer] always puts it first.
 func kindOf(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, lineStart); first {
 		kind, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -305,8 +305,7 @@ func decodeAs[L Line](text []byte) (Line, error) {
 }
 
 // A Problem is something that a person should know about results that were read, but that is not a
-// failure. Either a part of a file was skipped because it could not be read, or something is odd
-// about some runs.
+// failure. Either a part of a file could not be read, or something is odd about some runs.
 type Problem struct {
 	File string   `json:"file"` // "" if runs have the problem
 	Line int      `json:"line"` // first line with the problem, from 1; 0: the whole file
@@ -314,7 +313,7 @@ type Problem struct {
 	More int      `json:"more,omitempty"` // number of further lines, or runs, with the problem
 	Runs []string `json:"-"`              // runs that have the problem; nil if a file has it
 
-	// Incomplete says that measurements are missing: the file or a run ended early.
+	// Incomplete is set if measurements are missing because the file or a run ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
@@ -333,17 +332,16 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
 }
 
-// A ProblemList collects the problems of one file. If several lines have the same problem, it has
-// one entry for all of them: a file of a newer version may have a thousand lines of an unknown
-// kind.
+// A ProblemList collects the problems of one file. It has a single entry for all lines with the
+// same problem, because a file of a newer version may have a thousand lines of an unknown kind.
 type ProblemList struct {
 	File string
 	All  []Problem
 	seen map[string]int // by What: the index in All
 }
 
-// Add adds the problem of one line of the file. If the list has the same problem already, Add
-// counts one more line.
+// Add adds the problem of one line of the file. If the list already has the problem, Add increases
+// its count of lines.
 func (p *ProblemList) Add(line int, what string) {
 	if i, ok := p.seen[what]; ok {
 		p.All[i].More++
@@ -356,7 +354,7 @@ func (p *ProblemList) Add(line int, what string) {
 	p.All = append(p.All, Problem{File: p.File, Line: line, What: what})
 }
 
-// AddIncomplete is [ProblemList.Add] for a problem because of which measurements are missing.
+// AddIncomplete is [ProblemList.Add] for a problem that makes the measurements incomplete.
 func (p *ProblemList) AddIncomplete(line int, what string) {
 	p.Add(line, what)
 	p.All[p.seen[what]].Incomplete = true

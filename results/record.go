@@ -47,13 +47,13 @@ const (
 )
 
 // A Line is one line of a results file: [Environment], [Record], [Finding], [Target] or [Message].
-// Lines of older kinds become one of these when they are read.
+// A line of an older kind becomes one of these when it is read.
 type Line interface {
 	kind() string
 	run() string
 }
 
-// A Record is the measurement of one [Cell]: the samples, and what there is to say about them.
+// A Record is the measurement of one [Cell]: its samples, and notes about them.
 type Record struct {
 	Kind string    `json:"kind"` // "measurement"
 	Run  string    `json:"run"`  // as in the run's environment line
@@ -63,9 +63,9 @@ type Record struct {
 	Samples []Sample `json:"samples,omitempty"`
 
 	Verified *Verified `json:"verified,omitempty"`
-	// Stopped says why no more samples were taken: "samples" (there are as many as asked for),
-	// "max-time", "interrupted" or "failed". In older files it may be "precision" (the interval was
-	// narrow enough).
+	// Stopped says why no more samples were taken: "samples" (as many as asked for), "max-time",
+	// "interrupted" or "failed". In older files it may be "precision" (the interval was narrow
+	// enough).
 	Stopped string `json:"stopped,omitempty"`
 
 	// Unsupported says why this system cannot run the cell. The record then has no samples.
@@ -73,16 +73,15 @@ type Record struct {
 	Failed      string   `json:"failed,omitempty"` // what went wrong and stopped the run
 	Warnings    []string `json:"warnings,omitempty"`
 
-	// Disturbed is set if CPU time that the cell needed went to other programs, or to other virtual
-	// machines. A warning says what happened. Elapsed times are then unreliable. CPU times are
-	// better.
+	// Disturbed is set if other programs, or other virtual machines, took CPU time that the cell
+	// needed. A warning says what happened. CPU times are then more reliable than elapsed times.
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // Verified says how many of a cell's messages were checked.
 type Verified struct {
 	// Sequence is the number of messages that were checked while the clock ran. The check looks at
-	// the length of a message, and at the number that stands at its head and its tail.
+	// the length of a message, and at the numbers at its head and its tail.
 	Sequence int64 `json:"sequence"`
 	Compared int64 `json:"compared"` // untimed messages whose every byte was compared
 	Bytes    int64 `json:"bytes"`    // payload bytes of the compared messages
@@ -91,18 +90,17 @@ type Verified struct {
 func (Record) kind() string  { return KindMeasurement }
 func (r Record) run() string { return r.Run }
 
-// A Sample is one timed measurement of a cell, usually of a few milliseconds. It is also called a
-// slice.
+// A Sample is one timed measurement of a cell, usually of a few milliseconds. Another word for it
+// is slice.
 //
-// A fork is one start of the worker processes that measure a group of cells. A fork consists of
-// rounds. In each round, every cell of the group is measured once, so each of them gets one sample.
-// The samples of a record are in the order in which they were taken. The samples of two cells with
-// the same fork and round were taken within milliseconds of each other. So the ratio of two cells
-// is taken between such samples.
+// A fork is one start of the worker processes that measure a group of cells. It consists of rounds.
+// Each round takes one sample of every cell of the group, within milliseconds of each other. The
+// ratio of two cells is taken between two samples of the same fork and round. A record has its
+// samples in the order in which they were taken.
 //
-// The clock starts when both ends are ready. It stops when the reader has the last message, or in
-// round trips, when the writing end has the last answer. Counters cover the same time. The warm-up
-// is not included.
+// The clock starts after the warm-up, when both ends are ready. It stops when the reader has the
+// last message or, in round trips, when the writing end has the last answer. Counters cover the
+// same time.
 type Sample struct {
 	Fork  int `json:"fork,omitempty"`  // from 1; 0 in older files, which had no forks
 	Round int `json:"round,omitempty"` // from 1, counted over the whole run; 0 if Fork is 0
@@ -113,12 +111,11 @@ type Sample struct {
 	WireBytes    int64 `json:"wire_bytes"`    // bytes on the pipe, framing included, one way
 
 	// PayloadOffset is the position in a page of 4096 B at which the sender's messages began. The
-	// kernel's copies are faster at some positions than at others. It is 0 in older files, in which
+	// kernel copies faster from some positions than from others. It is 0 in older files, in which
 	// larger messages began at the start of a page.
 	PayloadOffset int `json:"payload_offset,omitempty"`
 
-	// Capacity is how many bytes the pipe holds, as the system reports it. It is 0 if the system
-	// does not.
+	// Capacity is how many bytes the pipe holds, or 0 if the system does not report it.
 	Capacity int `json:"capacity"`
 
 	Warmup *Warmup `json:"warmup,omitempty"`
@@ -127,15 +124,18 @@ type Sample struct {
 	Reader Counters `json:"reader"` // round trip: the end that answers
 
 	// Latency has a distribution of times for each thing that was timed: "roundtrip", "oneway", and
-	// in an open loop "due" (from when a message was due), "service" (from when it was sent) and
-	// "lateness" (how late it was sent).
+	// these in an open loop:
+	//
+	//   - "due": the time since a message was due
+	//   - "service": the time since the message was sent
+	//   - "lateness": how late the message was sent
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"`   // only in an open loop
 	Closed  *Closed            `json:"closed,omitempty"` // only if the reader closes its end
 
-	// Disturbed says how the sample lost CPU time that it needed, and is "" if it did not. Figures
-	// leave out disturbed samples, if enough others remain. The rule looks at StealNS, RunQueueNS
-	// and CPU quotas, and never at the speed of the sample.
+	// Disturbed says how the sample lost CPU time that it needed, or is "" if it lost none. Figures
+	// leave disturbed samples out if enough others remain. Only StealNS, RunQueueNS and CPU quotas
+	// decide whether a sample is disturbed, never its speed.
 	Disturbed string `json:"disturbed,omitempty"`
 	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the ends' CPUs
 }
@@ -147,8 +147,7 @@ type Warmup struct {
 }
 
 // Counters count what one end did while the clock ran. A counter is nil, and absent from the file,
-// if the operating system or the io strategy cannot give it. Zero means that the counter works and
-// counted nothing.
+// if the operating system or the io strategy cannot give it. Zero means that it counted nothing.
 type Counters struct {
 	Calls int64 `json:"calls"` // read, write and writev calls
 	Bytes int64 `json:"bytes"` // bytes that these calls moved
@@ -158,17 +157,16 @@ type Counters struct {
 	Waits  *int64 `json:"waits,omitempty"`   // times that the end waited outside these calls
 	WaitNS *int64 `json:"wait_ns,omitempty"` // how long these waits took
 
-	// CPUNS is the user and system time of the end's process, or of its thread if both ends share a
-	// process.
+	// CPUNS is the user and system time of the end's process. If both ends share a process, it is
+	// the time of the end's thread.
 	CPUNS *int64 `json:"cpu_ns,omitempty"`
 
-	// A context switch is voluntary if the end waited, and involuntary if another program took the
+	// A context switch is voluntary if the end waited, and involuntary if another program took its
 	// CPU.
 	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"`
 
-	// RunQueueNS is how long the end was ready to run but had no CPU. That includes the time in
-	// which the other end had the CPU.
+	// RunQueueNS is how long the end was ready to run but had no CPU, even if the other end had it.
 	RunQueueNS *int64 `json:"run_queue_ns,omitempty"`
 
 	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process
@@ -185,11 +183,10 @@ type Load struct {
 	Achieved float64 `json:"achieved"` // messages per second that arrived
 }
 
-// Closed says what happened after the reader closed its end. The writer went on until a write
-// failed. The sample's other figures cover only the messages that the reader took before the close.
+// Closed says what happened after the reader closed its end, while the writer went on until a write
+// failed. The sample's other figures cover only the messages that the reader took before that.
 type Closed struct {
-	// LostBytes is how many bytes the writer put into the pipe after the last message that the
-	// reader took.
+	// LostBytes is how many bytes the writer wrote after the last message that the reader took.
 	LostBytes int64  `json:"lost_bytes"`
 	ToldNS    int64  `json:"told_ns"`           // from the reader's close to the writer's error
 	Error     string `json:"error"`             // name of that error: "EPIPE", "ECONNRESET"

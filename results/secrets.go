@@ -17,7 +17,7 @@ const Redacted = "REDACTED"
 //   - words that look like a known kind of token, or like random text
 //
 // It also looks into words that hold several things, such as JSON, headers, lists of settings and
-// whole commands for a shell. If in doubt, it hides more of a word than is needed.
+// whole shell commands. If in doubt, it hides more than is needed.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
 	secret := false // the word before says that this one is a secret
@@ -35,31 +35,30 @@ const (
 	// secretName matches a name in which a word for a secret occurs: "MY_API_KEY".
 	secretName = `[\w.@\[\]-]*(?:key|token|secret|passw|pass|pwd|auth|cred|cookie|bearer|session` +
 		`|signature|private|login|jwt)[\w.@\[\]-]*`
-	// secretWords are words after which a secret follows as the next word: "bearer abc123".
+	// secretWords are words that a secret follows: "bearer abc123".
 	secretWords = `pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic`
-	// givesValue matches the text between a name and its value: the quotation mark that ends the
-	// name, an equals sign or a colon (in a URL also %3d or %3a), and the quotation mark that
-	// begins the value. The quotation marks may be missing.
+	// givesValue matches the text between a name and its value: an equals sign or a colon (in a URL
+	// also %3d or %3a), with any quotation marks that end the name or begin the value.
 	givesValue = `["'\\]*\s*(?:[:=]|%3a|%3d)+\s*["'\\]*`
 	// inHost matches a character of the host in a URL.
 	inHost = `[^/?#:@\s]`
 )
 
 var (
-	// These two match a whole word, such as --api-key or token, if the next word is the secret.
+	// These two match a whole word, such as "--api-key" or "token", if the next word is the secret.
 	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
 	secretWord = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
 
-	// These three match the name of a secret up to where its value begins, such as "token=". They
-	// match it anywhere in a word, at the beginning of a word, and at the end of a word. In the
-	// last case the next word is the value.
+	// These three match the name of a secret up to the beginning of its value, such as "token=":
+	// anywhere in a word, at its beginning, and at its end. After a match at the end of a word, the
+	// next word is the value.
 	nameAnywhere = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
 	nameAtStart  = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
-	// userFlag matches a flag whose value is user:password. shortPassword matches the -p of mysql
-	// and others, joined to its value. portNumbers matches words such as -p8080, which are no
-	// passwords although shortPassword matches them.
+	// userFlag matches a flag whose value is user:password. shortPassword matches the flag -p of
+	// mysql and others, joined to its value. It also matches words such as -p8080 that are no
+	// passwords: these match portNumbers, too.
 	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
@@ -69,9 +68,9 @@ var (
 		`|gsk_|xai-|r8_|lin_api_|ntn_|tvly-)[\w.+/=-]{6,}`)
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
-	// urlUser matches the user and the password in a URL, but it stops at a /, ? or #. urlOddSecret
-	// matches a password that contains one of these. Digits alone between : and / are a port, not a
-	// password.
+	// urlUser matches the user and the password in a URL, if neither contains a slash, a question
+	// mark or a #. urlOddSecret matches a password that does. It leaves out digits alone between :
+	// and /, which are a port.
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
 	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)
@@ -128,7 +127,7 @@ func hideQuoted(word string) string {
 	return hideInToken(word)
 }
 
-// wordEnd returns where the first word of a text ends: at a blank that is not in quotation marks.
+// wordEnd returns where the first word of a text ends: at a blank outside quotation marks.
 func wordEnd(text string) int {
 	quote := rune(0)
 	escaped := false
@@ -151,8 +150,8 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// hideInToken hides the secrets in a word without blanks. After the name of a secret, it hides the
-// whole rest of the word, because it does not know where the value ends.
+// hideInToken hides the secrets in a word without blanks. It hides the whole rest of the word after
+// the name of a secret, because it does not know where the value ends.
 func hideInToken(word string) string {
 	word = knownToken.ReplaceAllString(word, Redacted)
 	word = urlUser.ReplaceAllString(word, "${1}"+Redacted+"@")
@@ -173,8 +172,8 @@ func hideInToken(word string) string {
 	return word
 }
 
-// isRandom reports whether a text looks like a generated key: long, with upper case, lower case and
-// digits.
+// isRandom reports whether a text looks like a generated key: a long one with upper-case letters,
+// lower-case letters and digits.
 func isRandom(text string) bool {
 	return randomText.MatchString(text) && strings.ContainsFunc(text, unicode.IsUpper) &&
 		strings.ContainsFunc(text, unicode.IsLower) && strings.ContainsFunc(text, unicode.IsDigit)

@@ -14,12 +14,12 @@ type Set struct {
 	Targets      []Target      `json:"targets,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
 
-	// Problems are lines that were skipped, and other doubts about the files.
+	// Problems are about lines that were skipped, and about other doubts.
 	Problems []Problem `json:"problems,omitempty"`
 }
 
 // Environment finds the environment line of a run. It returns false if there is none, for example
-// because the file was cut.
+// in a file that was cut.
 func (s *Set) Environment(run string) (Environment, bool) {
 	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
 	if i < 0 {
@@ -28,8 +28,8 @@ func (s *Set) Environment(run string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Machine returns the hash of the machine on which a run was measured. It returns "" if the file
-// does not tell.
+// Machine returns the hash of the machine on which a run was measured, or "" if the file does not
+// say.
 func (s *Set) Machine(run string) string {
 	e, _ := s.Environment(run)
 	return e.Machine
@@ -71,8 +71,8 @@ func (s *Set) Len() int {
 		len(s.Messages)
 }
 
-// Merge returns a set with all lines and problems of the sets, in the order of the sets. It does
-// not change the sets.
+// Merge returns a set with all lines and problems of the given sets, in their order. It does not
+// change them.
 func Merge(sets ...*Set) *Set {
 	all := &Set{}
 	for _, s := range sets {
@@ -86,8 +86,8 @@ func Merge(sets ...*Set) *Set {
 	return all
 }
 
-// OfRun returns a set with the lines of one run. It leaves out all problems, because most of them
-// belong to a file, not to a run.
+// OfRun returns a set with the lines of one run, but without problems, because most problems belong
+// to a file.
 func (s *Set) OfRun(run string) *Set {
 	return &Set{
 		Environments: linesOf(run, s.Environments),
@@ -128,7 +128,7 @@ func (s *Set) FindingsOf(area string) []Finding {
 //   - the host name with the processor
 //   - the host name with the system
 //
-// If the machine shares all its names with others, the result is the first of them, followed by the
+// If each of these names belongs to another machine, too, the result is the first one with the
 // beginning of the hash. A machine of which nothing is known is called "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
@@ -158,8 +158,7 @@ func MachineNames(runs []Environment) map[string]string {
 	return names
 }
 
-// namesOf lists the possible names of a machine, the best name first. It leaves out names that are
-// not known.
+// namesOf lists the known names of a machine, the best name first.
 func namesOf(e Environment) []string {
 	host := e.Hostname
 	if host == "(none)" { // what Linux says of a host without a name

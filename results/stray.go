@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ofAnotherTime returns a problem for each command of which some runs began an hour or more before
-// or after most others. Either the clock of their machine is wrong, or they are from another
-// occasion.
+// ofAnotherTime returns a problem for each command with stray runs: runs that began at least an
+// hour before or after most runs of the command. Either the clock of their machine is wrong, or
+// they were not measured together with the other runs.
 func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
@@ -24,10 +24,12 @@ func (r *runsRead) ofAnotherTime() []Problem {
 	return problems
 }
 
-// strayRunsOf returns a problem that names the stray runs among the runs of one command. The usual
-// time is when the middle one of the runs began. A run is stray if it began an hour or more before
-// or after that. The result is nil if more than a quarter of the runs are stray, or if the other
-// runs are from fewer than three hosts: then the runs have no usual time.
+// strayRunsOf returns a problem that names the stray runs among the runs of one command. A run is
+// stray if it began at least an hour before or after the usual time, which is the start of the
+// middle one of all runs.
+//
+// It returns nil if more than a quarter of the runs are stray, or if the remaining runs are from
+// fewer than three hosts, because then there is no usual time.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time

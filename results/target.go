@@ -5,9 +5,12 @@ import (
 	"time"
 )
 
-// A Target is one result about a stdio server. It says how the server served messages of one size,
-// how it served a load, what its limits are, how its time grows with size, or what passed between
-// the server and its client.
+// A Target is one result about a stdio server. It says one of these:
+//
+//   - how the server served messages of one size, or a load
+//   - what its limits are
+//   - how its time grows with the size of messages
+//   - what passed between the server and its client
 type Target struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -18,7 +21,7 @@ type Target struct {
 	Size     int64    `json:"size,omitempty"` // message bytes, terminator not counted
 	Verdict  string   `json:"verdict"`
 
-	// The limits are the largest request and reply that work, in message bytes.
+	// The limits are the sizes in bytes of the largest request and reply that work.
 	RequestLimit *int64         `json:"request_limit,omitempty"`
 	ReplyLimit   *int64         `json:"reply_limit,omitempty"`
 	SearchedTo   *int64         `json:"searched_to,omitempty"` // no limit was found up to this size
@@ -27,7 +30,7 @@ type Target struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts on a [Target] that the code looks for. Every other verdict is a way to fail.
+// Verdicts on a [Target] that the code looks for. Every other verdict is a way of failing.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -36,11 +39,11 @@ const (
 	VerdictNotTried    = "not tried" // a size for which there was no time
 )
 
-// Served reports whether the server did what it was asked to do, even if it was slow.
+// Served reports whether the server did what it was asked to do, perhaps slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
-// TargetEvidence holds the facts that a [Target] rests on. In the file, the fields of all parts
-// stand in one object. A part that a record does not have is nil.
+// TargetEvidence holds the facts that a [Target] rests on. Parts that a record does not have are
+// nil. In the file, one object has the fields of all parts.
 type TargetEvidence struct {
 	Server  *ServerEvidence
 	Failure *FailureEvidence
@@ -50,15 +53,14 @@ type TargetEvidence struct {
 	Growth  *GrowthEvidence
 	Replay  *ReplayEvidence
 
-	// Capacity is the capacity of the server's pipes, in bytes. 0 means the system's default. In a
+	// Capacity is the capacity of the server's pipes in bytes, or 0 for the system's default. In a
 	// record with Growth, it is the capacity that the system reports.
 	Capacity int
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set only in the last record of a recording, in which all other fields are empty.
-	// Traffic cannot share an object in the file with Server, because both have a field named
-	// "request" there.
+	// Traffic is set only in the last record of a recording. All other fields are empty there,
+	// because Traffic and Server both have a field named "request" in the file.
 	Traffic *TrafficEvidence
 }
 
@@ -87,13 +89,13 @@ type ServerEvidence struct {
 
 // FailureEvidence is what is known about a request that was not served.
 type FailureEvidence struct {
-	// Accepted is how many bytes of the request the pipe took, header and terminator included.
+	// Accepted is how many bytes of the request the pipe took, including header and terminator.
 	// UnreadStdin is how many of these bytes the server did not read.
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 
-	// UnreadStdout and UnreadStderr are how many bytes the server wrote that nobody had read.
-	// Standard error may be among them, because it is not always drained.
+	// UnreadStdout and UnreadStderr are the numbers of bytes that the server wrote and nobody read.
+	// Standard error can be unread because it is not always drained.
 	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`
 	UnreadStderr *int64 `json:"unread_stderr_bytes,omitempty"`
 
@@ -101,13 +103,14 @@ type FailureEvidence struct {
 	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte in the payload
 	Partial int64  `json:"partial_reply_bytes,omitempty"` // bytes received of an incomplete answer
 
-	// Probe says how a small request fared afterwards: "answered", "silent", "not taken", "gone".
+	// Probe says what happened to a small request afterwards: "answered", "silent", "not taken",
+	// "gone".
 	Probe string `json:"probe,omitempty"`
 
 	// ServedBefore is how many requests the process had served before this one.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize is set if the size is not to blame. Another process of the server got only small
-	// requests, and also failed after ServedBefore of them, or after one more.
+	// AnySize is set if the size is not to blame: another process of the server, which got only
+	// small requests, also failed after ServedBefore requests or one more.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`
@@ -125,7 +128,7 @@ type SizeEvidence struct {
 	NSPerByte    float64 `json:"ns_per_byte,omitempty"`
 
 	// ExpectedNS is the time that the neighbouring sizes suggest. It is set only if this size took
-	// far longer.
+	// much longer.
 	ExpectedNS float64 `json:"expected_ns,omitempty"`
 
 	WarmupMessages int64 `json:"warmup_messages,omitempty"`
@@ -150,8 +153,8 @@ type LimitEvidence struct {
 	ByRequests bool `json:"by_requests,omitempty"` // the request limit ended the search for replies
 }
 
-// GrowthEvidence says how the server's time grows with the size of messages. If WallSlope is set,
-// Slope is that of the server's CPU time. Otherwise Slope is that of the elapsed time.
+// GrowthEvidence says how the server's time grows with the size of messages. Slope is about the
+// server's CPU time if WallSlope is set, else about the elapsed time.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of the slope's interval
@@ -159,13 +162,13 @@ type GrowthEvidence struct {
 	WallSlope *float64 `json:"wall_slope,omitempty"` // slope of the elapsed time
 	From      int      `json:"from"`                 // smallest size, in message bytes
 	To        int      `json:"to"`                   // largest size
-	// ShowsAt is the first size at which a byte costs at least 1.5 times as much as at the cheapest
-	// smaller size. It is 0 if there is none.
+	// ShowsAt is the smallest size whose cost per byte is at least 1.5 times that of some smaller
+	// size. It is 0 if there is none.
 	ShowsAt int `json:"shows_at"`
 	Points  int `json:"points"` // sizes that the slope rests on
 }
 
-// ReplayEvidence says how much of a recording was replayed, and how the server answered.
+// ReplayEvidence says which part of a recording was replayed, and how the server answered.
 type ReplayEvidence struct {
 	Replayed        int `json:"replayed"` // messages of the recording that were sent
 	Answered        int `json:"answered"`

@@ -20,8 +20,8 @@ func validate(line Line) error {
 	return nil
 }
 
-// Validate reports what is wrong with a record: its cell, or samples with impossible figures. A
-// record without samples must say why it has none.
+// Validate returns an error if the cell is invalid, if a figure of a sample is impossible, or if
+// there is neither a sample nor a reason for that.
 func (r Record) Validate() error {
 	switch {
 	case r.Unsupported != "" && len(r.Samples) > 0:
@@ -33,8 +33,8 @@ func (r Record) Validate() error {
 	return cmp.Or(r.Cell.Validate(), validateSamples(r.Samples))
 }
 
-// Validate reports what is wrong with a target: a negative size or limit, or samples with
-// impossible figures.
+// Validate returns an error if a size or a limit is negative, or if a figure of a sample is
+// impossible.
 func (t Target) Validate() error {
 	figures := []figure{{"size", t.Size}}
 	for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit, t.SearchedTo} {
@@ -45,7 +45,7 @@ func (t Target) Validate() error {
 	return cmp.Or(notNegative(figures...), validateSamples(t.Samples))
 }
 
-// Validate reports what is wrong with a message: an unknown direction, or a negative size or time.
+// Validate returns an error if the direction is unknown, or if a size or a time is negative.
 func (m Message) Validate() error {
 	return cmp.Or(
 		oneOf("dir", m.Dir, "request", "reply"),
@@ -69,7 +69,7 @@ type figure struct {
 	value int64
 }
 
-// notNegative returns an error for the first negative figure. Negative figures would make all rates
+// notNegative returns an error for the first negative figure. A negative figure would make rates
 // and ratios wrong.
 func notNegative(figures ...figure) error {
 	for _, f := range figures {
@@ -80,8 +80,8 @@ func notNegative(figures ...figure) error {
 	return nil
 }
 
-// validateSamples returns an error for the first sample with a negative figure. It counts samples
-// from 1: "sample 3: writer.calls is negative: -1".
+// validateSamples returns an error for the first sample with a negative figure, such as "sample 3:
+// writer.calls is negative: -1". It counts samples from 1.
 func validateSamples(samples []Sample) error {
 	for i, s := range samples {
 		err := notNegative(

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// A Filter passes on the lines of those runs whose environments meet all its conditions. The zero
-// value passes on every line.
+// A Filter passes on the lines of runs whose environments meet all its conditions. The zero value
+// passes on every line.
 type Filter struct {
 	conditions []condition
-	fits       map[string]bool   // by run whose environment was read: whether that fits
+	fits       map[string]bool   // by run whose environment was read: whether the environment fits
 	waiting    map[string][]Line // by run: lines read before its environment
 	keys       map[string]bool   // all keys that environments have
 	values     []map[string]bool // by condition: values in environments that do not meet it
@@ -27,9 +27,9 @@ type condition struct {
 	part       bool // the field need only contain the value
 }
 
-// ParseFilter reads conditions. "os=linux" asks for runs whose field or label "os" is "linux".
-// "kernel~6.1" asks for runs whose field or label "kernel" contains "6.1". Values are compared
-// without regard to upper and lower case. Fields have the names that they have in the file.
+// ParseFilter parses conditions. "os=linux" asks for runs whose field or label "os" is "linux".
+// "kernel~6.1" asks for runs whose field or label "kernel" contains "6.1". Upper and lower case of
+// a value are the same. Fields have their names in the file.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -51,8 +51,8 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 	return f, nil
 }
 
-// Through returns a function to pass to [Each]. That function calls take with the lines that pass.
-// It keeps the lines of a run back until it gets the run's environment.
+// Through returns a function to pass to [Each]. The function calls take with the lines that pass.
+// It holds the lines of a run back until the run's environment is read.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take
@@ -86,7 +86,7 @@ func (f *Filter) fitsAll(e Environment) bool {
 	}
 	all := true
 	for i, c := range f.conditions {
-		// A label may have the name of a field: then either of them may fit.
+		// If a label has the name of a field, either of them may fit.
 		if !c.fits(fields[c.key]) && !c.fits(e.Labels[c.key]) {
 			all = false
 			f.values[i][cmp.Or(e.Labels[c.key], fields[c.key])] = true
@@ -103,8 +103,8 @@ func (c condition) fits(value string) bool {
 	return value == c.value
 }
 
-// Relevant removes the problems that concern only runs whose lines did not pass. It changes the
-// slice itself, as [slices.DeleteFunc] does.
+// Relevant removes the problems that concern only runs whose lines did not pass. Like
+// [slices.DeleteFunc], it changes the slice itself.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
 		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {
@@ -114,8 +114,9 @@ func (f *Filter) Relevant(problems []Problem) []Problem {
 	})
 }
 
-// Err returns nil if any line passed or there are no conditions. Otherwise the error names a key of
-// a condition that no environment has, or lists the values that environments have for the keys.
+// Err returns nil if any line passed or there are no conditions. Otherwise its error names a key
+// that no environment has, or lists the values that environments have for the keys of the
+// conditions.
 func (f *Filter) Err() error {
 	if len(f.conditions) == 0 || f.passed > 0 {
 		return nil
@@ -148,7 +149,7 @@ func (f *Filter) Err() error {
 const mostValues = 10
 
 // environmentFields returns the fields and the labels of an environment as texts, by name. If a
-// label has the name of a field, the result has the value of the field.
+// field and a label have the same name, the result has the field.
 func environmentFields(e Environment) map[string]string {
 	fields := make(map[string]string)
 	for key, value := range e.Labels {

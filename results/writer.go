@@ -19,19 +19,18 @@ type Writer struct {
 	err       error // the first failure: it may have torn a line, so nothing is written after it
 }
 
-// Append opens a results file to add lines at its end. It creates the file if there is none. If a
-// crash tore the last line, Append ends that line, so that the next one begins on a line of its
-// own.
+// Append opens a results file to add lines at its end. It creates the file if there is none. If the
+// last line lacks its newline because of a crash, Append adds the newline.
 func Append(path string) (*Writer, error) {
-	// No link out of the folder is followed: in a folder that others can write to, such a link
-	// could make this program write to another file of the user's.
+	// Follow no link out of the folder. In a folder that others can write to, such a link could
+	// make this program write to another file of the user's.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
 	}
 	defer folder.Close()
-	// Only the user may read the file: it holds command lines, and [HideSecrets] may miss a secret
-	// in one of them.
+	// Only the user may read the file, because it holds command lines, in which [HideSecrets] may
+	// have missed a secret.
 	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %s: %w", path, err)
@@ -46,7 +45,7 @@ func Append(path string) (*Writer, error) {
 	return &Writer{out: f, close: f.Close, name: path}, nil
 }
 
-// NewWriter returns a Writer that writes lines to w, each with one call of w.Write.
+// NewWriter returns a Writer that writes lines to w. Each line is one call of w.Write.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: w, close: func() error { return nil }, name: "results"}
 }
@@ -77,11 +76,12 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Write adds one line to the file with a single call, so that a crash tears at most the line being
-// written. It fills in the kind of the line, and the schema of an environment. If readers would
-// refuse the line, Write returns an error and writes nothing. That happens, for example, if
-// [Cell.Validate] refuses the line's cell. After writing to the file has failed once, Write returns
-// that error every time.
+// Write adds one line to the file. It uses a single call, so that a crash tears at most that line.
+// It fills in the line's kind, and the schema of an environment.
+//
+// If readers would refuse the line, for example because of [Cell.Validate], Write returns an error
+// and writes nothing. After a write to the file has failed, Write always returns the error of that
+// write.
 func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
@@ -106,7 +106,7 @@ func (w *Writer) Write(line Line) error {
 	return w.err
 }
 
-// Close closes the file. It returns what went wrong while writing, if anything did.
+// Close closes the file. It returns the errors of writing and of closing, if there were any.
 func (w *Writer) Close() error {
 	if w.close == nil {
 		return errors.New("close results: the writer was never opened")
@@ -114,8 +114,7 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.close())
 }
 
-// encode returns the text of a line in the file. It returns an error if readers would refuse the
-// line.
+// encode returns the text of a line in the file, or an error if readers would refuse the line.
 func encode(line Line) ([]byte, error) {
 	line, err := prepare(line)
 	if err != nil {
@@ -134,9 +133,9 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// prepare returns a copy of the line for the file. The copy has the kind that belongs to its type,
-// whatever the caller set. Secrets in command lines are hidden. A nil list that the file must have
-// becomes an empty list, so that readers in other languages do not meet null.
+// prepare returns a copy of the line for the file. It sets the kind that belongs to the line's
+// type, and hides secrets in command lines. It replaces each nil list that the file must have by an
+// empty list, so that readers in other languages do not find null.
 func prepare(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
@@ -166,9 +165,9 @@ func prepare(line Line) (Line, error) {
 		"give the value, not a pointer", line)
 }
 
-// ReplaceFile writes a new file beside path and renames it to path. So nobody ever sees a
-// half-written file, and the old file stays if writing fails. If path is a link, the link itself is
-// replaced. The umask reduces perm.
+// ReplaceFile writes a new file beside path and renames it to path. So nobody sees a half-written
+// file, and the old file stays if writing fails. If path is a link, the new file replaces the link
+// itself. The umask reduces perm.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
 	name := filepath.Join(filepath.Dir(path), hidden)

@@ -47,8 +47,8 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	}
 }
 
-// Record returns a record of a cell. It has a sample for each value in ns, which is the time per
-// message in nanoseconds.
+// Record returns a record of a cell. Each value in ns becomes a sample with that time per message,
+// in nanoseconds.
 func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
 	for _, t := range ns {
@@ -77,9 +77,9 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside returns a set with a raw cell, and a cell for each of "ndjson" and "chunked:61440" that is
-// a key of framed. All cells have the same placement. raw and the values of framed are times per
-// message in nanoseconds.
+// Beside returns a set with a raw cell and up to two other cells of the same placement. The other
+// cells have the framings "ndjson" and "chunked:61440", as far as these are keys of framed. The
+// parameter raw and the values of framed are times per message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -96,7 +96,7 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 }
 
 // Drifting returns the time per message in each of six rounds, on a machine that becomes slower.
-// The first of them is about ns nanoseconds.
+// The first time is about ns nanoseconds.
 func Drifting(ns float64) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
@@ -108,8 +108,8 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency gives every sample of r a distribution of latencies under key. The distribution has
-// count latencies, which are 1 to 1.4 times as long as the sample's time per message.
+// WithLatency gives every sample of r a distribution of count latencies under key. They are 1 to
+// 1.4 times as long as the sample's time per message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)
@@ -125,8 +125,12 @@ func WithLatency(r results.Record, key string, count int) results.Record {
 	return r
 }
 
-// Sweep returns what a small run leaves: cells of two placements, three framings and two sizes;
-// round trips; one cell that the system cannot run; and one cell with a warning.
+// Sweep returns the results of a small run:
+//
+//   - cells of two placements, three framings and two sizes
+//   - round trips
+//   - a cell that the system cannot run
+//   - a cell with a warning
 func Sweep() *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -165,9 +169,9 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Pairs returns n pairs of runs: old[i] and new[i] are a pair. Each run has the given number of
-// cells. The new run of a pair takes factor times as long as the old one. In each pair, the machine
-// is slower by a random share of up to a half.
+// Pairs returns n pairs of runs. A pair is old[i] and new[i]. Each run has the given number of
+// cells. In a pair, the new run takes factor times as long as the old run. Both are slower by the
+// same random share of up to a half, as on a busy machine.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}
@@ -228,7 +232,7 @@ func Lines() []results.Line {
 	}
 }
 
-// A Rule is a rule of the system's pipes, from which tests make findings.
+// A Rule is a rule of the system's pipes. Tests make findings from it.
 type Rule struct {
 	Run        string
 	Time       time.Time
@@ -239,7 +243,7 @@ type Rule struct {
 	Agrees     *bool // nil: not documented
 }
 
-// Finding returns the finding about the rule, as a file has it.
+// Finding returns the finding about the rule, as in a file.
 func (r Rule) Finding() results.Finding {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: r.Run, Time: r.Time,
@@ -266,7 +270,7 @@ func (r Rule) Finding() results.Finding {
 // Update is the flag with which a test writes its golden files anew.
 var Update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares got with a file under testdata. If [Update] is set, it writes got to the file
+// Golden compares got with a file under testdata. If [Update] is set, it writes got to that file
 // instead.
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()

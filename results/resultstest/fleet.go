@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// A Fleet makes up the records of any number of machines. It makes them from real records that are
-// among the project's test data. Each machine has the findings of one of thirteen platforms, and a
-// default run. In that run, framings cost a little more or less than in the real one.
+// A Fleet makes up the records of any number of machines, from real records in the project's test
+// data. Each machine has the findings of one of thirteen platforms, and a default run. In that run,
+// framings cost a little more or less than in the real run.
 type Fleet struct {
 	platforms [][]byte
 	run       []byte
@@ -24,7 +24,7 @@ type Fleet struct {
 	Slow      map[int]bool // indices of machines on which ndjson takes twice its time
 }
 
-// NewFleet reads the real records from testdata, which is the folder of the command's test data.
+// NewFleet reads the real records from testdata, the folder of the command's test data.
 func NewFleet(t testing.TB, testdata string) *Fleet {
 	t.Helper()
 	f := &Fleet{rng: rand.New(rand.NewPCG(7, 7))}
@@ -107,8 +107,8 @@ func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	}
 }
 
-// cost returns by which factor a framing takes longer than in the real run. It draws the factor of
-// a framing once per machine, and keeps it in costs.
+// cost returns the factor by which a framing takes longer than in the real run. It draws a random
+// factor for each framing once per machine, and keeps it in costs.
 func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
 	if framing == "raw" {
 		return 1
@@ -134,7 +134,7 @@ func slower(line []byte, factor float64) []byte {
 	})
 }
 
-// Reader returns a reader of the lines of the given number of machines. The lines are made while
+// Reader returns a reader of the lines of the given number of machines. It makes the lines while
 // they are read.
 func (f *Fleet) Reader(machines int) io.Reader {
 	out, in := io.Pipe()
