@@ -224,7 +224,7 @@ func uuidPrefix(id []byte) bool {
 	return true
 }
 
-// number reads a decimal number that ends with a colon, and stores it in *to. used is the number of
+// number reads a decimal number that a colon follows, and stores it in *to. used is the number of
 // its digits.
 func number(b []byte, to *int) (used int, v verdict) {
 	n := int64(0)

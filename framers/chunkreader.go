@@ -100,8 +100,8 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. It returns the message that the line is or completes, or nil if there is
-// none.
+// line receives one line. If the line is a message or completes one, line returns that message,
+// otherwise nil.
 func (r *chunkReader) line() ([]byte, error) {
 	kind, err := r.header()
 	if err != nil {
@@ -174,10 +174,10 @@ func (r *chunkReader) header() (verdict, error) {
 const shortID = 8
 
 // endsBare is called if a stream ends after n bytes that may begin a UUID. It reports whether these
-// bytes are a bare line, such as a number. Otherwise they are a cut frame:
+// bytes are a bare line, such as a number. They are a cut frame in two cases:
 //
-//   - More than shortID bytes include the first dash of a UUID.
-//   - While a message is incomplete, the bytes probably belong to one of its frames.
+//   - There are more than shortID bytes, so they include the first dash of a UUID.
+//   - A message is incomplete, so they probably belong to one of its frames.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }

@@ -17,9 +17,9 @@ func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	}
 }
 
-// checkLimits returns an error if, with the data of the frame at hand, its message p is too large
-// or all incomplete messages together are. It then drops the message and the frame. p is nil if the
-// frame is the whole message.
+// checkLimits returns an error if the data of the frame at hand make its message p too large, or
+// make all incomplete messages together too large. It then drops the message and the frame. p is
+// nil if the frame is the whole message.
 func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	size := len(data) // of the message
 	held := 0         // of all incomplete messages

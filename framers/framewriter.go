@@ -33,9 +33,9 @@ const (
 //	                                message from where it lies
 //	any other       any size        one copy of all pieces, in one call
 //
-// If a write size is set, a frame that is larger than it and than 4 KiB goes out in several calls
-// of at most the write size. A writer in the last line of the table then gets the frame as an
-// *os.File does. The first call may be shorter, so that the kernel copies fast: see page.go.
+// If a write size is set, a frame of more than 4 KiB goes out in calls of at most the write size. A
+// writer in the last line of the table then gets such a frame as an *os.File does. The first call
+// may be shorter, so that the kernel copies fast (see page.go).
 type frameWriter struct {
 	w         io.Writer
 	vectored  Vectored // w, if it takes gather lists; else nil

@@ -132,9 +132,9 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 }
 
 // take removes the line of n bytes from the buffer. The parameter ended says whether a newline
-// follows them. It returns the message in the line, or nil for a blank line. If the message is
-// larger than the limit, take returns an error, and the next ReadMessage skips the rest of the
-// line.
+// follows these bytes. take returns the message in the line, or nil for a blank line. If the
+// message is larger than the limit, take returns an error, and the next ReadMessage skips the rest
+// of the line.
 func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]

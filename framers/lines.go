@@ -13,9 +13,9 @@ import (
 // The reader turns a newline inside a message into a space. In JSON, such a newline can only be
 // white space. The writer drops white space around a line, and drops blank lines.
 //
-// Closing the reader closes r, and closing the writer closes w, if they are an io.Closer. Before
-// that, the writer sends a last line without a newline. The options are for the Reader and the
-// Writer of f. One goroutine at a time may use the reader, and one the writer.
+// Closing the reader closes r, and closing the writer closes w, if they are an io.Closer. Before it
+// closes w, the writer sends a last line that has no newline. The options are for the Reader and
+// the Writer of f. One goroutine at a time may use the reader, and one the writer.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}

@@ -233,9 +233,10 @@ func (m *Mux) grantNext() {
 	t.granted <- struct{}{}
 }
 
-// WithWait makes a Mux choose the size of its frames so that one frame takes about d to write: the
-// rate of the stream times d. A frame has at most the framing's size and, if that allows it, at
-// least 1 KiB. Zero, the default, gives every frame the framing's size.
+// WithWait makes a Mux choose the size of its frames while it runs: the rate at which the stream
+// takes bytes, times d. So a message waits about d while a frame of another message is being
+// written. A frame has at most the framing's size and, if that allows it, at least 1 KiB. Zero, the
+// default, gives every frame the framing's size.
 //
 // The Mux chooses the size when a message begins. All frames of the message keep it, because each
 // frame states their number. WithWait does not bound the wait for bytes that are already in the

@@ -7,8 +7,7 @@
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
 // [Charts] returns each [Chart] that the records of a set allow. A Chart is plain data, with a
-// title that says what one sees. It can be drawn if it has a point, even if it has only one point
-// or only zeros.
+// title that says what one sees. It can be drawn even if it has only one point, or only zeros.
 //
 // [Report] adds the charts to the sections and tables of [view.Sections].
 //

@@ -143,9 +143,9 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page to the first of these that there is: the title in the
-// options, the title of the picture that shows the answer, the answer itself. The answer is the
-// title of the first section.
+// setTitle sets the title of the page to the first of these that exists: the title in the options,
+// the title of the picture that shows the answer, the answer itself. The answer is the title of the
+// first section.
 //
 // If neither the title nor the beginning of the lead has the answer, the answer becomes the first
 // sentence of the lead.

@@ -64,9 +64,9 @@ func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 // sizes lists the message sizes of the rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis returns an axis with a place for each size. All sizes are written in KiB and MiB, if
-// each size above 1 KiB is a whole number of KiB. Otherwise they are written in kB and MB, if each
-// size from 1 kB on is a whole number of kB. Otherwise they are written in bytes.
+// sizeAxis returns an axis with a place for each size. All sizes are written in KiB and MiB if each
+// size above 1 KiB is a whole number of KiB. Otherwise they are written in kB and MB if each size
+// from 1 kB on is a whole number of kB. Otherwise they are written in bytes.
 func sizeAxis(label string, sizes []int) Axis {
 	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
 	if !slices.ContainsFunc(sizes, notKiB) {

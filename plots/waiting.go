@@ -156,8 +156,8 @@ func timesRange(least, most float64) string {
 
 // chunksGain returns how many times longer small messages wait behind whole messages than behind
 // chunks of the best size: the smallest and the largest ratio among the panels. It leaves out
-// panels that lack one of the two. known is false if no panel has both, or if in some panel all
-// points of one are in doubt.
+// panels that lack one of the two waits. known is false if no panel has both, or if in some panel
+// all points of one wait are in doubt.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")

@@ -128,8 +128,8 @@ func (s *Set) FindingsOf(area string) []Finding {
 //   - the host name with the processor
 //   - the host name with the system
 //
-// If each of these names belongs to another machine, too, the result is the first one with the
-// beginning of the hash. A machine of which nothing is known is called "unknown".
+// If each of these names belongs to another machine, too, the result is the first name, followed by
+// the beginning of the hash. A machine of which nothing is known is called "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {

@@ -28,8 +28,8 @@ type condition struct {
 }
 
 // ParseFilter parses conditions. "os=linux" asks for runs whose field or label "os" is "linux".
-// "kernel~6.1" asks for runs whose field or label "kernel" contains "6.1". Upper and lower case of
-// a value are the same. Fields have their names in the file.
+// "kernel~6.1" asks for runs whose field or label "kernel" contains "6.1". The comparison ignores
+// upper and lower case. Fields are named as in the file.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
