@@ -11,8 +11,8 @@ import (
 // on. A hash replaces the host name, the labels "node" and "pod", and the names of users' folders
 // in any text.
 //
-// The same name always gets the same hash, so hosts can still be told apart. For the same reason, a
-// person who guesses a name can check the guess.
+// The same name always gets the same hash, so hosts can still be told apart. But a person who
+// guesses a name can check the guess by computing its hash.
 func (w *Writer) Anonymize() { w.anonymous = true }
 
 // withoutHost returns an environment with a hash in place of the name of its host.

@@ -37,7 +37,7 @@ type Cell struct {
 	// each start of the workers draws a random position.
 	PayloadOffset string `json:"payload_offset,omitempty"`
 	// FrameWait is how long one frame should take to pass, such as "5ms". The rate of the pipe then
-	// decides the size of frames. If it is "", the framing decides.
+	// decides the size of frames. If FrameWait is "", the framing decides it.
 	FrameWait string `json:"frame_wait,omitempty"`
 	Source    string `json:"source,omitempty"`   // "hot", "fresh"; "" means "hot"
 	Transfer  string `json:"transfer,omitempty"` // "vmsplice"; "" means copying
@@ -137,7 +137,7 @@ func (c Cell) Field(name string) string {
 
 // Validate reports all faults of a cell's fields: a required text that is missing, a negative
 // number, or a rate that is not a number. It does not check whether the framing, the pipe and the
-// placement exist, which the code that runs the cell does.
+// placement exist: the code that runs the cell checks that.
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range fields {

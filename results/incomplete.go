@@ -48,8 +48,8 @@ func (r *runsRead) endedEarly() []Problem {
 	return short
 }
 
-// A plan has what decides how many cells a run measures. For example, the topology decides which
-// placements there are.
+// A plan holds the facts that decide how many cells a run measures. For example, the topology
+// decides which placements there are.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan {

@@ -18,8 +18,8 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	// Over is the number of observations above the histogram's range. The histogram has them at the
-	// end of its range. MaxNS is exact.
+	// Over is the number of observations above the histogram's range. The histogram counts them at
+	// the end of its range. MaxNS is exact.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LeastStall is the shortest [Message.Stall] that is recorded. It is more than twice the time of a
-// write that does not wait: the time to copy 128 KiB and to wake the reader.
+// LeastStall is the shortest [Message.Stall] that is recorded. A write that does not wait takes
+// less than half of LeastStall, to copy 128 KiB and to wake the reader.
 const LeastStall = 100 * time.Microsecond
 
 // A Message is one message between a client and a server, recorded by pipebench tap.

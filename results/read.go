@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the most bytes in one line of a file, which limits memory. A recorded message of 128
-// MiB fits, even if each of its bytes is escaped as \u00xx.
+// maxLine is the most bytes in one line of a file. It limits the memory for a line. A recorded
+// message of 128 MiB fits, even if each of its bytes is escaped as \u00xx.
 const maxLine = 1 << 30
 
 // ErrEmpty is wrapped by an error that means that there are no results: a file has no readable

@@ -90,8 +90,8 @@ type Verified struct {
 func (Record) kind() string  { return KindMeasurement }
 func (r Record) run() string { return r.Run }
 
-// A Sample is one timed measurement of a cell, usually of a few milliseconds. Another word for it
-// is slice.
+// A Sample is one timed measurement of a cell, usually of a few milliseconds. It is also called a
+// slice.
 //
 // A fork is one start of the worker processes that measure a group of cells. It consists of rounds.
 // Each round takes one sample of every cell of the group, within milliseconds of each other. The
@@ -123,8 +123,8 @@ type Sample struct {
 	Writer Counters `json:"writer"` // round trip: the end that asks
 	Reader Counters `json:"reader"` // round trip: the end that answers
 
-	// Latency has a distribution of times for each thing that was timed: "roundtrip", "oneway", and
-	// these in an open loop:
+	// Latency has a distribution of times for each thing that was timed: "roundtrip", "oneway" and,
+	// in an open loop, the following:
 	//
 	//   - "due": the time since a message was due
 	//   - "service": the time since the message was sent

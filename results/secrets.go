@@ -69,8 +69,8 @@ var (
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
 	// urlUser matches the user and the password in a URL, if neither contains a slash, a question
-	// mark or a #. urlOddSecret matches a password that does. It leaves out digits alone between :
-	// and /, which are a port.
+	// mark or a #. urlOddSecret matches a password that contains one of these. It does not match
+	// digits alone between : and /, because they are a port.
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
 	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)

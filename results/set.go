@@ -14,7 +14,7 @@ type Set struct {
 	Targets      []Target      `json:"targets,omitempty"`
 	Messages     []Message     `json:"messages,omitempty"`
 
-	// Problems are about lines that were skipped, and about other doubts.
+	// Problems has the lines that were skipped, and other doubts about the files.
 	Problems []Problem `json:"problems,omitempty"`
 }
 

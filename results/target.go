@@ -59,8 +59,8 @@ type TargetEvidence struct {
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set only in the last record of a recording. All other fields are empty there,
-	// because Traffic and Server both have a field named "request" in the file.
+	// Traffic is set only in the last record of a recording, whose other fields are empty. In the
+	// file, Traffic cannot be in one object with Server, because both have a field named "request".
 	Traffic *TrafficEvidence
 }
 

@@ -21,7 +21,7 @@ func validate(line Line) error {
 }
 
 // Validate returns an error if the cell is invalid, if a figure of a sample is impossible, or if
-// there is neither a sample nor a reason for that.
+// the record has no samples and does not say why.
 func (r Record) Validate() error {
 	switch {
 	case r.Unsupported != "" && len(r.Samples) > 0:

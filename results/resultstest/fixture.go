@@ -78,8 +78,8 @@ func Around(ns, share float64) []float64 {
 }
 
 // Beside returns a set with a raw cell and up to two other cells of the same placement. The other
-// cells have the framings "ndjson" and "chunked:61440", as far as these are keys of framed. The
-// parameter raw and the values of framed are times per message in nanoseconds.
+// cells have the framings "ndjson" and "chunked:61440", if these are keys of framed. The parameter
+// raw and the values of framed are times per message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -171,7 +171,7 @@ func Sweep() *results.Set {
 
 // Pairs returns n pairs of runs. A pair is old[i] and new[i]. Each run has the given number of
 // cells. In a pair, the new run takes factor times as long as the old run. Both are slower by the
-// same random share of up to a half, as on a busy machine.
+// same random share of up to a half, as if the machine were slower.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}
