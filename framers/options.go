@@ -127,7 +127,7 @@ func WithReadOffset(n int) Option {
 // default, or a negative n mean that each frame is passed whole.
 //
 // The bytes on the wire stay the same: the pieces of a frame follow each other, and a Mux puts
-// nothing between them. There are two exceptions from n:
+// nothing between them. A call may have more or fewer than n bytes in two cases:
 //
 //   - A frame of up to 4096 bytes goes out in one call, because a pipe does not mix such a write
 //     with those of other processes.

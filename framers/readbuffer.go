@@ -73,9 +73,9 @@ func (in *readBuffer) next(i int) {
 	in.pos = i
 }
 
-// fill reads at most limit bytes, and at most in.size, with one Read. It returns nil if any bytes
-// came. If an error came with them, the next call returns the error. After io.EOF every call
-// returns io.EOF. Any other error is returned once.
+// fill reads once, at most limit bytes and at most in.size. It returns nil if any bytes came. If an
+// error came with them, the next call returns the error. After io.EOF every call returns io.EOF.
+// Any other error is returned once.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -158,8 +158,8 @@ func (in *readBuffer) giveBack() {
 	}
 }
 
-// slide moves the held bytes to the front of the slice to, and uses it as the buffer from then on.
-// It may be the present buffer.
+// slide moves the held bytes to the front of the given slice, which becomes the buffer. It may be
+// the present buffer.
 func (in *readBuffer) slide(to []byte) {
 	copy(to, in.held())
 	in.pos -= in.base

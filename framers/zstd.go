@@ -88,7 +88,7 @@ func (p *packer) pack(msg []byte) []byte {
 	return p.packed
 }
 
-// escape appends b to the slice to, with newlines and escape bytes escaped.
+// escape appends b to the first slice, with newlines and escape bytes escaped.
 func escape(to, b []byte) []byte {
 	from := 0
 	for i, c := range b {

@@ -196,7 +196,8 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns at most mostTicks values between low and high, as dense as that allows:
+// roundPowers returns values between low and high. It returns the first of these lists that has at
+// most mostTicks values:
 //
 //   - 1, 2 and 5 times the powers of ten
 //   - 1 and 3 times the powers of ten

@@ -170,7 +170,7 @@ func (p Panel) comparesPoints() bool {
 const mostPanels = 12
 
 // complete leaves out panels of a single point, and panels beyond mostPanels. It adds a note about
-// the latter, and a note that explains points in doubt.
+// the panels beyond mostPanels, and a note that explains points in doubt.
 //
 // If the chart has a single series, no name stands beside it. Then complete adds the series' name
 // to the subtitle, unless the title or the subtitle has it.

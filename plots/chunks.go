@@ -43,9 +43,9 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole. Its height
-// is the metric of the ndjson row in all that differs from the panel's rows of chunks only in the
-// framing. Without such a row, addWhole adds no line.
+// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole. It takes
+// the line's height from the ndjson row that differs from the panel's rows of chunks only in the
+// framing. Without such a row, it adds no line.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
@@ -67,8 +67,8 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether each of the rows differs from the row other in nothing but
-// the framing.
+// differOnlyInFraming reports whether the framing is the only difference between each of the rows
+// and the given row.
 func (r rows) differOnlyInFraming(other stat.Row) bool {
 	for _, row := range r.all {
 		c := other.Cell

@@ -20,7 +20,7 @@ const maxSizes = 3
 
 // latencyChart returns a function that makes the chart of one kind of latency: the one under key in
 // [stat.Row.Latency]. The X axis has percentiles. There is a panel for each message size and
-// placement. The title begins with the text in what.
+// placement. The title begins with the parameter what.
 func latencyChart(key, what string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
@@ -92,8 +92,7 @@ func percentiles(row stat.Row, key string) []Point {
 	return points
 }
 
-// isRoughTime reports whether tables mark the median of a latency of the row as rough. The latency
-// is the one with the given key.
+// isRoughTime reports whether tables mark the median of the row's latency under key as rough.
 func isRoughTime(row stat.Row, key string) bool { return view.IsRough(row.Estimates[key+".p50"]) }
 
 // latencySpan says how long the smallest messages take in the first placement, without rough
