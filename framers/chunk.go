@@ -7,20 +7,19 @@ import (
 	"iter"
 )
 
-// A chunked framing splits each message into frames:
+// A chunked framing splits each message into frames of at most size bytes, newline included:
 //
 //	{uuid}:{index}:{total}:{data}\n
 //
-// A frame has at most size bytes, header and newline included. A message that fits one frame has
-// index 0 and total 1.
+// A message that fits one frame has index 0 and total 1.
 //
-// The form adaptive sends a message as a bare line if the message and its newline have at most size
-// bytes. So a peer that knows nothing of chunks understands every such message:
+// The form adaptive sends a message as a bare line if the line has at most size bytes. So a peer
+// that knows nothing of chunks understands it:
 //
 //	{"jsonrpc":"2.0","method":"ping"}\n
 //
-// It sends two kinds of small messages in frames all the same: those that a line cannot carry
-// (empty, or with white space around them), and those that look like a frame.
+// It never does so for a message that looks like a frame, or that a line cannot carry because it is
+// empty or has white space around it.
 //
 // The form chunked+zstd packs a message (see packer) and splits the result.
 type chunked struct{ framing }
@@ -49,19 +48,18 @@ func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkRead
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline included. Size 0 means DefaultChunk. The framing carries every message without a newline,
-// even an empty one. It may split a message inside a UTF-8 character.
+// newline included. Size 0 means DefaultChunk. The framing carries every message without a newline.
+// It may split a message inside a UTF-8 character.
 //
 // A Reader accepts chunks out of order, and interleaved chunks of several messages. An id may be
 // any 1 to 64 bytes without a colon and a newline.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
-// Adaptive returns the framing that sends a message as a bare line if the message and its newline
-// have at most size bytes. It sends any other message as chunks. Size 0 means DefaultChunk.
+// Adaptive returns the framing that sends a message as a bare line if the line has at most size
+// bytes, newline included. It sends any other message as chunks. Size 0 means DefaultChunk.
 //
-// A Reader accepts lines and chunks on one stream. It takes a line for a chunk only if the line
-// begins with a UUID of 36 characters. So JSON and log lines with colons are never taken for
-// chunks.
+// A Reader accepts lines and chunks on one stream. Only a line that begins with a UUID of 36
+// characters can be a chunk. So JSON and log lines with colons are never taken for chunks.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {

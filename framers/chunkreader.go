@@ -174,10 +174,9 @@ func (r *chunkReader) header() (verdict, error) {
 const shortID = 8
 
 // endsBare is called if a stream ends after n bytes that may begin a UUID. It reports whether these
-// bytes are a bare line, such as a number. They are a cut frame in two cases:
-//
-//   - There are more than shortID bytes, so they include the first dash of a UUID.
-//   - A message is incomplete, so they probably belong to one of its frames.
+// bytes are a bare line, such as a number. More than shortID bytes include the first dash of a
+// UUID, so they are a cut frame. While a message is incomplete, any bytes are taken for a cut
+// frame.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
@@ -255,11 +254,10 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 // mostJoined is the largest number of frames of a message that joined puts together.
 const mostJoined = 8
 
-// joined puts the message p together inside the read buffer, if all its frames are there. The
-// parameter data is the data of the first frame, which is the frame at hand. joined moves the data
-// of the later frames to the end of data. This costs less than to copy the whole message.
-//
-// If the frames are not there, or anything is unusual, joined returns nil and changes nothing.
+// joined puts the message p together inside the read buffer, if all its frames are there and
+// nothing is unusual. Otherwise it returns nil and changes nothing. The parameter data is the data
+// of the first frame. joined moves the data of the later frames to the end of data, which costs
+// less than to copy the whole message.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&

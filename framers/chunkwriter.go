@@ -123,11 +123,11 @@ type layout struct {
 // maxFrames is the largest total that is written or read. It has 10 digits and fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits a message of size bytes into frames of at most frame bytes. If the message needs
-// more than maxFrames frames, the layout's total is above maxFrames.
+// newLayout splits a message of size bytes into frames of at most frame bytes. A message that needs
+// more than maxFrames frames gets a total above maxFrames.
 //
-// Each header holds an index and the total. So the number of their digits decides how many bytes of
-// the message fit a frame. newLayout takes the smallest number of digits that suffices.
+// Each header holds an index and the total, so the number of their digits decides how much of the
+// message fits a frame. newLayout takes the smallest number of digits that suffices.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ {
 		data := frame - (uuidBytes + 2*digits + 3) - 1 // 3 colons and a newline

@@ -29,8 +29,8 @@ var contentLength = &form{
 // ContentLength returns the framing that puts a Content-Length header before each message. It
 // carries every message, even an empty one.
 //
-// A Reader ignores other headers. It accepts header names in upper or lower case, white space
-// around name and value, and lines that end with LF alone.
+// A Reader accepts header names in upper or lower case, white space around names and values, and
+// lines that end with LF alone. It ignores other headers.
 func ContentLength() Framing { return framing{contentLength, 0} }
 
 const (

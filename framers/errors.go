@@ -95,9 +95,8 @@ var (
 
 // A HeaderError is returned for a header that does not give the length of its message.
 //
-// The next ReadMessage searches for the text "Content-Length" and goes on there. A message can
-// contain that text, so the search may find a wrong place. A caller that cannot trust its peer
-// should stop at the first HeaderError.
+// The next ReadMessage searches for the text "Content-Length" and goes on there. That may be inside
+// a message. So a caller that cannot trust its peer should stop at the first HeaderError.
 type HeaderError struct {
 	Offset int64  // where in the stream the faulty line begins
 	Line   string // the faulty line without its terminator, at most 80 bytes of it
@@ -124,8 +123,8 @@ var (
 // A ChunkError is returned for a chunk that cannot be used, or for a message that cannot become
 // complete. The next message can still be read.
 //
-// If Err is ErrMalformed, ErrIndex, ErrTotal or ErrDuplicate, only the frame was dropped. With any
-// other Err the whole message was dropped.
+// For ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate, only the frame was dropped. For any other
+// Err, the whole message was dropped.
 type ChunkError struct {
 	// Offset is where the frame begins in the stream. For ErrMissing and ErrExpired, it is where
 	// the first frame of the message begins.

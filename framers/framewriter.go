@@ -33,9 +33,9 @@ const (
 //	                                message from where it lies
 //	any other       any size        one copy of all pieces, in one call
 //
-// If a write size is set, a frame of more than 4 KiB goes out in calls of at most the write size. A
-// writer in the last line of the table then gets such a frame as an *os.File does. The first call
-// may be shorter, so that the kernel copies fast (see page.go).
+// If a write size is set, each call for a frame of more than 4 KiB has at most that size. Any other
+// writer then gets such a frame as an *os.File does. The first call may be shorter, so that the
+// kernel copies fast (see page.go).
 type frameWriter struct {
 	w         io.Writer
 	vectored  Vectored // w, if it takes gather lists; else nil
@@ -85,9 +85,8 @@ func (o *frameWriter) writeFrame(head, msg, tail []byte) error {
 // compose copies the pieces of a frame together. It returns nil if the caller should call send
 // instead: for a large frame, for a frame that is only the message, and after a failure.
 //
-// Most callers call compose and then Write, and not writeFrame, because the processor mispredicts
-// the return from each function that led to the system call. The saved return gains 3 to 5 % at 256
-// and 4000 B on one CPU.
+// Most callers call compose and Write instead of writeFrame. This saves a return after the system
+// call, which the processor would mispredict. It gains 3 to 5 % at 256 and 4000 B on one CPU.
 func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	total := len(head) + len(msg) + len(tail)
 	if total > o.copyMost || total == len(msg) || o.broken != nil {
@@ -257,12 +256,9 @@ func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 // the start of a cache line.
 const cacheLine = 64
 
-// frameBuffer returns total bytes of the frameWriter's buffer for a frame with a header of head
-// bytes. The message in it begins at the start of a cache line. So it takes 5 % less time to copy
-// and write 4 KiB.
-//
-// If a frame needs less than a quarter of keepCompose, a buffer larger than keepCompose is
-// replaced.
+// frameBuffer returns total bytes of the buffer, for a frame with a header of head bytes. The
+// message then begins at the start of a cache line. So it takes 5 % less time to copy and write 4
+// KiB. A buffer above keepCompose is replaced for a frame of less than a quarter of keepCompose.
 func (o *frameWriter) frameBuffer(head, total int) []byte {
 	skew := -head & (cacheLine - 1)
 	need := skew + total

@@ -142,10 +142,8 @@ func (w *writer) WriteMessage(msg []byte) error {
 }
 
 // Carries returns nil if a Writer of f with opts accepts msg. A Reader with the same options then
-// gives msg back unchanged. Otherwise Carries returns the [*PayloadError] or [*TooLargeError] that
-// the Writer would return.
-//
-// For a framing of another package, Carries always returns nil.
+// gives msg back unchanged. Otherwise it returns the Writer's [*PayloadError] or [*TooLargeError].
+// For a framing of another package, it always returns nil.
 func Carries(f Framing, msg []byte, opts ...Option) error {
 	s := newSettings(opts)
 	return check(f, msg, &s)
@@ -201,11 +199,11 @@ func (f *form) withSize(size int) (Framing, error) {
 
 // Parse returns the framing that a spec names. A spec is one of the names of [All], or
 // "chunked+zstd". If the framing takes a size, a colon and the size may follow: "chunked:60KiB",
-// "chunked:4k", "raw:61440". Without a size, a frame of chunks has at most [DefaultChunk] bytes,
-// and raw does not know where messages end.
+// "raw:61440". Without a size, a frame of chunks has at most [DefaultChunk] bytes, and raw does not
+// know where messages end.
 //
-// A size is a number of bytes. The suffixes k, M and G multiply it by 1024, 1024² and 1024³. A
-// suffix may be in upper or lower case, and may be followed by B or iB.
+// A size is a number of bytes. The suffixes k, M and G multiply it by 1024, 1024² and 1024³. They
+// may be in upper or lower case, and B or iB may follow.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })

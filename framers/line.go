@@ -22,9 +22,9 @@ var newline = []byte{'\n'}
 // NDJSON returns the framing of newline-delimited JSON: each message is a line. It does not look
 // into the JSON.
 //
-// A Reader drops white space around a message and skips blank lines. [WithVerbatim] keeps both. CR
-// LF also ends a line. The last line needs no newline. A Writer refuses a message that a Reader
-// with the same options would not return unchanged.
+// A Reader drops white space around a message and skips blank lines, unless [WithVerbatim] is
+// given. A line may end with CR LF, and the last line needs no newline. A Writer refuses a message
+// that a Reader with the same options would not return unchanged.
 func NDJSON() Framing { return framing{ndjson, 0} }
 
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

@@ -6,16 +6,15 @@ import (
 )
 
 // Lines lets a program that speaks lines, such as the stdio transport of an MCP library, speak
-// another framing. The program reads from the returned reader: each message of f that arrives on r
-// becomes a line. The program writes to the returned writer: each line becomes a message of f,
-// which is sent on w.
+// another framing. Each message of f that arrives on r becomes a line on the returned reader. Each
+// line that the program writes to the returned writer becomes a message of f on w.
 //
-// The reader turns a newline inside a message into a space. In JSON, such a newline can only be
-// white space. The writer drops white space around a line, and drops blank lines.
+// The reader turns a newline inside a message into a space, because in JSON it can only be white
+// space. The writer drops white space around lines, and drops blank lines.
 //
 // Closing the reader closes r, and closing the writer closes w, if they are an io.Closer. Before it
-// closes w, the writer sends a last line that has no newline. The options are for the Reader and
-// the Writer of f. One goroutine at a time may use the reader, and one the writer.
+// closes w, the writer sends a last line that has no newline. The reader and the writer belong to
+// one goroutine each. The options are for the Reader and the Writer of f.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}

@@ -15,8 +15,8 @@ import (
 // being sent, a small one waits for one frame of it, not for all. If the framing does not split
 // messages, each message is one frame.
 //
-// Each call of Send writes its own frames, one whenever it has the turn. A Mux has no goroutine,
-// needs no closing, and keeps no copies of messages. Nothing else may write to the stream.
+// A Mux has no goroutine, needs no closing, and keeps no copies of messages: each call of Send
+// writes its own frames. Nothing else may write to the stream.
 type Mux struct {
 	f     Framing
 	set   settings
@@ -28,10 +28,9 @@ type Mux struct {
 	busy    bool      // a Send has the turn
 	grants  int       // how often grantNext gave the turn to a waiter
 	waiting []*waiter // those that wait for the turn, the longest waiting first
-	// perSecond is the average rate at which the stream takes bytes, in bytes per second. It is 0
-	// before the first measurement. A write into a pipe with room goes at the speed of memory, a
-	// write into a full pipe at the speed of the reader. The average is near the slow writes (see
-	// write), because frames wait only for these.
+	// perSecond is the average rate at which the stream takes bytes, in bytes per second, or 0
+	// before the first measurement. Slow writes, into a full pipe, weigh most in it (see write),
+	// because frames wait only for these.
 	perSecond float64
 }
 
@@ -80,9 +79,9 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 // The next frame belongs to the waiting message with the largest priority. Messages of equal
 // priority take turns. Every 16th frame belongs to the message that has waited longest.
 //
-// If ctx ends while Send waits or between two frames, Send returns ctx's error. It cannot interrupt
-// a write that blocks: set a deadline on the stream for that. If some chunks of the message have
-// been sent, the receiver keeps them until they expire.
+// If ctx ends while Send waits or between two frames, Send returns ctx's error. The receiver keeps
+// the chunks that were sent until they expire. To end a write that blocks, set a deadline on the
+// stream.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
 		return err
@@ -233,12 +232,11 @@ func (m *Mux) grantNext() {
 	t.granted <- struct{}{}
 }
 
-// WithWait makes a Mux choose the size of its frames while it runs: the rate at which the stream
-// takes bytes, times d. So a message waits about d while a frame of another message is being
-// written. A frame has at most the framing's size and, if that allows it, at least 1 KiB. Zero, the
-// default, gives every frame the framing's size.
+// WithWait makes a Mux choose the size of its frames: the rate at which the stream takes bytes,
+// times d. So a message waits about d while a frame of another message is being written. A frame
+// has at most the framing's size and, if that allows it, at least 1 KiB. Zero, the default, gives
+// every frame the framing's size.
 //
-// The Mux chooses the size when a message begins. All frames of the message keep it, because each
-// frame states their number. WithWait does not bound the wait for bytes that are already in the
-// pipe.
+// All frames of a message have the size that was chosen when the message began, because each frame
+// states their number. WithWait does not bound the wait for bytes that are already in the pipe.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }

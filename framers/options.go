@@ -114,29 +114,26 @@ func WithReadBuffer(bytes int) Option {
 	return func(s *settings) { s.readBuffer = max(positive(bytes, DefaultReadBuffer), 16) }
 }
 
-// WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin, even
-// after they grew. Only n modulo 4096 counts. The default is DefaultReadOffset.
+// WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin. Only n
+// modulo 4096 counts. The default is DefaultReadOffset.
 //
-// Some processors read a pipe at half the speed if the buffer begins at offset 1 to 31. Offset 0 is
-// as slow, because the Reader moves messages within the buffer.
+// Some processors read a pipe at half the speed if the buffer begins at offset 0 to 31. Offset 0 is
+// slow because the Reader moves messages within the buffer.
 func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
 
 // WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. Zero, the
-// default, or a negative n mean that each frame is passed whole.
+// default, or a negative n mean that each frame is passed whole. The bytes on the wire stay the
+// same.
 //
-// The bytes on the wire stay the same: the pieces of a frame follow each other, and a Mux puts
-// nothing between them. A call may have more or fewer than n bytes in two cases:
-//
-//   - A frame of up to 4096 bytes goes out in one call, because a pipe does not mix such a write
-//     with those of other processes.
-//   - The first piece of a larger frame may be shorter, so that the next piece begins at the start
-//     of a page of memory.
+// A frame of up to 4096 bytes always goes out in one call, because a pipe does not mix such a write
+// with writes of other processes. The first piece of a larger frame may be shorter than n, so that
+// the next piece begins at the start of a page of memory.
 //
 // With smaller writes, a reader on another CPU can begin sooner, but each write costs a system
-// call. If several processes or goroutines write to the stream without a common lock, the pieces of
-// their frames can mix.
+// call. If several processes or goroutines write to the stream without a common lock, their pieces
+// can mix. A Mux keeps the pieces of a frame together.
 func WithWriteSize(n int) Option { return func(s *settings) { s.writeSize = max(n, 0) } }
 
 // WithPolicy sets what a Reader does after a message that is larger than the limit.
@@ -182,8 +179,8 @@ func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress 
 // WithSkipped makes ReadMessage call f when it has skipped a whole message that is larger than the
 // limit. It does so only with the policy Resync, and only if the framing states no sizes.
 //
-// f receives the error that an earlier ReadMessage returned, with Size set to the number of bytes
-// of the message. A carriage return before the newline counts, too.
+// f receives the error that an earlier ReadMessage returned, with Size set to the size of the
+// message. A carriage return before the newline counts, too.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
 // WithQueue sets how many Sends of a Mux may wait or write at once. A further Send first waits
@@ -209,11 +206,9 @@ func (s *settings) id() [16]byte {
 }
 
 // An idSource makes version 4 UUIDs from two SplitMix64 generators (Steele, Lea, Flood: Fast
-// splittable pseudorandom number generators, 2014). Each generator begins with a random number, and
-// repeats none of its numbers.
-//
-// The generators of math/rand/v2 are not inlined. With them, the id of a small message would cost
-// twice as much.
+// splittable pseudorandom number generators, 2014). Each begins with a random number, and repeats
+// none of its numbers. With the generators of math/rand/v2, which are not inlined, the id of a
+// small message would cost twice as much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {

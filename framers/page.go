@@ -8,11 +8,9 @@ import (
 const maxInt = math.MaxInt
 
 // Some processors copy slowly if the destination address is 1 to 31 bytes above the source address,
-// both counted modulo the page size. On an AMD Zen 3, such a copy took 4 to 5 times as long,
-// whatever its length. The kernel uses "rep movsb" for the copies of a pipe there.
-//
-// A pipe begins each write at the start of a page. So only the addresses of our buffers decide
-// whether a copy is slow.
+// both modulo the page size. On an AMD Zen 3, where the kernel uses "rep movsb" for pipes, such a
+// copy took 4 to 5 times as long. A pipe begins each write at the start of a page. So only the
+// addresses of our buffers decide whether a copy is slow.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -31,9 +29,8 @@ func newBuffer(n, offset int) []byte {
 }
 
 // slowTogether reports whether the kernel copies the second piece slowly if one call sends the
-// first two pieces. In a call of its own, the second piece is copied fast, except if it begins in
-// the last 31 bytes of a page. A short second piece is not worth a call of its own, so slowTogether
-// returns false for it.
+// first two pieces. It returns false if the second piece is too short for a call of its own. Such a
+// call copies the piece fast, except if the piece begins in the last 31 bytes of a page.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false

@@ -141,12 +141,10 @@ func (s *partialSet) empty(p *partialMessage) {
 // may be larger.
 const mostSpare = 16 << 20
 
-// recycle keeps the buffer of a message that was taken off the list. Otherwise new memory would be
-// the largest cost of a large message. It keeps several buffers, because messages whose frames come
-// in turns become complete one right after the other.
-//
-// After shrinkAfter successive messages that did not need large spare buffers, the buffers are
-// given back.
+// recycle keeps the buffer of a message that was taken off the list, because new memory would be
+// the largest cost of a large message. It keeps several buffers: messages whose frames come in
+// turns become complete one right after the other. After shrinkAfter successive messages that did
+// not need large spare buffers, they are given back.
 func (s *partialSet) recycle(p *partialMessage) {
 	if !s.makeRoom(cap(p.data)) {
 		return

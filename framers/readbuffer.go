@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A readBuffer is the buffer of a Reader. Reads fill it, and messages are slices of it, so a
-// message is moved at most once.
+// A readBuffer is the buffer of a Reader. Messages are slices of it, so a message is moved at most
+// once.
 //
 //	0 ...... base ........ pos ........ end ...... len(buf)
 //	  free   |  searched     | not yet    |  free
@@ -14,8 +14,8 @@ import (
 //	         |  held                      |
 //
 // The held part begins with the message being received. If the next read needs room, the held part
-// is moved to the front. If that does not suffice, the buffer grows. A grown buffer has the size
-// top, top/2, top/4 and so on, so the old and the new buffer together take at most 1.5 × top.
+// is moved to the front. If that does not suffice, the buffer grows to top, top/2, top/4 or so on.
+// So the old and the new buffer together take at most 1.5 × top.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte

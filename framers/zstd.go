@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The framing chunked+zstd turns a message into one of these two forms. Then it splits the result
-// into frames, as the framing chunked does:
+// The framing chunked+zstd turns a message into one of these two forms, and splits the result into
+// frames as the framing chunked does:
 //
 //	0 message                  as it is, if it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
@@ -52,11 +52,10 @@ var zstdChunks = &form{
 
 // Compressed returns the chunked framing with messages compressed by zstd at its fastest level.
 // Size 0 means DefaultChunk. The framing carries every message. No other program speaks its format.
-// [All] leaves it out, because it is worth its cost only where the pipe is slower than the
-// processor.
+// [All] leaves it out, because it pays only where the pipe is slower than the processor.
 //
-// The limit of WithMaxMessage counts the bytes of a message before compression. While a Reader
-// decompresses a message, it also holds the compressed form.
+// The limit of WithMaxMessage is for the message before compression. While a Reader decompresses a
+// message, it also holds the compressed form.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
 // encoder serves every Writer: EncodeAll keeps no state, and may be called concurrently.

@@ -6,14 +6,13 @@
 //	}
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
-// [Charts] returns each [Chart] that the records of a set allow. A Chart is plain data, with a
-// title that says what one sees. It can be drawn even if it has only one point, or only zeros.
+// [Charts] returns each [Chart] that the records of a set allow. A Chart is plain data. It can be
+// drawn even if it has only one point, or only zeros. [Report] adds the charts to the sections and
+// tables of [view.Sections].
 //
-// [Report] adds the charts to the sections and tables of [view.Sections].
-//
-// The functions of this package only read a set, so any number of goroutines may use one set at
-// once. The same set gives the same bytes with the same version of this package. Other versions may
-// draw a picture differently, but under the same name.
+// The functions of this package only read a set, so goroutines may share it. The same version of
+// this package makes the same bytes of the same set. Other versions may draw a picture differently,
+// but under the same name.
 package plots
 
 import (
@@ -172,8 +171,8 @@ const mostPanels = 12
 // complete leaves out panels of a single point, and panels beyond mostPanels. It adds a note about
 // the panels beyond mostPanels, and a note that explains points in doubt.
 //
-// If the chart has a single series, no name stands beside it. Then complete adds the series' name
-// to the subtitle, unless the title or the subtitle has it.
+// A single series has no name beside it, so complete adds the name to the subtitle if it is missing
+// from title and subtitle.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
@@ -207,9 +206,8 @@ func (c *Chart) addToSubtitle(name string) {
 // paths of the files. It makes the folder if needed, and replaces files of the same name
 // atomically.
 //
-// If names are given, Write draws only the charts with these names, and only as SVG. An SVG is
-// small enough to be kept beside a program's sources. An unknown name is an error that lists all
-// names.
+// If names are given, Write draws only these charts, and only as SVG, which is small enough to be
+// kept beside a program's sources. For an unknown name, it returns an error that lists all names.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)

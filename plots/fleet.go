@@ -10,13 +10,12 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines in one chart. The chart shows the goodput of each framing relative
-// to raw on the same machine, because absolute figures of two machines say little. If fewer than
-// two machines compared framings with raw, there is no chart.
+// FleetCharts compares machines in one chart, by the goodput of each framing relative to raw on the
+// same machine: absolute figures of two machines say little. If fewer than two machines compared
+// framings with raw, there is no chart.
 //
-// For up to [view.FewMachines] machines, there is a panel for each framing in each placement, with
-// a point for each machine and size. For more machines, there is a panel for each placement, with
-// the median over the machines for each framing and size.
+// Up to [view.FewMachines] machines have a point each, in a panel for each framing and placement.
+// For more machines, there is a panel for each placement, with medians over the machines.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {

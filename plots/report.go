@@ -74,11 +74,11 @@ type section struct {
 // record. A section has pictures, tables, warnings and the commands that reproduce it.
 //
 // The page is for screens, phones and paper. It fetches nothing, and is smaller than [ReportLimit].
-// Its script only sorts and filters tables, so the page can be read without the script. The same
-// set gives the same page.
+// It can be read without its script, which only sorts and filters tables. The same set gives the
+// same page.
 //
-// If the set has no record to show, Report returns [ErrEmpty]. If the records are from several
-// machines, Report does what [ReportFleet] does.
+// If the set has no record to show, Report returns [ErrEmpty]. For records from several machines,
+// it does what [ReportFleet] does.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	if len(set.Machines()) > 1 {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
@@ -145,10 +145,8 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 
 // setTitle sets the title of the page to the first of these that exists: the title in the options,
 // the title of the picture that shows the answer, the answer itself. The answer is the title of the
-// first section.
-//
-// If neither the title nor the beginning of the lead has the answer, the answer becomes the first
-// sentence of the lead.
+// first section. If neither the title of the page nor the beginning of the lead has the answer,
+// setTitle begins the lead with it.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	if answer.Final { // no picture may replace this title

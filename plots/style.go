@@ -126,11 +126,9 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the index in colors for the n-th name with a style index, counted from 0.
-//
-// Names of a framing have the framing's colour while there are markers left. Further names take the
-// colours from noFraming on, and then the colours of other framings. Names that are no framing
-// (index noFraming) take the colours from noFraming on, in turn.
+// colorAt returns the index in colors for the n-th name with a style index, counted from 0. While
+// there are markers left, names of a framing have its own colour. Further names of a framing, and
+// all names that are no framing (index noFraming), take the colours from noFraming on, in turn.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == noFraming {

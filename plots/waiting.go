@@ -155,9 +155,9 @@ func timesRange(least, most float64) string {
 }
 
 // chunksGain returns how many times longer small messages wait behind whole messages than behind
-// chunks of the best size: the smallest and the largest ratio among the panels. It leaves out
-// panels that lack one of the two waits. known is false if no panel has both, or if in some panel
-// all points of one wait are in doubt.
+// chunks of the best size: the smallest and the largest ratio among the panels that have both
+// waits. known is false if there is no such panel, or if all points of a wait are in doubt in one
+// of them.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")

@@ -9,10 +9,8 @@ import (
 
 // Anonymize makes the writer hide the names of hosts and users in all lines that it writes from now
 // on. A hash replaces the host name, the labels "node" and "pod", and the names of users' folders
-// in any text.
-//
-// The same name always gets the same hash, so hosts can still be told apart. But a person who
-// guesses a name can check the guess by computing its hash.
+// in any text. The same name always gets the same hash, so hosts can still be told apart. But a
+// person who guesses a name can check the guess by computing its hash.
 func (w *Writer) Anonymize() { w.anonymous = true }
 
 // withoutHost returns an environment with a hash in place of the name of its host.

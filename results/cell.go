@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// A Cell is one combination of settings to measure. It holds no results.
+// A Cell is one combination of settings to measure. [Fields] describes its fields.
 //
 // The first eight fields are always in the file. Each further field is there only if it differs
 // from its default. So a new field in a later version does not change the [Cell.Key] of cells in
-// older files. [Fields] describes each field.
+// older files.
 type Cell struct {
 	Framing   string `json:"framing"`   // spec of a framing: "ndjson", "chunked:61440"
 	Size      int    `json:"size"`      // bytes per message; 0 for a recording, where sizes differ

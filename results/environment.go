@@ -76,11 +76,11 @@ func (e Environment) run() string { return e.Run }
 // lastRun is when this process last made a name of a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
-// NewRun makes a unique name for a run, for its environment line and all its records.
+// NewRun makes a unique name for a run: a UUID of version 7 (RFC 9562), so names sort by time.
+// Names from one process keep this order even if the clock stands still for milliseconds.
 //
-// The name is a UUID of version 7 (RFC 9562), so names sort by time. Names from one process keep
-// this order even if the clock stands still for milliseconds. A library for UUIDs would import
-// package net, and each worker process would have to initialise that.
+// A library for UUIDs would import package net, and each worker process would have to initialise
+// that.
 func NewRun() (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {

@@ -94,9 +94,9 @@ func (r Record) run() string { return r.Run }
 // slice.
 //
 // A fork is one start of the worker processes that measure a group of cells. It consists of rounds.
-// Each round takes one sample of every cell of the group, within milliseconds of each other. The
-// ratio of two cells is taken between two samples of the same fork and round. A record has its
-// samples in the order in which they were taken.
+// Each round takes one sample of every cell, within milliseconds of each other. The ratio of two
+// cells is taken between samples of the same fork and round. A record has its samples in the order
+// of time.
 //
 // The clock starts after the warm-up, when both ends are ready. It stops when the reader has the
 // last message or, in round trips, when the writing end has the last answer. Counters cover the

@@ -16,8 +16,8 @@ const Redacted = "REDACTED"
 //   - users and passwords in URLs
 //   - words that look like a known kind of token, or like random text
 //
-// It also looks into words that hold several things, such as JSON, headers, lists of settings and
-// whole shell commands. If in doubt, it hides more than is needed.
+// It also looks into JSON, headers, lists of settings and whole shell commands in a word. If in
+// doubt, it hides more than is needed.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
 	secret := false // the word before says that this one is a secret

@@ -25,11 +25,10 @@ func (r *runsRead) ofAnotherTime() []Problem {
 }
 
 // strayRunsOf returns a problem that names the stray runs among the runs of one command. A run is
-// stray if it began at least an hour before or after the usual time, which is the start of the
-// middle one of all runs.
+// stray if it began at least an hour before or after the middle one of all runs.
 //
-// It returns nil if more than a quarter of the runs are stray, or if the remaining runs are from
-// fewer than three hosts, because then there is no usual time.
+// It returns nil if more than a quarter of the runs are stray, or if the other runs are from fewer
+// than three hosts, because then there is no usual time.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time

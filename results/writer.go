@@ -76,12 +76,12 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Write adds one line to the file. It uses a single call, so that a crash tears at most that line.
-// It fills in the line's kind, and the schema of an environment.
+// Write adds one line to the file with a single call, so that a crash tears at most that line. It
+// fills in the line's kind, and the schema of an environment.
 //
 // If readers would refuse the line, for example because [Cell.Validate] refuses its cell, Write
 // returns an error and writes nothing. After a write to the file has failed, Write always returns
-// the error of that write.
+// that error.
 func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
