@@ -14,9 +14,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text, as go test -bench prints it. A series holds the values of one
-// benchmark in one unit. Each line of a benchmark adds one value to each of its series. readBench
-// records a malformed line of a benchmark as a problem, and skips all other lines.
+// readBench reads Go benchmark text, as go test -bench prints it. The result has a series for each
+// benchmark and unit, with a value for each line of the benchmark. A malformed benchmark line
+// becomes a problem. Lines of other kinds are skipped.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList
@@ -118,7 +118,7 @@ func benchMetric(name string, better Better) Metric {
 	return m
 }
 
-// is reports whether name is the metric's name, in upper or lower case and with hyphens or spaces.
+// is reports whether name is the metric's name. Case does not matter, and a hyphen equals a space.
 // A metric of benchmark text, such as "ns/op", also has the name of what it measures: "time".
 func (m Metric) is(name string) bool {
 	plain := strings.NewReplacer(" ", "-")
@@ -156,8 +156,8 @@ type BenchLine struct {
 	Values []benchfmt.Value
 }
 
-// BenchLines returns a line for each sample of a record. The percentiles are in one more line, for
-// all samples together, because a single sample has too few observations for percentiles.
+// BenchLines returns a line for each sample of a record, and one more line with the percentiles of
+// all samples together. A single sample has too few observations for percentiles.
 func BenchLines(r results.Record) []BenchLine {
 	var lines []BenchLine
 	units := benchtext.CellUnits(r.Cell)

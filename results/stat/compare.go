@@ -25,13 +25,12 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is a change, as a share. The verdict is "no change" only if a change as large as this
-// can be excluded. [CompareOptions] can set another share.
+// Tolerance is the default tolerance of a comparison, as a share. The verdict is "no change" only
+// if a change as large as the tolerance can be excluded.
 const Tolerance = 0.05
 
-// DefaultAlpha is the chance that a comparison reports a difference although there is none. It is
-// the chance for all metrics and cases of the comparison together. A gate should give a false alarm
-// at most once in a hundred times.
+// DefaultAlpha is the chance that a comparison reports a difference although there is none in any
+// of its metrics and cases. A gate should give a false alarm at most once in a hundred times.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
@@ -55,14 +54,14 @@ func (o CompareOptions) wants(m Metric) bool {
 type Comparison struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
-	Pairs   int      `json:"pairs,omitempty"` // interleaved pairs of runs; 0: two files
+	Pairs   int      `json:"pairs,omitempty"` // pairs of runs that took turns; 0: two files
 	Changes []Change `json:"changes"`         // exact counters first
 	OnlyOld []string `json:"only_old,omitempty"`
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
-	// Unjudged counts cells of two files whose time could be compared, but has no verdict, because
-	// the files lack what a verdict needs.
+	// Unjudged counts cells that have no verdict on their time because one of two files lacks
+	// something, such as raw in the same rounds.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
 	// Different says in what way two programs behave differently. Calls names the calls that
@@ -70,12 +69,12 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
-	// Doubt says why a gate cannot pass, whatever the figures are: something was not compared, or a
-	// benchmark failed. It is "" if there is no such reason.
+	// If Doubt is not "", a gate cannot pass, whatever the figures are. Doubt then says why:
+	// something was not compared, or a benchmark failed.
 	Doubt string `json:"doubt,omitempty"`
 
 	// Limit is the largest worsening that a gate allows, as a share. It is 0 if there is no gate.
-	// Views say whether noise could hide a change as large as this.
+	// Views say whether noise could hide a worsening this large.
 	Limit float64 `json:"-"`
 
 	// Names are the names of all metrics that both sides have, even of those that were not asked
@@ -85,8 +84,7 @@ type Comparison struct {
 	tolerance float64
 }
 
-// An Unjudged is a reason why cells have no verdict on their time, and how many such cells there
-// are.
+// An Unjudged counts the cells that have no verdict on their time for one reason.
 type Unjudged struct {
 	Cells  int    `json:"cells"`
 	Reason string `json:"reason"`
@@ -103,8 +101,8 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is the new figure over the old one. If there is an Interval, Ratio is the middle of it
-	// instead, on a logarithmic scale. Ratio is nil if one of the figures is zero.
+	// Ratio is the new figure divided by the old one, or nil if either is zero. If there is an
+	// Interval, Ratio is the middle of the Interval on a logarithmic scale.
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
@@ -116,7 +114,7 @@ type Change struct {
 	After  Series `json:"-"`
 
 	worst    float64     // how much worse the new side may be at most, as a share
-	logRatio logEstimate // of the ratio's logarithm; zero if the verdict does not need it
+	logRatio logEstimate // the ratio's logarithm; zero if the verdict does not need it
 }
 
 // Established reports whether the verdict says that there is a change.
@@ -142,9 +140,11 @@ func worsening(better Better, ratio float64) float64 { return -float64(better) *
 // Compare compares two sides that were measured one after the other.
 //
 // Counters that are the same in every sample need no statistics. The time of a cell is compared by
-// its ratio to the time of raw, the framing that adds nothing. Each run measures raw in the same
-// rounds as the cell (see relate.go). So the ratio does not change if the machine becomes slower
-// between the runs. Go benchmark text has no raw, so its times are compared as they are.
+// its ratio to the time of raw, the framing that adds nothing. Each run measures both in the same
+// rounds. So the ratio stays the same if the machine becomes slower between the runs (see
+// relate.go).
+//
+// Go benchmark text has no raw, so its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	times := c.compareCounters(before, after, o)
@@ -175,8 +175,8 @@ func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that the options ask for and that a side lacks. It returns "" if there is
-// no such metric.
+// Lacks returns a metric that the options ask for but one side does not have. It returns "" if both
+// sides have all of them.
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -188,7 +188,7 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 }
 
 // compareCounters compares the counters that both sides have. It returns the times that both sides
-// have, as changes that have no verdict yet.
+// have, as changes without a verdict.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series, o)
 	c.OnlyNew = alone(after.Series, before.Series, o)
@@ -230,8 +230,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of the cases that only own has. If other lacks just one metric of a case,
-// the name says which: "allocs/op of Name".
+// alone returns the names of the cases in own that have no [counterpart] in other. If only a metric
+// of the case is missing there, the name says which metric: "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
@@ -253,9 +253,8 @@ func alone(own, other []Series, o CompareOptions) []string {
 	return names
 }
 
-// counterpart finds the series of the other side with which s is compared, and returns its index in
-// the list. It is the one from the same machine, or else the first from any machine. If there is
-// none, the result is -1.
+// counterpart returns the index of the series with which s is compared, or -1 if there is none. A
+// series from the same machine is preferred to the first one from any machine.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {
@@ -283,8 +282,8 @@ func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// addTimes adds the times that were measured without raw beside them. They are the times in Go
-// benchmark text, and the times of servers. Times of servers get no verdict.
+// addTimes adds the times that were measured without raw: times in Go benchmark text, and times of
+// servers. Times of servers get no verdict.
 func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
 		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
@@ -343,8 +342,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// setInterval sets the ratio and its interval from the limits of the ratio's logarithm. If the
-// limits are infinite, nothing is known yet, and setInterval sets nothing.
+// setInterval computes the ratio and its interval from lo and hi, the limits of the ratio's
+// logarithm. Infinite limits mean that nothing is known yet, and setInterval sets nothing.
 func (c *Change) setInterval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
@@ -357,10 +356,11 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide sets the verdict. lo and hi are limits of the ratio's logarithm. They are so wide that the
-// limits of all changes together hold. If they exclude 0, there is a change. Interval is narrower,
-// because it has to hold for this change alone. If it excludes a change as large as the tolerance,
-// the verdict is "no change".
+// decide sets the verdict. lo and hi are limits of the ratio's logarithm. If they exclude 0, there
+// is a change. They are wide, because they have to hold for all changes of the comparison at once.
+//
+// If the Interval of the ratio excludes a change as large as the tolerance, the verdict is "no
+// change". The Interval is narrower, because it has to hold only for this change.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:

@@ -7,11 +7,12 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// addCounter compares a counter. A counter that does not vary within either side is exact, so any
-// difference between the sides is real. A counter with [Metric.ByRange] gets a verdict even if it
-// varies.
-// Any other counter that varies is added without a verdict, and only if the gap between the two
-// sides is wider than the range of the steadier side.
+// addCounter compares a counter in one of three ways:
+//
+//   - A counter that does not vary within either side is exact. Any difference is then real.
+//   - A counter with [Metric.ByRange] gets a verdict even if it varies.
+//   - Any other counter gets no verdict. It is added only if the gap between the two sides is wider
+//     than the range of the steadier side.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)
@@ -48,9 +49,9 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// slack returns how much a counter may vary and still be exact. The counter is given per message,
-// but some of what it counts belongs to no message: the read that finds the end, and allocations of
-// the Go runtime. Rounding is the third reason.
+// slack returns how much a counter may vary and still be exact. Values vary because they are
+// rounded, and because some of the counts belong to no message: the read that finds the end, and
+// allocations of the Go runtime.
 func slack(s Series) float64 {
 	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
 	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding

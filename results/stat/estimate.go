@@ -17,21 +17,21 @@ const Confidence = 0.95
 // that many, the interval is [min, max].
 const LeastSamples = 6
 
-// An Estimate is a median, how far it can be trusted, and on how many samples it rests.
+// An Estimate is a median with its interval and the number of samples on which it rests.
 type Estimate struct {
 	N        int       `json:"n"`
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
 
-	// LeftOut is how many samples are not counted in N because other programs disturbed them.
-	// Disturbed is set if disturbed samples are counted in N, because too few others would remain.
+	// LeftOut is the number of samples that are not counted in N because other programs disturbed
+	// them. If too few samples would remain, none is left out, and Disturbed is set.
 	LeftOut   int  `json:"left_out,omitempty"`
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
-// An Interval holds the true figure with about the given confidence: in simulations, intervals with
-// a confidence of 95 % held the truth in 92 to 99 of 100 cases, depending on how similar the
-// samples of a fork (see [Forks]) are to each other.
+// An Interval holds the true figure with about the given confidence. In simulations, intervals of
+// 95 % held the true figure in 92 to 99 of 100 cases. This depends on how similar the samples of a
+// fork (see [Forks]) are to each other.
 type Interval struct {
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
@@ -81,17 +81,19 @@ func (e Estimate) Inverse() Estimate {
 	return e
 }
 
-// Two groups of values are two modes only if they reach these figures, see [Bimodal].
+// [Bimodal] takes two groups of values for two modes only if they reach these figures.
 const (
 	modeDistance = 1.1 // ratio of the medians: less is not worth telling
 	modeGap      = 2   // gap between the groups, in widths of the wider group
 	modeValues   = 2   // values in each group: a single one is an outlier
 )
 
-// Bimodal reports whether values fall into two groups rather than scatter about one middle. The
-// widest gap between neighbours must be at least twice as wide as either group, each group must
-// have at least two values, and the medians of the groups must differ by at least a tenth. The
-// reason may be the scheduler, if it moves the processes to other CPUs.
+// Bimodal reports whether values fall into two groups, for example because the scheduler moved the
+// processes to other CPUs. All of this must hold:
+//
+//   - The widest gap between neighbours is at least twice as wide as either group.
+//   - Each group has at least two values.
+//   - The medians of the groups differ by at least a tenth.
 func Bimodal(values []float64) bool {
 	if len(values) < LeastSamples {
 		return false
@@ -111,9 +113,9 @@ func Bimodal(values []float64) bool {
 	return enough && separate && medianOf(high) >= modeDistance*medianOf(low)
 }
 
-// outlierScore is how many standard deviations, estimated by [deviation], a sample may lie from the
-// median. It is ten, as in hyperfine: with the textbook's 3.5, every third undisturbed set of six
-// samples would have an outlier.
+// outlierScore is how many standard deviations (see [deviation]) a sample may lie from the median.
+// Ten is hyperfine's value. With the textbook's 3.5, every third set of six undisturbed samples
+// would have an outlier.
 const outlierScore = 10
 
 // Outliers returns the indices of the values that are more than [outlierScore] standard deviations
@@ -137,9 +139,9 @@ func Outliers(values []float64) []int {
 	return out
 }
 
-// deviation estimates the standard deviation from the median of the distances from centre. If more
-// than half the values are the same, that median is zero, and deviation uses the mean of the
-// distances. The factors are those of normally distributed values.
+// deviation estimates the standard deviation from the median of the distances from centre. If that
+// median is zero, it uses the mean of the distances. The factors are those of normally distributed
+// values.
 func deviation(values []float64, centre float64) float64 {
 	var abs []float64
 	for _, v := range values {
@@ -162,12 +164,14 @@ func medianOf(values []float64) float64 {
 // freedom.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Estimate estimates the median of a metric over the samples of records of one cell. It leaves out
-// samples that other programs disturbed. But if more than a third of the samples are disturbed, or
-// fewer than [LeastSamples] would remain, it uses all samples, and sets Disturbed in the result.
+// Estimate estimates the median of a metric over the samples of one cell's records. A percentile is
+// computed from all latencies together (see [distribution.quantile]).
+//
+// Samples that other programs disturbed are left out. But if more than a third are disturbed, or
+// fewer than [LeastSamples] would remain, all samples are used, and Disturbed is set in the result.
+//
 // The interval allows for forks that differ: a fork's speed depends on where the memory of its
-// workers happens to lie. A percentile is computed from all latencies together, see
-// [distribution.quantile].
+// workers happens to lie.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
@@ -184,12 +188,12 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 	return MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
-// PairedRatio estimates the ratio of a metric between two cells of the same runs, a over b. It
-// takes the ratio within each round, and returns the median of these ratios. The two samples of a
-// round were taken within milliseconds of each other. If the whole machine is slower for a while,
-// both samples are slower, and their ratio stays the same. A round that one side lacks is left out.
-// A round that was disturbed on either side counts as disturbed. If there is no common round, N is
-// 0.
+// PairedRatio estimates the ratio of a metric between two cells of the same runs, a divided by b.
+// It is the median of the ratios in the rounds that both cells have. If there is no such round, N
+// is 0. A round counts as disturbed if either of its samples is disturbed.
+//
+// The two samples of a round were taken within milliseconds of each other. If the whole machine is
+// slower for a while, both samples are slower, and their ratio stays the same.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
@@ -212,9 +216,9 @@ func ratiosOf(a, b []observation) []observation {
 }
 
 // mostLeftOut is the share of samples that may be left out as disturbed. If more are disturbed, the
-// machine is busy all the time. Then the other samples are hardly quieter, and their interval is
-// wider because they are fewer. For example, on two CPUs with a load average of six, the interval
-// was ±16 % with all samples, and ±21 % with the undisturbed half of them.
+// machine is busy all the time, and the remaining samples are hardly quieter. As they are fewer,
+// their interval is wider. On two CPUs with a load average of six, it was ±16 % with all samples,
+// and ±21 % with the undisturbed half.
 const mostLeftOut = 1.0 / 3
 
 // undisturbed returns the values that other programs did not disturb. It returns all values if too
@@ -245,13 +249,13 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel decides which of two intervals is used. [kruskalWallis] gives the chance that equal
-// forks would differ as much as these forks do. If the chance is below alikeLevel, the samples do
-// not count as independent, and the interval is [forkInterval]. Otherwise it is the interval of all
-// samples. That interval is narrower by a quarter, and on a quiet machine most cells get it.
+// alikeLevel decides which interval [estimate] uses. [kruskalWallis] gives the chance that equal
+// forks would differ as much as these forks do. Below alikeLevel, the interval is [forkInterval].
+// Otherwise all samples count as independent. Their interval is narrower by a quarter, and most
+// cells on a quiet machine get it.
 //
-// A test that proves a difference would use a far lower level. Here the level is high, because the
-// interval is too narrow if a difference is overlooked. In simulations of four to eight forks, with
-// and without outliers and differences between forks, 93 to 98 % of the chosen intervals held the
-// truth. With a level of 0.1, only 90 % did.
+// The level is far higher than in a test that proves a difference, because the interval is too
+// narrow if a difference is overlooked. In simulations of four to eight forks, with and without
+// outliers and differences between forks, 93 to 98 % of the intervals held the truth. With a level
+// of 0.1, only 90 % did.
 const alikeLevel = 0.3

@@ -9,10 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet sums up what many machines measured and found. It takes one line after the other as their
-// files are read, in any order. To save memory, it keeps one figure of each sample, which serves to
-// compare machines, and the result of each finding. That takes a tenth of the memory of the
-// records.
+// A Fleet sums up what many machines measured and found. It takes the lines of their files in any
+// order. To save memory, it keeps only the result of each finding, and one figure of each sample,
+// by which machines are compared. That takes a tenth of the memory of the records.
 type Fleet struct {
 	runs  map[string]*fleetRun // by name
 	cells []results.Cell       // in which machines are compared
@@ -30,8 +29,7 @@ type fleetRun struct {
 	messages    int
 }
 
-// An Answer is a finding of a machine without the evidence, or the verdict on a server with the
-// server's limit.
+// An Answer is a finding without its evidence, or the verdict on a server with the server's limit.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
@@ -164,10 +162,9 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// tellsMore reports whether an answer about a server tells more than another one with an equally
-// bad verdict. An answer with a limit tells more than one without, and a smaller limit tells more
-// than a larger one. If neither has a limit, an answer tells more if its verdict is that a size was
-// not tried.
+// tellsMore compares two answers about a server whose verdicts are equally bad. It reports whether
+// the first one tells more. A limit tells more than no limit, and a smaller limit tells more than a
+// larger one. If neither answer has a limit, the verdict that a size was not tried tells more.
 func tellsMore(a, other Answer) bool {
 	limit, known := a.Value.(float64)
 	otherLimit, otherKnown := other.Value.(float64)
@@ -180,8 +177,8 @@ func tellsMore(a, other Answer) bool {
 	return a.Verdict == results.VerdictNotTried
 }
 
-// addTarget keeps one answer for each server and run. It is the one with the worst verdict. If
-// several have that verdict, it is the one that tells most.
+// addTarget keeps one answer for each server and run: the one with the worst verdict. If several
+// answers have that verdict, it keeps the one that tells most (see [tellsMore]).
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -312,8 +309,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure computes the figure of the cell with the index at. samples has the samples of all cells of
-// one machine.
+// figure computes the figure of f.cells[at]. The map samples has the samples of all cells of one
+// machine, by their index in f.cells.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]

@@ -14,13 +14,12 @@ const (
 )
 
 // Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
-// a share (0.05 is 5 %). Only the changes for which [Change.Gating] is true count. The outcome is
+// a share (0.05 is 5 %). Only changes for which [Change.Gating] is true count. The outcome is
 //
-//   - "nothing in common", which is no success, if nothing was compared
-//   - "regression" if a figure certainly got worse, and the best estimate of this worsening is
-//     above failAbove
-//   - "inconclusive" if a worsening above failAbove cannot be excluded for some figure, if Unjudged
-//     has any cells, if Doubt is set, or if no change counts
+//   - "nothing in common" if nothing was compared; this is no success
+//   - "regression" if a figure certainly got worse, by more than failAbove in the best estimate
+//   - "inconclusive" if some figure may have got worse by more than failAbove, if Unjudged or Doubt
+//     is not empty, or if no change counts
 //   - otherwise "ok"
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
@@ -49,14 +48,13 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate takes this change into account. These changes do not count for a
-// gate:
+// Gating reports whether a gate takes this change into account. It returns false for
 //
-//   - one in a metric that is [Metric.ShownOnly]
-//   - one in a counter that varies, because the time of the same case tells whether that matters
-//     (but a counter with [Metric.ByRange] counts)
-//   - one in the time of ends that are not pinned to CPUs (placement "free"), because that time
-//     mostly depends on where the scheduler puts the ends
+//   - a metric that is [Metric.ShownOnly]
+//   - a counter that varies and is not [Metric.ByRange], because the time of the same case tells
+//     whether its change matters
+//   - the time of ends that are not pinned to CPUs (placement "free"), because it mostly depends on
+//     where the scheduler puts the ends
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {
@@ -68,9 +66,8 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether a gate has all the verdicts that it needs. At least one change must
-// count for a gate ([Change.Gating]), each such change must have a verdict, Unjudged must be empty,
-// and Doubt must be "".
+// Conclusive reports whether a gate has all the verdicts that it needs. At least one change must be
+// [Change.Gating], each such change must have a verdict, and Unjudged and Doubt must be empty.
 func (c *Comparison) Conclusive() bool {
 	lacksVerdict := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
@@ -81,8 +78,8 @@ func (c *Comparison) Conclusive() bool {
 }
 
 // Decided reports whether more pairs of runs would change nothing, because no figure is too noisy
-// for a verdict. Only the changes for which [Change.Gating] is true count. If there are none, all
-// changes count whose metric is not [Metric.ShownOnly].
+// for a verdict. Only changes for which [Change.Gating] is true count. If there are none, all
+// changes count except those of a [Metric.ShownOnly].
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {

@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Growth is how a figure grows with size, y = c·x^Slope: a slope of 1 is linear, 2 is quadratic.
+// Growth is how a figure y grows with a size x: y = c·x^Slope. A Slope of 1 is linear, 2 is
+// quadratic.
 type Growth struct {
 	Slope    float64   `json:"slope"`
 	Interval *Interval `json:"interval,omitempty"` // of the slope; nil for fewer than three points
@@ -20,9 +21,8 @@ type Growth struct {
 const FastGrowth = 1.3
 
 // sureFrom is how many points are needed to be sure of a slope. With three points, the interval
-// rests on one degree of freedom, and is often narrow by chance. For example, on a busy machine
-// three sizes gave a slope of 1.47 [1.22, 1.72] for a server whose time is linear, which is a slope
-// of 1.
+// rests on one degree of freedom, and is often narrow by chance. On a busy machine, three sizes
+// gave a slope of 1.47 [1.22, 1.72] for a server whose true slope is 1.
 const sureFrom = 4
 
 // Fast reports whether the growth is certainly faster than linear: the slope is above [FastGrowth],
@@ -51,10 +51,10 @@ func (g Growth) exponent() string {
 	return s
 }
 
-// FitGrowth fits a straight line through the logarithms of the points by least squares. The slope
-// gets Student's interval. If the points do not lie on a line, for example because of a fixed cost
-// at small sizes, the interval is wider. All x and y must be above zero, and at least two x must
-// differ.
+// FitGrowth fits a straight line through the logarithms of the points by least squares, with
+// Student's interval of its slope. If the points do not lie on a line, the interval is wider. The
+// reason may be a fixed cost at small sizes. All x and y must be above zero, and at least two x
+// must differ.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -123,12 +123,12 @@ func serverCPU(samples []results.Sample) (spent, messages int64) {
 }
 
 // LinearFrom is the smallest message size, in bytes, that counts for the growth of a target's time.
-// Most of the time of a smaller message is a fixed cost of every request, which hides the growth.
+// At smaller sizes, a fixed cost of every request hides the growth.
 const LinearFrom = 64 << 10
 
 // A TargetGrowth says how a server's time grows with the size of a message. The time is the
-// server's CPU time, because other work on the machine hardly changes it. If that is not known, it
-// is the elapsed time.
+// server's CPU time, which other programs hardly change. If the CPU time is not known, it is the
+// elapsed time.
 type TargetGrowth struct {
 	results.GrowthEvidence
 	Capacity int // of the server's pipes, in bytes; 0 if not known
@@ -148,8 +148,8 @@ func (g TargetGrowth) Growth() Growth {
 const leastMessages = 2
 
 // FitTargetGrowth fits the growth to the targets that were served, have at least two messages, and
-// are of [LinearFrom] bytes or more. It returns nil if fewer than three targets are left. The
-// targets must be sorted by size.
+// are of [LinearFrom] bytes or more. It returns nil if there are fewer than three. The targets must
+// be sorted by size.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	var g TargetGrowth
 	var sizes, wall, cpu []float64
@@ -191,12 +191,12 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor is how many times as much a byte must cost as at a smaller size for the growth to
-// show.
+// dearerFactor is the ratio of the cost of a byte to its cost at a smaller size from which the
+// growth shows.
 const dearerFactor = 1.5
 
 // dearer returns the first size at which a byte costs at least dearerFactor times as much as at the
-// cheapest smaller size; 0 if there is none.
+// cheapest smaller size. It returns 0 if there is none.
 func dearer(sizes, times []float64) int {
 	cheapest := math.Inf(1)
 	for i, size := range sizes {

@@ -30,8 +30,8 @@ type Metric struct {
 	// ShownOnly is set for a metric that views show, but that never makes a gate fail.
 	ShownOnly bool
 
-	// fixed is how much of a counter, in each sample, may belong to no message: the read that finds
-	// the end, or allocations of the Go runtime.
+	// fixed is how many counts in each sample may belong to no message: the read that finds the
+	// end, or allocations of the Go runtime.
 	fixed float64
 
 	// key and quantile are set only for a percentile of a latency. quantile is one of
@@ -250,9 +250,9 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 // the delay that a user of the pipe feels, the closest first.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the key of the latency that a bare "p99" means. It is the first of
-// latencyKeys that latency has. "lateness" never counts, because it is a delay of the load
-// generator, not of the pipe. The result is false if there is no such key.
+// primaryLatency returns the key of the latency that a bare "p99" means: the first of latencyKeys
+// that the map has. It never returns "lateness", which is a delay of the load generator, not of the
+// pipe. The result is false if there is no such key.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness
 		if _, ok := latency[key]; ok {
@@ -262,7 +262,7 @@ func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	return "", false
 }
 
-// allMetrics returns what [Metrics] lists, made once.
+// allMetrics makes the list of [Metrics] once.
 var allMetrics = sync.OnceValue(func() []Metric {
 	all := slices.Clone(metrics)
 	for _, key := range append([]string{""}, latencyKeys...) {

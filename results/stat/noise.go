@@ -13,8 +13,8 @@ import (
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
-	// Spread is the largest ratio between two of Values, less 1. Bound is the largest change
-	// between two further runs that chance explains: only one in twenty such changes is larger.
+	// Spread is the largest ratio between two of Values, minus 1. Bound limits the change between
+	// two further runs: by chance, only one in twenty such changes is larger.
 	Spread, Bound float64
 }
 

@@ -8,17 +8,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine whose figures are far from those of other machines of its kind.
+// An Outlier is a machine whose figures are far from those of other machines of its kind. The kind
+// is the system, processor and virtualisation. If there are fewer than [LeastPeers] machines of a
+// kind, they are compared with all machines.
 //
-// Machines of one kind have the same system, processor and virtualisation. If there are fewer than
-// [LeastPeers] of a kind, each of them is compared with all machines. Figures are compared by their
-// logarithms. A machine is far off in a cell if its whole interval is further from the median of
-// all compared machines than [OutlierDeviations] times their [deviation], and also further than a
-// tenth.
+// Figures are compared by their logarithms. A machine is far off in a cell if its whole interval
+// lies outside a range around the median of the compared machines. To each side, the range reaches
+// a tenth or, if that is more, [OutlierDeviations] times the [deviation] of the machines.
 //
 // A fleet has thousands of cells, and in some of them a machine is far off by chance. So an outlier
-// is far off in at least one in twenty of its cells. If it has more than one cell, it is far off in
-// at least two.
+// is far off in at least one in twenty of its cells, and in at least two if it has two or more.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -52,8 +51,7 @@ func kindIDOf(e results.Environment) kindID {
 	}
 }
 
-// peersOf groups the members by kind. It returns the indices of the members of each kind, and those
-// of all members.
+// peersOf returns the indices of the members of each kind, and the indices of all members.
 func peersOf(members []Member) (groups [][]int, all []int) {
 	byKind := make(map[kindID][]int)
 	var order []kindID
@@ -94,8 +92,8 @@ func FleetOutliers(members []Member) []Outlier {
 // distance returns how far two figures are apart, as the logarithm of their ratio.
 func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
-// A usualFigure is the median of a cell's figures on several machines, and how far from this centre
-// a machine must be to be far off. Both are logarithms.
+// A usualFigure describes a cell's figures on several machines by their logarithms. centre is the
+// median. A machine is far off if its distance from centre is larger than limit.
 type usualFigure struct{ centre, limit float64 }
 
 // usualFigures returns the usual figure of each cell that at least [LeastPeers] of the peers

@@ -8,13 +8,14 @@ import (
 )
 
 // ComparePairs compares two sides by pairs of runs. before[i] and after[i] are a pair: they were
-// measured one right after the other, in either order. The ratio of the two runs is taken within
-// each pair. If the machine becomes slower, both runs of a pair become slower, and their ratio
-// stays the same.
+// measured one right after the other, in either order. If the machine becomes slower, both runs of
+// a pair become slower, and their ratio stays the same. A pair that lacks a case does not count for
+// that case.
 //
 // The interval of the ratio is valid after any number of pairs (see [Sequence]). So a caller may
-// measure more pairs until [Comparison.Conclusive] is true. A pair that lacks a case does not count
-// for that case. It is an error if the two sides differ in length or are empty.
+// measure more pairs until [Comparison.Conclusive] is true.
+//
+// It is an error if the two sides differ in length or are empty.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -33,10 +34,9 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs is [ComparePairs] for Go benchmark text. The benchmarks (go test -bench, or the
-// test binary) must have run in turns, once for the old side and once for the new. Each time, their
-// output must have been added to the text of that side. So the i-th value of a benchmark on the old
-// side and its i-th value on the new side are a pair.
+// CompareTextPairs is [ComparePairs] for Go benchmark text. The i-th value of a benchmark in before
+// and its i-th value in after are a pair. So the benchmarks must have run in turns, once for each
+// side, and the text of a side must have the output of its runs in that order.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
@@ -99,9 +99,9 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 }
 
 // PairsFor estimates how many pairs are needed in all for a verdict on every change that is too
-// noisy now. Only changes for which [Change.Gating] is true count. A change gets a verdict when the
-// interval of its ratio excludes 1, or excludes a change as large as limit, a share. The estimate
-// rests on the width of an interval: it shrinks with the square root of the number of pairs.
+// noisy now and for which [Change.Gating] is true. A change gets a verdict when the interval of its
+// ratio excludes 1, or excludes a change as large as limit, a share. The width of the interval is
+// taken to shrink with the square root of the number of pairs.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -124,10 +124,12 @@ func (c *Comparison) PairsFor(limit float64) int {
 // show that.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of a metric between the two runs of a pair, new over old. If both
-// runs measured in turns, round by round, it is the median of the ratios within the rounds. That
-// median does not change if the machine becomes slower between two rounds. Otherwise it is the
-// ratio of the medians of the two runs. It is 0 if there is no ratio.
+// pairRatio returns the ratio of a metric between the two runs of a pair, new over old. It returns
+// 0 if there is no ratio.
+//
+// If both runs measured in turns, round by round, it is the median of the ratios within the rounds.
+// That median stays the same if the machine becomes slower between two rounds. Otherwise it is the
+// ratio of the medians of the two runs.
 func pairRatio(old, new Series) float64 {
 	quantile := new.Metric.quantile
 	if quantile == "" || quantile == "p50" { // a sample is too short for other percentiles
@@ -142,9 +144,8 @@ func pairRatio(old, new Series) float64 {
 	return new.Figure.Median / old.Figure.Median
 }
 
-// slicesOf returns the records of a series that have forks. It removes the name of the run from
-// them, because the name differs between the two sides, and so the rounds of the sides would not
-// match.
+// slicesOf returns the records of a series that have forks. It clears the name of the run in them,
+// because rounds of the two sides match only if the names are equal.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

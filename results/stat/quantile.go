@@ -12,9 +12,9 @@ import (
 // leastForks is how many forks are needed for the interval of a percentile.
 const leastForks = 3
 
-// A distribution is all observations of one latency of a cell, merged. A sample of a few
-// milliseconds has too few observations for a p99, and the median of the samples' percentiles is
-// not the percentile of all observations.
+// A distribution merges all observations of one latency of a cell. A sample of a few milliseconds
+// has too few observations for a p99, and the median of the samples' percentiles is not the
+// percentile of all observations.
 type distribution struct {
 	samples   int  // number of samples that were merged
 	leftOut   int  // number of samples left out, because other programs disturbed them
@@ -24,7 +24,8 @@ type distribution struct {
 }
 
 // mergeLatencies merges the latencies that records of one cell have under a key. The key "" stands
-// for each sample's primary latency. If there are no such latencies, the result's samples is 0.
+// for each sample's primary latency. If there are no such latencies, the field samples of the
+// result is 0.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
 		fork   forkID
@@ -77,9 +78,9 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 // few of them, the estimate's N is 0.
 //
 // For the interval, the percentile is also computed for each fork alone. The scatter of these
-// percentiles gives Student's interval on a logarithmic scale. The method is called sectioning
-// (Asmussen and Glynn, Stochastic Simulation, 2007, III.5). The maximum has no interval. A
-// percentile has none if there are fewer than three forks, or if a fork has too few observations.
+// percentiles gives Student's interval on a logarithmic scale. This method is called sectioning
+// (Asmussen and Glynn, Stochastic Simulation, 2007, III.5). There is no interval for the maximum,
+// for fewer than three forks, or if a fork has too few observations.
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

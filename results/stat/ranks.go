@@ -7,10 +7,10 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// kruskalWallis tests whether groups of values come from the same distribution. It returns the
-// chance that such groups would differ in their ranks at least as much as these groups do. The test
-// is that of Kruskal and Wallis (JASA 47, 1952). Its χ² distribution is approximated as by Wilson
-// and Hilferty: the cube root of χ²/freedom counts as normally distributed.
+// kruskalWallis returns the chance that groups of values from one distribution would differ in
+// their ranks at least as much as these groups do. The test is that of Kruskal and Wallis (JASA 47,
+// 1952). Its χ² distribution is approximated as by Wilson and Hilferty: the cube root of χ²/freedom
+// counts as normally distributed.
 func kruskalWallis(groups [][]float64) float64 {
 	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
 	n := float64(len(all))

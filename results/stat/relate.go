@@ -11,12 +11,14 @@ import (
 )
 
 // Files that were measured at different times are compared by what a cell costs relative to raw,
-// the framing that adds nothing. Each run measures raw within milliseconds of the cell: if the
-// machine is slower on the second day, it is slower for both. The cost is CPU time per message,
-// which other programs hardly change: in nine default runs of one build, at a load average of 5,
-// ratios of CPU time scattered by 0.5 % to 4 %, ratios of goodput by 0.7 % to 17 %.
+// the framing that adds nothing. Each run measures raw within milliseconds of the cell. If the
+// machine is slower on the second day, it is slower for both.
+//
+// The cost is CPU time per message, because other programs hardly change it. In nine default runs
+// of one build, at a load average of 5, ratios of CPU time scattered by 0.5 % to 4 %, and ratios of
+// goodput by 0.7 % to 17 %.
 
-// toRaw is the metric in which files are compared, if none of relativeMetrics is asked for.
+// toRaw is the metric in which files are compared if the options ask for none of relativeMetrics.
 var toRaw = Metric{
 	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
 }
@@ -25,9 +27,8 @@ var toRaw = Metric{
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
 // runSpread is how much a ratio to raw varies from run to run, in addition to its scatter within a
-// run. It is a standard deviation of the ratio's logarithm. With this value, none of the verdicts
-// on 2,124 figures was false. The figures came from nine default runs of one build, on a machine
-// with a load average of five.
+// run. It is a standard deviation of the ratio's logarithm. With this value, no verdict was false
+// on 2,124 figures from nine default runs of one build, at a load average of five.
 const runSpread = 0.005
 
 // A logEstimate estimates the logarithm of a figure or a ratio. The zero value means that nothing
@@ -40,7 +41,7 @@ type logEstimate struct {
 	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
-// interval returns limits between which the truth lies, with a chance of 1-alpha. The limits are
+// interval returns limits. The truth lies between them with a chance of 1-alpha. The limits are
 // infinite if nothing is known.
 func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	if e.pairs != nil {
@@ -74,9 +75,9 @@ func medianOfLogs(logs []float64) logEstimate {
 	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// ratioToRaw estimates the logarithm of a cell's ratio to raw. It computes two errors, one from the
-// scatter of the rounds and one from the scatter of the forks (starts of the workers), and keeps
-// the larger. The reason is that forks may differ by more than their rounds show.
+// ratioToRaw estimates the logarithm of a cell's ratio to raw. Its error comes from the scatter of
+// the rounds, or from the scatter of the forks (starts of the workers) if that is larger. Forks may
+// differ by more than their rounds show.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -100,7 +101,7 @@ func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 }
 
 // compareCells compares the cells that both sets have by their ratio to raw, and then each framing
-// as a whole. It counts the cells that cannot be judged, for each reason.
+// as a whole. For each reason, it counts the cells that cannot be judged.
 func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
 	k := cellComparer{
 		metric: MustMetric("cpu-time"),
@@ -150,7 +151,7 @@ type cellComparer struct {
 	leftOut  []Unjudged
 }
 
-// leaveOut counts one more cell that is not judged, for the reason in one.
+// leaveOut counts one more cell that is not judged for the reason one.Reason.
 func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {
@@ -163,9 +164,8 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 }
 
 // mostLoadApart is how much the share of disturbed rounds may differ between two files whose cells
-// are compared. Other programs that use the same CPU change the ratio to raw. The reader finds more
-// messages in the pipe at once, so it makes fewer calls. And the reader's memory is no longer in
-// the cache.
+// are compared. Other programs on the same CPU change the ratio to raw. The reader then finds more
+// messages in the pipe at once and makes fewer calls, and its memory is no longer in the cache.
 const mostLoadApart = 0.25
 
 // noRaw is the reason for leaving out cells that have no raw beside them in either file.
@@ -260,9 +260,8 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds, for each framing and placement, the mean change of all cells that have
-// both. A framing may be slower in all its cells, but in each of them by too little to be sure. The
-// mean shows it.
+// compareFramings adds the mean change of all cells with the same framing and placement. A framing
+// may be slower in all its cells, but in each by too little to be sure. The mean shows that.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -294,9 +293,8 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of the changes of cells, weighted by the inverse of their variances. Each
-// change has an error that comes from the two runs. It is the same for all cells, so many cells do
-// not make it smaller.
+// meanOf returns the mean of the changes of cells, weighted by the inverse of their variances. The
+// two runs add the same error to each change, so many cells do not make that error smaller.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64

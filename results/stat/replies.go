@@ -57,8 +57,8 @@ type sent struct {
 }
 
 // A pairing pairs requests and replies. A request is recorded only when its write has returned. The
-// server may have answered before that, so the reply may be recorded before the request. Such a
-// reply is early.
+// server may have answered by then, so the reply may be recorded before the request. Such a reply
+// is early.
 type pairing struct {
 	calls []Call
 	open  map[callID]int             // indices in calls of requests without a reply
@@ -66,8 +66,8 @@ type pairing struct {
 	sent  map[string]sent            // by run
 }
 
-// addSent adds a message to the server. If one write passed on several messages, all have the same
-// time, and the first of them has the stall of that write.
+// addSent adds a message that was sent to the server. All messages of one write have the same time,
+// and the first of them has the stall of the write.
 func (p *pairing) addSent(m results.Message) {
 	s := p.sent[m.Run]
 	call := Call{Request: m, Before: s.last, Largest: s.largest}

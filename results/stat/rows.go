@@ -10,22 +10,21 @@
 // # Figures
 //
 // Every figure is a median with a 95 % interval and the number of samples it rests on (see
-// [Median]). A [Metric] has the same name everywhere: in assertions, comparisons, CSV columns and
-// JSON. [Rows] works out all metrics of all cells, and compares each cell with raw, the framing
-// that adds nothing.
+// [Median]). A [Metric] has the same name in assertions, comparisons, CSV columns and JSON. [Rows]
+// works out all metrics of all cells, and compares each cell with raw, the framing that adds
+// nothing.
 //
 // A sample takes a few milliseconds. A cell's samples come from a few forks (starts of the
-// workers), which may differ. [Metric.Estimate] allows for that in the interval. [PairedRatio]
+// workers). Forks may differ, and [Metric.Estimate] allows for that in the interval. [PairedRatio]
 // takes a ratio between samples that were taken right after each other.
 //
 // # Comparisons
 //
-// [Compare] compares two files. [ComparePairs] compares two builds whose runs took turns, pair by
-// pair. Package assert judges conditions on the figures. Package benchtext names cells in Go
-// benchmark text.
+// [Compare] compares two files. [ComparePairs] compares two builds that ran in turns. Package
+// assert judges conditions on the figures. Package benchtext names cells in Go benchmark text.
 //
-// Functions do not keep or change their arguments, and may run at the same time as long as nobody
-// changes the arguments meanwhile.
+// Functions do not keep or change their arguments. They may run at the same time as long as nobody
+// changes the arguments.
 package stat
 
 import (
@@ -57,8 +56,8 @@ type Row struct {
 	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
 
 	// ToRawByCPU is ToRaw computed from CPU time instead of elapsed time. It is set only if both
-	// ends share one CPU and the two figures contradict each other: their intervals lie apart, and
-	// they differ by more than [Tolerance]. The reason is then that other programs ran in between.
+	// ends share one CPU and it contradicts ToRaw: the intervals lie apart, and the medians differ
+	// by more than [Tolerance]. The reason is then that other programs ran in between.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
 	// Told names how a writer learned that its reader had left: "EPIPE, SIGPIPE".
@@ -198,8 +197,8 @@ func (r Row) PrimaryLatency() (results.Latency, bool) {
 	return r.Latency[key], ok
 }
 
-// Figure returns a figure by its metric's name. It is a median, or a percentile of all samples
-// together.
+// Figure returns the figure of a metric by the metric's name: a median, or a percentile of all
+// samples together. It returns false if the row does not have the metric.
 func (r Row) Figure(metric string) (float64, bool) {
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
@@ -244,15 +243,15 @@ func (r *Row) raw(all []Row) *Row {
 }
 
 // checkByCPU checks ToRaw against CPU time, and sets ToRawByCPU if they contradict each other. If
-// both ends share one CPU, their CPU time is all the time that passed, unless other programs ran in
-// between.
+// both ends share one CPU, and no other program uses it, their CPU time is all the time that
+// passed.
 func (r *Row) checkByCPU(base *Row) {
 	if r.Cell.Placement != "same" || r.ToRaw == nil {
 		return
 	}
 	byCPU := PairedRatio(MustMetric("cpu"), r.Records, base.Records)
 	if byCPU.Median <= 0 {
-		return // the system counts CPU time in ticks, and most slices had none
+		return // the system counts CPU time in ticks, and most samples had none
 	}
 	if r.Cell.Pattern != results.PatternRoundtrip {
 		byCPU = byCPU.Inverse() // ToRaw is then a ratio of goodput, not of time
@@ -305,8 +304,7 @@ func sortRows(rows []Row) {
 	})
 }
 
-// compareCells orders cells by these, one after the other: placement, pattern, all remaining
-// fields, size, framing.
+// compareCells orders cells by placement, then pattern, all remaining fields, size, and framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
@@ -332,8 +330,7 @@ func byList(list []string, a, b string) int {
 	return cmp.Or(cmp.Compare(indexIn(list, a), indexIn(list, b)), cmp.Compare(a, b))
 }
 
-// indexIn returns a value's index in a list. It returns the list's length if the value is not
-// there.
+// indexIn returns a value's index in a list, or the list's length if the value is not there.
 func indexIn(list []string, value string) int {
 	i := slices.Index(list, value)
 	if i < 0 {

@@ -6,10 +6,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// priorWeight is the weight of the prior in a [Sequence], in observations. The smaller it is, the
-// better the sequence finds large changes early, at the cost of small ones. With 0.2, the 95 %
-// interval of five pairs is at most 2.4 times as wide as Student's, and the interval of twenty
-// pairs at most 1.9 times.
+// priorWeight is the weight of the prior in a [Sequence], in observations. A smaller weight finds
+// large changes earlier, and small changes later. With 0.2, the 95 % interval of five pairs is at
+// most 2.4 times as wide as Student's, and the interval of twenty pairs at most 1.9 times.
 const priorWeight = 0.2
 
 // blockSize is how many values are in each of the groups whose medians [Sequence] uses.
@@ -17,17 +16,17 @@ const blockSize = 5
 
 // Sequence returns an interval for the middle of values that come one after the other and scatter
 // equally to both sides of the middle. Such values are, for example, the logarithms of the ratios
-// of pairs in random order.
+// of pairs in random order. ok is false if there are too few values.
 //
-// One interval can be computed after two values, one after three, and so on. The chance that *all*
-// these intervals hold the middle is at least 1−alpha. So a caller may stop after any value: when
-// the interval tells enough, or when the time is up. Student's interval holds only if the number of
-// values was fixed in advance.
+// A caller may compute an interval after each new value. The chance that *all* these intervals hold
+// the middle is at least 1−alpha. So the caller may stop after any value: when the interval tells
+// enough, or when the time is up. Student's interval holds only if the number of values was fixed
+// in advance.
 //
 // The result is what two intervals have in common, each with half of alpha. The first is computed
 // from the values, and is narrow after a few of them. The second is computed from the medians of
 // groups of five values, and stays narrow if a single value is far off. If the two have nothing in
-// common, the result covers both. ok is false if there are too few values.
+// common, the result covers both.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
@@ -46,19 +45,21 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 }
 
 // meanSequence returns the interval of all m that a test does not reject as the mean of the values.
-// For n values with the average a, let squares be the sum of their squared distances from a, and
-// let shrink be priorWeight/(n + priorWeight). With V = squares + n(a-m)², the test rejects m if
+// Let n be the number of values, a their average, and squares the sum of their squared distances
+// from a. Let shrink = priorWeight/(n + priorWeight) and V = squares + n(a-m)². The test rejects m
+// if
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.
 //
 // For normally distributed values with the mean m, the left side is a martingale that starts at 1.
-// So the chance that it ever becomes as large as 1/alpha is at most alpha. Solved for a-m, the
-// inequality gives half below, which is half the width of the interval. After a few values, the
-// left side may be less than 1/alpha for every m. Then ok is false.
+// So the chance that it ever reaches 1/alpha is at most alpha. Solved for a-m, the inequality gives
+// half below, which is half the width of the interval. After a few values, the left side may be
+// less than 1/alpha for every m. Then ok is false.
 //
-// See Lai, On confidence sequences, Annals of Statistics 4, 1976; in this form, with a normal prior
-// of the mean in standard deviations, Wang and Ramdas, Anytime-valid t-tests and confidence
-// sequences for Gaussian means with unknown variance, Sequential Analysis 44, 2025, section 4.
+// See Lai, On confidence sequences, Annals of Statistics 4, 1976. For this form, with a normal
+// prior of the mean in standard deviations, see Wang and Ramdas, Anytime-valid t-tests and
+// confidence sequences for Gaussian means with unknown variance, Sequential Analysis 44, 2025,
+// section 4.
 func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	n := float64(len(values))
 	if n < 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// A Series has the values of one metric of one case, with a value for each sample. A case is a
-// cell, a server, a check, or a benchmark in Go benchmark text.
+// A Series has one metric of one case, with a value for each sample. A case is a cell, a server, a
+// check, or a benchmark in Go benchmark text.
 type Series struct {
 	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
 	Cell     *results.Cell `json:"cell,omitempty"` // nil if the case is not a cell
@@ -26,8 +26,10 @@ type Series struct {
 }
 
 // Compared returns the metrics in which two measurements of a cell are compared. Counters come
-// first. A stream has goodput next, and a round trip its time. If the cell has a latency, p50 and
-// p99 come after the goodput, or instead of the time.
+// first. After them come
+//
+//   - for a stream: goodput, and p50 and p99 if the cell has a latency
+//   - for a round trip: p50 and p99 if the cell has a latency, otherwise the time
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
@@ -146,12 +148,12 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
 }
 
-// sniffed is how many bytes at the beginning of a file are looked at to find out its format. That
-// is more than a login or a build prints before the first line of results.
+// sniffed is how many bytes at the beginning of a file are looked at to find out its format. A
+// login or a build prints less before the first line of results.
 const sniffed = 16 << 10
 
-// looksLikeJSON reports whether a file has records rather than Go benchmark text. The first line
-// that is clearly one or the other decides. A file without such a line counts as text. But a blank
+// looksLikeJSON reports whether r has records rather than Go benchmark text. The first line that is
+// clearly one or the other decides. If there is no such line, the file counts as text. But a blank
 // file counts as records, because the reader of records then says that the file is blank.
 // looksLikeJSON consumes nothing from r.
 func looksLikeJSON(r *bufio.Reader) bool {

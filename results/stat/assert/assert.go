@@ -6,10 +6,9 @@
 //		return errors.New(r.String())
 //	}
 //
-// A condition has a metric, one of < <= > >=, and a value in the metric's unit. After an @ may come
-// the cells that the condition is about: a message size, field=value of a cell, or both, separated
-// by commas. Without @ it is about all cells that have the metric. A stream without a rate has no
-// latency, so a condition on latency is not about such streams.
+// A condition has a metric, one of < <= > >=, and a value in the metric's unit. It is about all
+// cells that have the metric. An @ limits it to some cells: after the @ comes a message size,
+// field=value of a cell, or both, separated by commas. A stream without a rate has no latency.
 //
 //	p99<50ms@64KiB                 latency at one size
 //	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
@@ -88,8 +87,8 @@ type Case struct {
 
 // Evaluate judges the condition on each figure of the set that it is about. Such a figure is a
 // median, or a percentile of all samples of a cell together. The condition fails if it fails for
-// any figure. Otherwise its outcome is CannotTell if that is the outcome for any figure, or if the
-// set has no such figure.
+// any figure. Otherwise the outcome is CannotTell if any figure is undecided, or if the set has no
+// such figure.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {
@@ -112,8 +111,8 @@ func (c Condition) Evaluate(s *results.Set) Result {
 	return out
 }
 
-// isAbout reports whether the condition is about a cell: whether the cell has the size, one of the
-// framings, and the fields that the condition names.
+// isAbout reports whether a cell has the size, one of the framings, and the fields that the
+// condition names.
 func (c Condition) isAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// These are figures that a condition may be about although they are no [stat.Metric]. The verdicts
-// of checks (fails, slow, cannot-tell) may be used in the same way.
+// These figures are no [stat.Metric], but a condition may be about them. The same holds for the
+// verdicts of checks: fails, slow, cannot-tell.
 const (
 	limitName = "limit"
 	slopeName = "slope"
@@ -135,8 +135,8 @@ func parseQuantity(text, unit string) (float64, error) {
 	return 0, errors.New("no assertion can be about this metric")
 }
 
-// parseNumber reads a number that is followed by a unit. scales has the allowed units, each with
-// its factor. If the text is wrong, the error contains want, which describes a right text.
+// parseNumber reads a number that is followed by a unit. scales has the factor of each allowed
+// unit. If the text is wrong, the error contains want, which describes a right text.
 func parseNumber(text string, scales map[string]float64, want string) (float64, error) {
 	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
 	wrong := fmt.Errorf("value %q: want %s", text, want)

@@ -24,8 +24,8 @@ var defaults = map[string]string{
 
 // CellName returns the name of a cell's benchmark, without "Benchmark" at its beginning:
 // "Stream/framing=ndjson/size=65536/io=blocking/placement=same". After these four fields come the
-// others that differ from their defaults, sorted by name. The name does not depend on which other
-// cells are measured.
+// fields that differ from their defaults, sorted by name. The name does not depend on the other
+// cells that are measured.
 func CellName(c results.Cell) string {
 	name := "Cell"
 	if c.Pattern != "" {

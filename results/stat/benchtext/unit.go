@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Unit is a column of Go benchmark text. It has the metric whose values stand in the column.
-// Units of time are ns, and units of size are B or MB, because benchstat scales no others.
+// A Unit is a column of Go benchmark text with the values of one metric. Times are in ns, and sizes
+// in B or MB, because benchstat scales no other units.
 type Unit struct {
 	Name   string  // "p99-ns"
 	Metric string  // the metric's name in package stat
