@@ -36,8 +36,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig returns lines about the machine, with keys that go test uses, too. It returns no
-// other lines, because benchstat compares two results only if all these lines are equal in both.
+// benchConfig returns lines about the machine, only with keys that go test uses, too. Benchstat
+// compares two results only if all such lines are equal in both.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}

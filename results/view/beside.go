@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column of a questionTable has the answers to a list of questions. The answers are those of one
-// or more machines, or those that a system documents. Two columns are alike if their answers to
-// every question agree. An answer without a Base agrees with any other.
+// A column of a questionTable has the answers to a list of questions. The answers come from one or
+// more machines, or from the documentation of a system. Two columns are alike if their answers to
+// every question agree. An answer without a Base agrees with every answer.
 type column struct {
 	names []string // of the machines, or of the system
 	cells []Value  // the answers, one for each question
@@ -47,8 +47,8 @@ func (c column) alike(o column) bool {
 	return true
 }
 
-// join merges the column o into c. The answers of o must be like those of c. join adds the names of
-// o, and takes an answer of o where it says more than the answer of c.
+// join merges the column o, which must be alike, into c. It adds the names of o. Where an answer of
+// o says more than the answer of c, it takes the answer of o.
 func (c *column) join(o column) {
 	c.names = append(c.names, o.names...)
 	for i := range c.cells {
@@ -71,8 +71,7 @@ func weight(answer string) int {
 	return 3
 }
 
-// joinAlike merges the columns that are alike. A merged column takes the place of the first one of
-// them.
+// joinAlike merges columns that are alike. The merged column stands where the first of them was.
 func joinAlike(columns []column) []column {
 	var out []column
 	for _, c := range columns {

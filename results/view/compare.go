@@ -12,9 +12,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteComparison writes a comparison. If no case is in both sides, it returns [ErrNothing]. The
-// bench format is for benchstat -col /side: each sample of a figure is a line with side=old or
-// side=new.
+// WriteComparison writes a comparison. It returns [ErrNothing] if the two sides have no case in
+// common. The bench format is for benchstat -col /side: each sample of a figure is a line with
+// side=old or side=new.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -30,7 +30,7 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is the largest number of figures, a row each, on the screen of a comparison.
+// mostChanges is the largest number of rows on the screen of a comparison. Each row has one figure.
 const mostChanges = 12
 
 // comparisonPage says what changed, and shows the figures in tables, in this order:
@@ -39,8 +39,8 @@ const mostChanges = 12
 //   - the other times, a row each: those of Go benchmarks, servers or commands run in pairs
 //   - the counts that changed; if two programs are compared, all counts
 //
-// With Detail, the times of the first tables also get a row each. Without it, the number of rows is
-// limited to what fits a screen.
+// With Detail, each time of the first tables also gets a row. Without Detail, only as many rows are
+// shown as fit a screen.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -94,7 +94,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 // isInformation reports whether a figure is only for information. No gate judges such a figure.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// isHidden reports whether a gate judges a figure, and noise hides how the figure changed.
+// isHidden reports whether noise hides how a figure changed that a gate judges.
 func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
 
 // moreSamples says how to get more samples for a comparison.
@@ -134,8 +134,8 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 	return s
 }
 
-// isOfPrograms reports whether two programs are compared. Such a comparison has few figures. Only
-// its changes have no name: a program has no cases, unlike a file or a set of benchmarks.
+// isOfPrograms reports whether two programs are compared. Only then do the changes have no name,
+// because a program has no cases.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
 // mostSignificant returns the most significant changes. room is the largest number of changes to
@@ -163,8 +163,8 @@ func basisNotes(times []stat.Change) []string {
 }
 
 // significance is a number by which changes are sorted. Established changes for the worse have the
-// largest numbers, then come other established changes, then all others. Among the changes of one
-// of these three kinds, the number is larger if the figure changed more.
+// largest numbers. Next come other established changes, then all others. Within each of these three
+// kinds, a figure that changed more has a larger number.
 func significance(ch stat.Change) float64 {
 	moved := math.Log(math.MaxFloat64) // for a change from or to zero
 	if ch.Ratio != nil {

@@ -24,8 +24,7 @@ func changeTables(changes []stat.Change) []Table {
 }
 
 // patternAmong returns the pattern of a change. The change of a framing as a whole has no pattern.
-// For it, patternAmong returns the pattern of the framing's cells, so that all of them get into one
-// table.
+// It gets the pattern of the framing's cells, so that all of them are in one table.
 func patternAmong(changes []stat.Change, ch stat.Change) string {
 	if ch.IsWhole() {
 		for _, other := range changes {

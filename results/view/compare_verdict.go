@@ -79,8 +79,8 @@ type tally struct {
 	limit     float64     // a worsening by more than this share matters
 	unchanged stat.Change // the last time that did not change
 
-	// The largest changes, as shares, that the intervals leave possible: within for the figures in
-	// times, worstCase for those in notWorse, and wholeWithin for those in wholes.
+	// These are the largest changes that the intervals leave possible, as shares. within is for the
+	// figures in times, worstCase for those in notWorse, and wholeWithin for those in wholes.
 	within, worstCase, wholeWithin float64
 }
 

@@ -83,9 +83,9 @@ func failsAtAnySize(t results.Target) bool {
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge decides whether a server passes, and writes the result in one line. failed is a record that
-// says how messages larger than r.Limit fail. where is a text that says at which size they fail.
-// growth is a text on how the times grow.
+// judge decides whether a server passes, and writes the result in one line. The record failed says
+// how messages larger than r.Limit fail. The text where says at which size they fail. The text
+// growth says how the times grow.
 func (r *DriveResult) judge(failed *results.Target, where, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)

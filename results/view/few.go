@@ -37,9 +37,9 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
 }
 
-// neededMinutes estimates how many minutes the run has to take to get enough samples for each cell.
-// It adds half to what the pace so far predicts, because the pace varies on a busy machine. It
-// returns 0 if the set does not tell the pace, or if it holds several runs.
+// neededMinutes estimates how many minutes a run needs to get enough samples for each cell. It adds
+// half to what the pace so far predicts, because the pace varies on a busy machine. It returns 0 if
+// the pace is not known, or if the set holds several runs.
 func neededMinutes(s *results.Set) int {
 	if len(s.Environments) != 1 {
 		return 0

@@ -124,9 +124,9 @@ func isUndecided(f results.Finding) bool {
 // referenceID is the ID of the finding about a program whose output goes to a file.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether none of the findings came to a verdict. The reference (see
-// referenceID) is only what other runs of the program are compared with. So if it is OK, it counts
-// as a verdict only when it is the only finding.
+// AllUndecided reports whether none of the findings came to a verdict. A reference that is OK (see
+// referenceID) does not count as a verdict if there are other findings, because it is only what the
+// other runs are compared with.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
 		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -139,9 +139,9 @@ func cameToVerdict(f results.Finding) bool {
 	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }
 
-// findingSentences sums up findings. A sentence on the claims comes first, then a sentence for each
-// other area. For checks it writes a sentence for each command and run instead. What disturbs the
-// machine is left out, because it has a section of its own.
+// findingSentences sums up findings: the claims in one sentence, then each other area in one
+// sentence. For checks there is a sentence for each command and run. It leaves out what disturbs
+// the machine, which has a section of its own.
 func findingSentences(s *results.Set) []string {
 	var claims, others []string
 	for _, a := range areas {

@@ -12,8 +12,8 @@ import (
 
 // WriteFindings writes the findings of a set. For people it writes how many findings hold or fail,
 // a table, and advice. The table has the findings that a person has to look at or, with
-// [Options.Detail], all findings. CSV has a row for each finding, and JUnit XML has a test case for
-// each. SARIF has a result for each failure.
+// [Options.Detail], all findings. CSV has a row and JUnit XML has a test case for each finding.
+// SARIF has a result for each failure.
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -51,8 +51,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 }
 
 // isRemarkable reports whether a person has to look at a finding. A first screen only names the
-// other findings. A claim that is undecided, or that holds under a condition, is not remarkable,
-// because there are too many of these.
+// other findings. Claims that are undecided, or that hold under a condition, are too many to be
+// remarkable.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:

@@ -66,9 +66,9 @@ func pipeDifference(sections []Section) string {
 	return strings.TrimSuffix(sections[i].Lead[0], ".")
 }
 
-// fleetTitle says what differs most between a few machines. If framings do not differ, it says how
-// pipes differ. If these do not differ either, it says how many machines there are. Then it counts
-// the machines that stand out, and the machines on which a measurement failed.
+// fleetTitle says what differs most between a few machines: framings or, if they do not differ,
+// pipes. If neither differs, it says how many machines there are. Then it counts the machines that
+// stand out, and the machines on which a measurement failed.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
 	title := cmp.Or(largestDifference(members), pipes,
 		results.FormatCount(len(members), "machine"))
@@ -127,9 +127,9 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 // with a line of its own in tables.
 const FewMachines = 7
 
-// differenceSection says how framings compare with raw on the machines. If there are few machines,
-// each has a line in the table of each placement. If there are many, they are grouped by the
-// properties on which the ratios depend.
+// differenceSection says how framings compare with raw on the machines. Few machines have a line
+// each in the table of a placement. Many machines are grouped by the properties on which the ratios
+// depend.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)

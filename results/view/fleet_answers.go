@@ -45,9 +45,9 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares the findings of machines in an area. wanted selects the findings; if it is
-// nil, all are compared. The table of the section has a line for each question on which machines
-// disagree, and a column for each group of machines that answer alike.
+// answerSection compares the findings of machines in an area. The function wanted selects the
+// findings; nil selects all. The table has a line for each question on which machines disagree, and
+// a column for each group of machines that answer alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
@@ -171,8 +171,8 @@ func verdictColumns(names []string, found [][]results.Finding,
 	return questions, columns
 }
 
-// outcomeValue shows the verdict of a finding and how it fails. If the verdict decides nothing, the
-// value has no Base, so that no machines differ in it.
+// outcomeValue shows the verdict of a finding and how it fails. A verdict that decides nothing gets
+// no Base, so that machines do not count as different because of it.
 func outcomeValue(f results.Finding) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {

@@ -105,10 +105,11 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings into three lists. A framing is in "differ" if its shares surely
-// differ between machines; the framing with the largest difference comes first. A framing is in
-// "alike" if its shares may be the same on all machines. All others are in "noisy", because at most
-// one machine has a share that is certain enough.
+// differing splits the framings into three lists:
+//
+//   - differ: the shares surely differ between machines; the largest difference comes first
+//   - alike: the shares may be the same on all machines
+//   - noisy: at most one machine has a share that is certain enough
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)

@@ -31,9 +31,8 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineLines returns a line for each machine. The line has the machine's values of the factors in
-// which the machines differ, and how fast raw bytes are. It returns nil if the machines do not
-// differ.
+// machineLines returns a line for each machine: its values of the factors in which the machines
+// differ, and how fast raw bytes are. It returns nil if the machines do not differ.
 func machineLines(members []stat.Member) []string {
 	var differ []string
 	for _, factor := range factors {

@@ -9,10 +9,12 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the cells of plain streams at a placement: messages go one way, are written
-// whole, and nothing else is done with their bytes. It takes only cells that machines compared with
-// raw, and sorts them by framing and size. It leaves out rare cells. A cell is rare if fewer than
-// half as many machines measured it as measured the most common cell.
+// FleetStreams lists the cells of plain streams at a placement, sorted by framing and size. In a
+// plain stream, messages go one way and are written whole, and nothing else is done with their
+// bytes.
+//
+// It lists only cells that machines compared with raw. It leaves out rare cells: those that fewer
+// than half as many machines measured as the most common cell.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -47,10 +49,9 @@ type fleetStream struct {
 	framings []string
 }
 
-// streamsToCompare returns one fleetStream for each placement. Its message size is the size that
-// most machines measured. If several sizes were measured by equally many machines, it takes the
-// size nearest to the usual capacity of a pipe. In the list of framings, those in which machines
-// differ come first.
+// streamsToCompare returns one fleetStream for each placement, at the message size that most
+// machines measured. If several sizes were measured by equally many machines, it takes the size
+// nearest to the usual capacity of a pipe. Framings in which machines differ come first.
 func streamsToCompare(members []stat.Member) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
@@ -81,8 +82,8 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-// shares returns, for each member that measured a framing, the share of raw's goodput that the
-// framing keeps on that member. It leaves out shares without an interval.
+// shares returns the share of raw's goodput that a framing keeps, for each member that measured the
+// framing. It leaves out shares without an interval.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -145,7 +146,7 @@ type group struct {
 }
 
 // groups returns one group of all machines. Then, for each factor on which the share of a framing
-// depends, such as the processor, it returns a group for each value of that factor. The largest of
+// depends, such as the processor, come the groups of machines with the same value. The largest of
 // these groups comes first.
 func (v fleetStream) groups(members []stat.Member) []group {
 	all := []group{{"all", members}}
@@ -168,8 +169,8 @@ func (v fleetStream) groups(members []stat.Member) []group {
 // mostGroups is the largest number of groups of one factor in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share of any framing surely differs between groups of machines. All
-// machines in one group of byValue have the same value of a factor.
+// dependsOn reports whether the share of any framing surely differs between groups of machines. The
+// machines of one group have the same value of a factor.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64
@@ -231,8 +232,8 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue shows one share with its interval. Of several shares it shows the median and the
-// range, from the 10th to the 90th percentile.
+// sharesValue shows one share with its interval, or the median of several shares with their range
+// from the 10th to the 90th percentile.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:

@@ -14,9 +14,8 @@ const (
 	mostReason   = 200 // the most characters that say why a machine is in the table
 )
 
-// attentionSection lists the machines that a person should look at. These are machines that stand
-// out from others of their kind, machines on which a measurement failed, and machines with figures
-// that are mostly too noisy.
+// attentionSection lists machines to look at: machines that stand out from others of their kind,
+// machines on which a measurement failed, and machines whose figures are mostly too noisy.
 func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	out := Section{ID: "attention", Title: "Machines to look at"}
 	t := Table{Columns: []Column{
@@ -100,9 +99,9 @@ func outlierText(c results.Cell, figure float64) string {
 	return fmt.Sprintf("%.2f", figure)
 }
 
-// reasons lists what may have made a machine an outlier: its disturbances. It leaves out a
-// disturbance that at least half of the machine's peers have. It also leaves out an answer of the
-// probe command that is not rare among the peers.
+// reasons lists the disturbances that may have made a machine an outlier. It leaves out what is
+// common among its peers: a disturbance that at least half of them have, and an answer of the probe
+// command that is not rare.
 func reasons(members []stat.Member, o stat.Outlier) []string {
 	peersWith := make(map[disturbance]int)
 	mostAlike := make(map[string]int) // by rule: how many peers gave the most frequent answer

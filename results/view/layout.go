@@ -7,9 +7,9 @@ import (
 )
 
 // fit makes a table as narrow as a screen, if it can. First it leaves out columns that are not
-// keys. Then it breaks the texts of the widest columns into lines. If all is true, further tables
-// follow with the columns that were left out, beside the key columns. Otherwise fit returns the
-// titles of these columns in dropped.
+// keys. Then it breaks the texts of the widest columns into lines. If the parameter all is true,
+// further tables show the left-out columns beside the key columns. Otherwise dropped has their
+// titles.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	leftOut := t.columnsLeftOut(t.extents(), width, all)
 	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })
@@ -74,9 +74,9 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// columnsLeftOut lists the columns that are left out to fit a width. These are first the Spare
-// columns, then other columns that are not keys, starting from the last one. If all is true, at
-// least one column that is not a key stays.
+// columnsLeftOut lists the columns to leave out so that the table fits a width. Spare columns go
+// first, then other columns that are not keys, starting from the last one. If the parameter all is
+// true, at least one column that is not a key stays.
 func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {

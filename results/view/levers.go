@@ -64,8 +64,8 @@ const (
 	largerPipe = true
 )
 
-// writtenWhole finds the row of a placement in which each message is written with one call. larger
-// says whether it is the row with a larger pipe, or the row with the usual pipe.
+// writtenWhole finds the row of a placement in which each message is written with one call. The
+// parameter larger chooses the row with a larger pipe rather than the row with the usual pipe.
 func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
 	for _, r := range levers {
 		c := r.Cell

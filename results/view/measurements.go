@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables shows rows with all their figures, in a table for each placement and pattern. Rows of
-// writers that do not block have tables of their own. The title of a table has the settings that
-// all its rows share. Each setting in which the rows differ has a column.
+// cellTables shows rows with all their figures, in a table for each placement and pattern. Writers
+// that do not block have tables of their own. Settings that all rows of a table share are in its
+// title. Each other setting has a column.
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
@@ -205,9 +205,9 @@ func percentileText(r stat.Row, name string) string {
 	return quantileValue(l, name).Text
 }
 
-// figureTable returns the table that programs read, with figures in base units. It has a row for
-// each measured [results.Cell]: its machine and fields, then each metric as its median, both ends
-// of its interval and its number of samples.
+// figureTable returns the table that programs read, with figures in base units. A row has the
+// machine and the fields of a measured [results.Cell]. Then comes each metric: its median, both
+// ends of its interval and its number of samples.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })

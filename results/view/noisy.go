@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noisyMeaning says that a run is too noisy to tell framings apart, and what to do about it. After
-// that it lists the effects that are certain despite the noise, and last the effects that the noise
+// noisyMeaning says that a run is too noisy to tell framings apart, and what to do about it. Then
+// it lists the effects that are certain despite the noise, and last the effects that the noise
 // hides.
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
@@ -98,9 +98,12 @@ func countRatios(rows []stat.Row) ratioCount {
 }
 
 // isTooNoisyToRank reports whether a run is too noisy to tell framings apart. Two conditions must
-// hold. More than half of the ratios to raw are blurred or have no interval. And none of the series
-// of streams in bare tells its framings apart. If all cells just have too few samples,
-// isTooNoisyToRank returns false.
+// hold:
+//
+//   - More than half of the ratios to raw are blurred or have no interval.
+//   - Noise hides how the framings differ in every series of streams in bare.
+//
+// It returns false if all cells just have too few samples.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	count := countRatios(rows)
 	if 2*(count.blurred+count.few) <= count.all {

@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes on the rows. Without detail, it leaves out explanations of the table, and
-// warnings that another note or the first sentence tells. It then adds which flag asks for which
-// placement.
+// notes lists the notes on the rows. Without detail, it leaves out explanations of the table and
+// warnings that are told elsewhere, and it adds which flag asks for which placement.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -48,10 +47,9 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
-// isToldElsewhere reports whether a first screen needs no note on a cell's warning. A warning of
-// too few samples needs none, because sampleNotes or the first sentence of the screen tells of
-// them. A warning of the load needs none if isLoadTold says that the first sentence tells of the
-// load.
+// isToldElsewhere reports whether a first screen needs no note on a cell's warning. Other notes or
+// the first sentence of the screen tell of too few samples. The first sentence tells of the load if
+// isLoadTold is true.
 func isToldElsewhere(text string, isLoadTold bool) bool {
 	return strings.HasPrefix(text, "fewer samples than asked for") ||
 		isLoadTold && strings.HasPrefix(text, "load: ")
@@ -62,10 +60,10 @@ const (
 	mostNamed    = 3 // the most things that one warning names
 )
 
-// sampleNotes explain the figures with ±. They say how many samples a figure rests on, how many
-// cells have too few samples, and how many samples were left out because other programs disturbed
-// them. If all cells have too few samples, the first sentence of the screen says so, and these
-// notes repeat it only with detail.
+// sampleNotes explain the figures with ±: how many samples a figure rests on, how many cells have
+// too few samples, and how many samples were left out because other programs disturbed them. If all
+// cells have too few samples, the first sentence of the screen says so. These notes then repeat it
+// only with detail.
 func sampleNotes(rows []stat.Row, detail bool) []string {
 	var least, most int // numbers of samples, among cells that have enough
 	var few int         // cells that have too few samples
@@ -228,10 +226,9 @@ func rowWarnings(r stat.Row) []string {
 // obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, with what it is about: the names of a few things, or the
+// warningNotes say each warning once, with the names of the few things it is about, or with the
 // number of many things. Warnings that differ only in their digits become one note, with the text
-// and the name of the first one. The parameter things says how many things there are in all: "140
-// cells".
+// and the name of the first one. The parameter things is the number of things in all: "140 cells".
 func warningNotes(all []warning, things string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {

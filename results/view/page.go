@@ -98,9 +98,9 @@ func (o Options) writeSentences(out *strings.Builder, format Format, sentences [
 	o.writeLines(out, format, sentences, "", Neutral)
 }
 
-// writeLines writes an empty line, if there is text before it, and then the lines that are not
-// empty. On a terminal it wraps them, and paints the first one in the colour of the tone. In
-// markdown it writes the bullet before each line.
+// writeLines writes the lines that are not empty. If there is text before them, it writes an empty
+// line first. On a terminal it wraps the lines, and paints the first one in the colour of the tone.
+// In markdown it writes the bullet before each line.
 func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
 	tone Tone) {
 	lines = nonEmpty(lines)

@@ -8,11 +8,11 @@ import (
 )
 
 // A question about pipes is a row of the table of rules. Its answer is a finding of the probe
-// command. Each finding is the result of one step, such as "capacity/fill/61440".
+// command, and a finding is the result of one step, such as "capacity/fill/61440".
 type question struct {
 	asks  string
 	steps []string // whose findings answer it; "poll/" stands for all that begin with "poll/"
-	worst bool     // of several answers, take the smallest number, or a true
+	worst bool     // if there are several answers, take the smallest number or true
 }
 
 // pipeQuestions are asked of each kind of pipe.
@@ -61,9 +61,9 @@ var machineQuestions = []question{
 		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
 }
 
-// isAnsweredBy reports whether the finding of a step answers the question. The finding of an
-// experiment without a result has the name of the experiment as its step, such as "interleave". It
-// answers all questions about steps that begin with that name.
+// isAnsweredBy reports whether the finding of a step answers the question. If an experiment has no
+// result, the step of its finding is the name of the experiment, such as "interleave". Such a
+// finding answers all questions about steps that begin with that name.
 func (q question) isAnsweredBy(step string, f results.Finding) bool {
 	noResult := f.Verdict == results.CannotTell || f.Verdict == results.Unsupported
 	for _, asked := range q.steps {

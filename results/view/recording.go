@@ -13,12 +13,12 @@ const (
 	maxUnanswered = 10 // the most requests without an answer that a sentence names
 	maxMethods    = 30 // the most methods that a table lists
 
-	// notableStall is the shortest wait that is reported, in ns: the wait of all messages in one
-	// direction, added up. A shorter wait may only be the time that idle CPUs take to wake up.
+	// notableStall is the shortest wait that is reported, in ns. The waits of all messages in one
+	// direction are added up. A shorter sum may only be the time that idle CPUs take to wake up.
 	notableStall = 1e8
 
-	// notableSize is the smallest size, in bytes, of a message that may be too large for a server.
-	// If a request has no answer, such a message before it may be the reason.
+	// notableSize is the size, in bytes, from which a message may be too large for a server. If a
+	// request has no answer, such a message before it may be the reason.
 	notableSize = 4 << 10
 )
 
@@ -94,9 +94,9 @@ func messagesSummary(messages []results.Message) []string {
 	return nonEmpty(out)
 }
 
-// unansweredText names the requests that got no answer. It says which message came right before the
-// first of them, and suggests what to run next. command is the command that starts the server. It
-// returns "" if all requests were answered.
+// unansweredText names the requests that got no answer. It returns "" if there are none. It says
+// which message came right before the first of them, and suggests what to run next. The parameter
+// command is the command that starts the server.
 func unansweredText(calls []stat.Call, command string) string {
 	var open []stat.Call
 	for _, c := range calls {

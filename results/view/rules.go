@@ -23,10 +23,11 @@ type DocumentedSystem struct {
 // A DocumentedRule is one documented rule in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what the probe command found out about pipes. For one machine it writes a table
-// with a row for each question and a column for each kind of pipe. If machines or documented
-// systems are compared, it writes a table for each kind of pipe, with a column for each machine and
-// system. Machines that answer alike share a column.
+// WriteRules writes what the probe command found out about pipes. The tables have a row for each
+// question. For one machine, there is one table with a column for each kind of pipe.
+//
+// If machines or documented systems are compared, there is a table for each kind of pipe, with a
+// column for each machine and system. Machines that answer alike share a column.
 //
 // With [Options.Detail], a table of all findings follows. Formats for programs always have all
 // findings.
@@ -72,8 +73,8 @@ func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 }
 
 // ruleTables answer the questions about pipes. For one machine they have a column for each kind of
-// pipe, and a further table shows what differs from the documented rules. If several machines or
-// systems are compared, they have a column for each.
+// pipe, and a further table shows what differs from the documented rules. For several machines or
+// systems they have a column for each.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)

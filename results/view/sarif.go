@@ -82,9 +82,9 @@ func sarifRules(findings []results.Finding) []object {
 	return rules
 }
 
-// sarifLocation returns the file at which a failure of a command is shown: the first argument
-// that looks like a file ("build/server.js" of "node build/server.js"), else the program. Code
-// scanning shows no result without a file.
+// sarifLocation returns the file at which a failure of a command is shown, because code scanning
+// shows only results that have a file. It is the first argument that looks like a file
+// ("build/server.js" of "node build/server.js"), else the program.
 func sarifLocation(command []string) object {
 	file := "pipebench"
 	if len(command) > 0 {

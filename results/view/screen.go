@@ -15,14 +15,17 @@ const (
 	mostTables = 5  // if there are more tables, only some are shown
 )
 
-// screenTables shows measurements on a first screen, which is the one without [Options.Detail].
-// First comes a table for each placement, with a line for each framing and a column for each
-// message size: for streams, then for round trips. Then follow the cost in a whole program, the
-// effect of a larger pipe and of smaller writes, and last the writers that do not block.
+// screenTables shows measurements on a first screen, which is the one without [Options.Detail]. The
+// tables come in this order:
 //
-// If these are too many tables, it leaves out the writers that do not block, and the streams and
-// round trips of all placements but the first. It returns the titles of the tables that it leaves
-// out.
+//   - streams: a table for each placement, with a line for each framing and a column for each size
+//   - round trips: tables of the same form
+//   - the cost in a whole program
+//   - the effect of a larger pipe and of smaller writes
+//   - writers that do not block
+//
+// If these are too many tables, it leaves out the last kind. Of streams and round trips, it then
+// shows only the first placement. It returns the titles of the tables that it leaves out.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
@@ -214,10 +217,14 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue shows the main figure of a row. If the messages have a rate, that is the p99.
-// Otherwise it is the ratio to raw with the half-width of its interval or, if there is no ratio,
-// the goodput or the time. The tone is Good if the messages may take no longer than raw, and Bad if
-// they surely take more than twice as long.
+// screenValue shows the main figure of a row, which is
+//
+//   - the p99 if the messages have a rate
+//   - otherwise the ratio to raw, if there is one, with the half-width of its interval
+//   - otherwise the goodput or the time
+//
+// The tone is Good if the messages may take no longer than raw, and Bad if they surely take more
+// than twice as long.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {

@@ -58,8 +58,8 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 // usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
 const usualSize = 65_536
 
-// tellingSize returns the size of one of the rows: the size nearest to usualSize. It prefers a row
-// that is compared with raw to any row that is not.
+// tellingSize returns the size that is nearest to usualSize among the rows. It prefers rows that
+// are compared with raw.
 func tellingSize(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {

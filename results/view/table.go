@@ -265,8 +265,8 @@ func (t Table) forScreen() Table {
 	return out
 }
 
-// rewrite replaces each title and each text by the result of the function change. It does so in
-// place. Call it only on a table that nobody else uses, such as a copy from withColumns.
+// rewrite replaces each title and each text, in place, by the result of the function change. Call
+// it only on a table that nobody else uses, such as a copy from withColumns.
 func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
 		t.Columns[i].Title = change(i, t.Columns[i].Title)

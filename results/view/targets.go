@@ -96,8 +96,8 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 	return t.dropEmpty()
 }
 
-// targetRow returns the values of a record. If the record has a load, it is about many requests at
-// a time. Otherwise it is about requests that were sent one after the other.
+// targetRow returns the values of a record. A record with a load is about many requests at a time.
+// Any other record is about requests that were sent one after the other.
 func targetRow(s *results.Set, t results.Target) []Value {
 	var inFlight, asked, time, p50, p99, rate, perByte, bothWays, outOfOrder, trips Value
 	ns := stat.MedianTime(t.Samples)

@@ -10,9 +10,9 @@
 // [Write] shows a set of records of any kind, and [WriteComparison] shows a comparison. Commands
 // show other data in a [Table]. A view shows only what is in the results file.
 //
-// Functions do not keep or change their arguments, and may run at the same time as long as nobody
-// changes the arguments meanwhile. The wording and layout of tables and sentences may change with
-// any version; scripts read the file, CSV, JSON or Go benchmark text instead.
+// Functions do not keep or change their arguments. They may run at the same time as long as nobody
+// changes the arguments. The wording and layout of tables and sentences may change with any
+// version, so scripts read the file, CSV, JSON or Go benchmark text.
 package view
 
 import (
@@ -116,8 +116,8 @@ func (o Options) paint(text string, tone Tone) string {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds: measurements and what they mean, findings, servers, messages. If
-// it holds none of these, Write returns [ErrNothing]. CSV has only the measurements; if there are
-// none, it has all other records. Go benchmark text has only measurements.
+// it holds none of these, Write returns [ErrNothing]. CSV has only the measurements or, if there
+// are none, all other records. Go benchmark text has only measurements.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing

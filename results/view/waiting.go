@@ -56,8 +56,10 @@ func waitingTables(rows []stat.Row) []Table {
 
 // refusalSentence is about writers that do not block. It says how often the kernel refuses a write
 // if the writer polls, how much slower the writer is if it sleeps instead, and when it learns that
-// the reader has left. On a noisy machine, and for rough figures, it shows the range of the samples
-// instead of their median. Of a ratio it then shows only the low end of the interval.
+// the reader has left.
+//
+// On a noisy machine, and for rough figures, it shows the range of the samples instead of their
+// median. For a ratio it then shows only the low end of the interval.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	var polling, sleeping, left *stat.Row // left: in this row the reader leaves
 	for i, r := range waiting {

@@ -94,8 +94,8 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of a document of claims. number is the number of the document, with
-// which the IDs of its claims begin: "000" in "000-pipe-buf".
+// SourceTitle returns the title of a document of claims. The IDs of the document's claims begin
+// with its number: "000" in "000-pipe-buf".
 func SourceTitle(number string) string {
 	switch number {
 	case "000":
@@ -197,9 +197,8 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields returns phrases for the fields in which all cells agree. Fields of the pipe and its
-// ends come first. It leaves out the fields that are named in elsewhere, and those that are not
-// set.
+// CommonFields returns phrases for the fields in which all cells agree, first the fields of the
+// pipe and its ends. It leaves out fields that are not set, and the fields named in elsewhere.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
