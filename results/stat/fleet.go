@@ -162,8 +162,8 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// tellsMore compares two answers about a server whose verdicts are equally bad. It reports whether
-// the first one tells more. A limit tells more than no limit, and a smaller limit tells more than a
+// tellsMore compares two answers about one server with equally bad verdicts. It reports whether the
+// first answer tells more. A limit tells more than no limit, and a smaller limit tells more than a
 // larger one. If neither answer has a limit, the verdict that a size was not tried tells more.
 func tellsMore(a, other Answer) bool {
 	limit, known := a.Value.(float64)

@@ -122,9 +122,9 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 	return &Interval{Lo: min(lo, centre), Hi: max(hi, centre), Confidence: Confidence}
 }
 
-// forkLevel is the chance below which a difference between forks is worth a warning, if the
-// difference also reaches [modeDistance]. It is low because a run has many cells, and each warning
-// asks the reader to do something.
+// forkLevel is the chance below which a difference between forks is worth a warning. The difference
+// must also reach [modeDistance]. The level is low because a run has many cells, and each warning
+// asks the user to do something.
 const forkLevel = 0.01
 
 // forkWarning returns a warning if the named figure differs between forks by more than chance

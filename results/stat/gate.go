@@ -79,7 +79,7 @@ func (c *Comparison) Conclusive() bool {
 
 // Decided reports whether more pairs of runs would change nothing, because no figure is too noisy
 // for a verdict. Only changes for which [Change.Gating] is true count. If there are none, all
-// changes count except those of a [Metric.ShownOnly].
+// changes count except those in a metric that is [Metric.ShownOnly].
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {

@@ -191,8 +191,8 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor is the ratio of the cost of a byte to its cost at a smaller size from which the
-// growth shows.
+// dearerFactor says when the growth shows: when a byte costs this many times as much as at a
+// smaller size.
 const dearerFactor = 1.5
 
 // dearer returns the first size at which a byte costs at least dearerFactor times as much as at the

@@ -17,7 +17,7 @@ import (
 // a tenth or, if that is more, [OutlierDeviations] times the [deviation] of the machines.
 //
 // A fleet has thousands of cells, and in some of them a machine is far off by chance. So an outlier
-// is far off in at least one in twenty of its cells, and in at least two if it has two or more.
+// must be far off in at least one in twenty of its cells, and in at least two if it has several.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included

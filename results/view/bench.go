@@ -36,8 +36,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig returns lines about the machine, only with keys that go test uses, too. Benchstat
-// compares two results only if all such lines are equal in both.
+// benchConfig returns lines about the machine. It uses only keys that go test uses, too, because
+// benchstat compares two results only if all such lines are equal in both.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}

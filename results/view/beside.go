@@ -47,8 +47,8 @@ func (c column) alike(o column) bool {
 	return true
 }
 
-// join merges the column o, which must be alike, into c. It adds the names of o. Where an answer of
-// o says more than the answer of c, it takes the answer of o.
+// join merges the column o into c. The two columns must be alike. join adds the names of o. Where
+// an answer of o says more than the answer of c, it takes the answer of o.
 func (c *column) join(o column) {
 	c.names = append(c.names, o.names...)
 	for i := range c.cells {

@@ -39,8 +39,8 @@ const mostChanges = 12
 //   - the other times, a row each: those of Go benchmarks, servers or commands run in pairs
 //   - the counts that changed; if two programs are compared, all counts
 //
-// With Detail, each time of the first tables also gets a row. Without Detail, only as many rows are
-// shown as fit a screen.
+// With Detail, the times in the first tables also get a row each. Without Detail, only as many rows
+// are shown as fit a screen.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -94,7 +94,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 // isInformation reports whether a figure is only for information. No gate judges such a figure.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// isHidden reports whether noise hides how a figure changed that a gate judges.
+// isHidden reports whether noise hides the change of a figure that a gate judges.
 func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
 
 // moreSamples says how to get more samples for a comparison.

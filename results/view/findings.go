@@ -51,8 +51,8 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 }
 
 // isRemarkable reports whether a person has to look at a finding. A first screen only names the
-// other findings. Claims that are undecided, or that hold under a condition, are too many to be
-// remarkable.
+// other findings. Claims are not remarkable if they are undecided or hold under a condition,
+// because there are too many of them.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:

@@ -13,8 +13,8 @@ import (
 // plain stream, messages go one way and are written whole, and nothing else is done with their
 // bytes.
 //
-// It lists only cells that machines compared with raw. It leaves out rare cells: those that fewer
-// than half as many machines measured as the most common cell.
+// Machines must have compared the cell with raw. A rare cell is left out: one that was measured on
+// fewer than half as many machines as the most common cell.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0

@@ -57,10 +57,10 @@ type runRows struct {
 }
 
 // splitRun sorts rows by the question that they answer. The row of the large message through the
-// usual pipe answers two questions, so it is in both bare and levers.
+// usual pipe answers two questions, so it is in the fields bare and levers.
 //
-// Only the default run has rows in program. In other runs the user chose the capacity and the write
-// size, so rows with these settings are in bare, not in levers.
+// Only the default run has rows in the field program. In other runs the user chose the capacity and
+// the write size, so rows with these settings are in the field bare.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {

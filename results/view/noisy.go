@@ -101,7 +101,7 @@ func countRatios(rows []stat.Row) ratioCount {
 // hold:
 //
 //   - More than half of the ratios to raw are blurred or have no interval.
-//   - Noise hides how the framings differ in every series of streams in bare.
+//   - In every series of streams among the rows in bare, noise hides how the framings differ.
 //
 // It returns false if all cells just have too few samples.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {

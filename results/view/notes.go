@@ -47,8 +47,8 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
-// isToldElsewhere reports whether a first screen needs no note on a cell's warning. Other notes or
-// the first sentence of the screen tell of too few samples. The first sentence tells of the load if
+// isToldElsewhere reports whether a first screen needs no note on a cell's warning, because the
+// screen already tells of it. It always tells of too few samples. It tells of the load if
 // isLoadTold is true.
 func isToldElsewhere(text string, isLoadTold bool) bool {
 	return strings.HasPrefix(text, "fewer samples than asked for") ||

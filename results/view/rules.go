@@ -23,8 +23,8 @@ type DocumentedSystem struct {
 // A DocumentedRule is one documented rule in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what the probe command found out about pipes. The tables have a row for each
-// question. For one machine, there is one table with a column for each kind of pipe.
+// WriteRules writes what the probe command found out about pipes. For one machine, a table has a
+// row for each question and a column for each kind of pipe.
 //
 // If machines or documented systems are compared, there is a table for each kind of pipe, with a
 // column for each machine and system. Machines that answer alike share a column.

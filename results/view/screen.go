@@ -33,7 +33,7 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	if len(streams)+len(trips) > mostSeries { // cellTables makes fewer tables, which are longer
 		return cellTables(rows), nil
 	}
-	var all, selected Page // selected: without the tables to leave out
+	var all, selected Page // selected: what is shown if all are too many
 	for _, list := range [][]series{streams, trips} {
 		for _, one := range list {
 			t := one.table()

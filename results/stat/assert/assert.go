@@ -82,7 +82,7 @@ type Case struct {
 	known   bool // the figure was measured, and is in number
 	number  float64
 	atLeast bool   // the true figure is number or more
-	doubt   string // why the number may be too large by chance alone; empty: no doubt
+	doubt   string // why the number may be too large by chance alone; "" if there is no doubt
 }
 
 // Evaluate judges the condition on each figure of the set that it is about. Such a figure is a
