@@ -84,7 +84,8 @@ type Comparison struct {
 	tolerance float64
 }
 
-// An Unjudged counts the cells that have no verdict on their time for one reason.
+// An Unjudged is a reason for which cells have no verdict on their time, with the number of these
+// cells.
 type Unjudged struct {
 	Cells  int    `json:"cells"`
 	Reason string `json:"reason"`
@@ -137,14 +138,12 @@ func (c Change) Worse() float64 {
 
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
-// Compare compares two sides that were measured one after the other.
+// Compare compares two sides that were measured one after the other. Counters that are the same in
+// every sample need no statistics.
 //
-// Counters that are the same in every sample need no statistics. The time of a cell is compared by
-// its ratio to the time of raw, the framing that adds nothing. Each run measures both in the same
-// rounds. So the ratio stays the same if the machine becomes slower between the runs (see
-// relate.go).
-//
-// Go benchmark text has no raw, so its times are compared as they are.
+// The time of a cell is compared by its ratio to the time of raw, the framing that adds nothing.
+// That ratio stays the same if the machine becomes slower between the runs (see relate.go). Go
+// benchmark text has no raw, so its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	times := c.compareCounters(before, after, o)
@@ -230,8 +229,9 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of the cases in own that have no [counterpart] in other. If only a metric
-// of the case is missing there, the name says which metric: "allocs/op of Name".
+// alone returns the names of the cases among the series own that have no [counterpart] among the
+// series other. If only a metric of the case is missing there, the name says which metric:
+// "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
@@ -356,11 +356,10 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide sets the verdict. lo and hi are limits of the ratio's logarithm. If they exclude 0, there
-// is a change. They are wide, because they have to hold for all changes of the comparison at once.
-//
-// If the Interval of the ratio excludes a change as large as the tolerance, the verdict is "no
-// change". The Interval is narrower, because it has to hold only for this change.
+// decide sets the verdict. lo and hi are limits of the ratio's logarithm that hold for all changes
+// of the comparison at once. If they exclude 0, there is a change. The Interval is narrower,
+// because it has to hold for this change alone. If it excludes a change as large as the tolerance,
+// the verdict is "no change".
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:

@@ -81,7 +81,7 @@ func (e Estimate) Inverse() Estimate {
 	return e
 }
 
-// [Bimodal] takes two groups of values for two modes only if they reach these figures.
+// [Bimodal] reports two modes only if the two groups of values reach these figures.
 const (
 	modeDistance = 1.1 // ratio of the medians: less is not worth telling
 	modeGap      = 2   // gap between the groups, in widths of the wider group
@@ -189,11 +189,11 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 }
 
 // PairedRatio estimates the ratio of a metric between two cells of the same runs, a divided by b.
-// It is the median of the ratios in the rounds that both cells have. If there is no such round, N
-// is 0. A round counts as disturbed if either of its samples is disturbed.
+// It is the median of the ratios within the rounds that both cells have. If there is no such round,
+// N is 0. A round counts as disturbed if either of its samples is disturbed.
 //
-// The two samples of a round were taken within milliseconds of each other. If the whole machine is
-// slower for a while, both samples are slower, and their ratio stays the same.
+// The two samples of a round were taken within milliseconds of each other. So their ratio stays the
+// same if the whole machine is slower for a while.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
@@ -216,9 +216,8 @@ func ratiosOf(a, b []observation) []observation {
 }
 
 // mostLeftOut is the share of samples that may be left out as disturbed. If more are disturbed, the
-// machine is busy all the time, and the remaining samples are hardly quieter. As they are fewer,
-// their interval is wider. On two CPUs with a load average of six, it was ±16 % with all samples,
-// and ±21 % with the undisturbed half.
+// remaining samples are hardly quieter, and too few for a narrow interval. On two CPUs with a load
+// average of six, the interval was ±16 % with all samples, and ±21 % with the undisturbed half.
 const mostLeftOut = 1.0 / 3
 
 // undisturbed returns the values that other programs did not disturb. It returns all values if too
@@ -249,13 +248,11 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel decides which interval [estimate] uses. [kruskalWallis] gives the chance that equal
-// forks would differ as much as these forks do. Below alikeLevel, the interval is [forkInterval].
-// Otherwise all samples count as independent. Their interval is narrower by a quarter, and most
-// cells on a quiet machine get it.
+// alikeLevel is the result of [kruskalWallis] below which forks count as different. The interval is
+// then [forkInterval]. Otherwise all samples count as independent, which makes the interval
+// narrower by a quarter. On a quiet machine, most cells get the narrower one.
 //
-// The level is far higher than in a test that proves a difference, because the interval is too
-// narrow if a difference is overlooked. In simulations of four to eight forks, with and without
-// outliers and differences between forks, 93 to 98 % of the intervals held the truth. With a level
-// of 0.1, only 90 % did.
+// The level is high because the interval is too narrow if a difference is overlooked. In
+// simulations of four to eight forks, 93 to 98 % of the intervals held the truth. With a level of
+// 0.1, only 90 % did.
 const alikeLevel = 0.3

@@ -12,12 +12,11 @@ import (
 )
 
 // Forks is how many forks (starts of all workers) a plan should take. If forks differ, samples of
-// the same fork are not independent, and the interval is wider than that of independent samples: by
-// 60 % with four forks, by 40 % with five, by 20 % with eight. With fewer than four forks, the
-// interval says next to nothing.
+// the same fork are not independent. That makes the interval wider: by 60 % with four forks, by 40
+// % with five, by 20 % with eight. With fewer than four forks, it says next to nothing.
 //
-// More forks cost time, because each has to start all workers. So in the same total time, each fork
-// takes fewer samples. If a fork has fewer than five, its median is easily a disturbed one.
+// With more forks, each fork takes fewer samples in the same total time. If a fork takes fewer than
+// five, its median is easily a disturbed one.
 const Forks = 5
 
 // An observation is the figure of one sample, or the ratio of two samples of one round.
@@ -61,8 +60,8 @@ func (m Metric) observations(records []results.Record) []observation {
 func (o observation) isDisturbed() bool { return o.disturbed }
 
 // byFork groups the values of observations by fork, in the order in which the forks first appear.
-// It returns nil if no two observations are from the same workers, because all are then
-// independent.
+// It returns nil if no two observations are from the same workers, because all observations are
+// then independent.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.moment.fork.number > 0 }) {
 		return nil
@@ -94,14 +93,14 @@ func valuesOf(all []observation) []float64 {
 	return out
 }
 
-// forkInterval returns Student's interval of the forks' medians. It uses a logarithmic scale if all
-// medians are above zero. It widens the interval if necessary, so that it holds centre, the median
-// of all samples.
+// forkInterval returns Student's interval of the forks' medians, on a logarithmic scale if all
+// medians are above zero. It is widened if necessary, so that it holds centre, the median of all
+// samples.
 //
 // Samples of one fork may depend on each other in any way, and some forks may scatter more than
-// others. Student's test keeps its level even then, as Ibragimov and Müller show (t-statistic based
+// others. Student's test keeps its level even then (Ibragimov and Müller, t-statistic based
 // correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few forks does
-// not.
+// not keep its level.
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {

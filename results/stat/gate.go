@@ -50,11 +50,11 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 
 // Gating reports whether a gate takes this change into account. It returns false for
 //
-//   - a metric that is [Metric.ShownOnly]
-//   - a counter that varies and is not [Metric.ByRange], because the time of the same case tells
-//     whether its change matters
-//   - the time of ends that are not pinned to CPUs (placement "free"), because it mostly depends on
-//     where the scheduler puts the ends
+//   - a change in a metric that is [Metric.ShownOnly]
+//   - a change in a counter that varies and is not [Metric.ByRange], because the time of the same
+//     case tells whether the change matters
+//   - a change in the time of ends that are not pinned to CPUs (placement "free"), because that
+//     time mostly depends on where the scheduler puts the ends
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {

@@ -52,9 +52,9 @@ func (g Growth) exponent() string {
 }
 
 // FitGrowth fits a straight line through the logarithms of the points by least squares, with
-// Student's interval of its slope. If the points do not lie on a line, the interval is wider. The
-// reason may be a fixed cost at small sizes. All x and y must be above zero, and at least two x
-// must differ.
+// Student's interval of its slope. If the points do not lie on a line, for example because small
+// sizes have a fixed cost, the interval is wider. All x and y must be above zero, and at least two
+// x must differ.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))

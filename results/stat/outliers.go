@@ -8,16 +8,16 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine whose figures are far from those of other machines of its kind. The kind
-// is the system, processor and virtualisation. If there are fewer than [LeastPeers] machines of a
-// kind, they are compared with all machines.
+// An Outlier is a machine whose figures are far from those of other machines of its kind. Machines
+// of one kind have the same system, processor and virtualisation. If there are fewer than
+// [LeastPeers] of a kind, they are compared with all machines.
 //
-// Figures are compared by their logarithms. A machine is far off in a cell if its whole interval
-// lies outside a range around the median of the compared machines. To each side, the range reaches
-// a tenth or, if that is more, [OutlierDeviations] times the [deviation] of the machines.
+// A machine is far off in a cell if its whole interval lies outside a range around the median of
+// the compared machines. On a logarithmic scale, the range reaches [OutlierDeviations] times their
+// [deviation] to each side, and at least a tenth.
 //
-// A fleet has thousands of cells, and in some of them a machine is far off by chance. So an outlier
-// must be far off in at least one in twenty of its cells, and in at least two if it has several.
+// In some of a thousand cells, a machine is far off by chance. So an outlier is far off in at least
+// one in twenty of its cells, and in at least two if it has several.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included

@@ -8,9 +8,8 @@ import (
 )
 
 // ComparePairs compares two sides by pairs of runs. before[i] and after[i] are a pair: they were
-// measured one right after the other, in either order. If the machine becomes slower, both runs of
-// a pair become slower, and their ratio stays the same. A pair that lacks a case does not count for
-// that case.
+// measured right after each other, in either order. If the machine becomes slower, both runs become
+// slower, and their ratio stays the same. A pair that lacks a case does not count for that case.
 //
 // The interval of the ratio is valid after any number of pairs (see [Sequence]). So a caller may
 // measure more pairs until [Comparison.Conclusive] is true.
@@ -99,9 +98,9 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 }
 
 // PairsFor estimates how many pairs are needed in all for a verdict on every change that is too
-// noisy now and for which [Change.Gating] is true. A change gets a verdict when the interval of its
-// ratio excludes 1, or excludes a change as large as limit, a share. The width of the interval is
-// taken to shrink with the square root of the number of pairs.
+// noisy now and for which [Change.Gating] is true. There is a verdict when the interval of the
+// ratio excludes 1, or a change as large as limit, a share. The interval is taken to shrink with
+// the square root of the number of pairs.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -124,12 +123,10 @@ func (c *Comparison) PairsFor(limit float64) int {
 // show that.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of a metric between the two runs of a pair, new over old. It returns
-// 0 if there is no ratio.
-//
-// If both runs measured in turns, round by round, it is the median of the ratios within the rounds.
-// That median stays the same if the machine becomes slower between two rounds. Otherwise it is the
-// ratio of the medians of the two runs.
+// pairRatio returns the ratio of a metric between the two runs of a pair, new over old, or 0 if
+// there is none. If both runs measured in turns, round by round, it is the median of the ratios
+// within the rounds. That median stays the same if the machine becomes slower between two rounds.
+// Otherwise it is the ratio of the two medians.
 func pairRatio(old, new Series) float64 {
 	quantile := new.Metric.quantile
 	if quantile == "" || quantile == "p50" { // a sample is too short for other percentiles

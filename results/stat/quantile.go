@@ -78,9 +78,9 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 // few of them, the estimate's N is 0.
 //
 // For the interval, the percentile is also computed for each fork alone. The scatter of these
-// percentiles gives Student's interval on a logarithmic scale. This method is called sectioning
-// (Asmussen and Glynn, Stochastic Simulation, 2007, III.5). There is no interval for the maximum,
-// for fewer than three forks, or if a fork has too few observations.
+// percentiles gives Student's interval on a logarithmic scale. This is called sectioning (Asmussen
+// and Glynn, Stochastic Simulation, 2007, III.5). There is no interval for the maximum, for fewer
+// than three forks, or if a fork has too few observations.
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

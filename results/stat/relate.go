@@ -75,9 +75,9 @@ func medianOfLogs(logs []float64) logEstimate {
 	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// ratioToRaw estimates the logarithm of a cell's ratio to raw. Its error comes from the scatter of
-// the rounds, or from the scatter of the forks (starts of the workers) if that is larger. Forks may
-// differ by more than their rounds show.
+// ratioToRaw estimates the logarithm of a cell's ratio to raw. The error is computed from the
+// scatter of the rounds, and also from the scatter of the forks (starts of the workers), which may
+// differ by more than their rounds show. The larger error counts.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -151,7 +151,7 @@ type cellComparer struct {
 	leftOut  []Unjudged
 }
 
-// leaveOut counts one more cell that is not judged for the reason one.Reason.
+// leaveOut counts one more cell that is not judged. The reason is one.Reason.
 func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {

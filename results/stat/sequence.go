@@ -7,8 +7,8 @@ import (
 )
 
 // priorWeight is the weight of the prior in a [Sequence], in observations. A smaller weight finds
-// large changes earlier, and small changes later. With 0.2, the 95 % interval of five pairs is at
-// most 2.4 times as wide as Student's, and the interval of twenty pairs at most 1.9 times.
+// large changes earlier, but small changes later. With 0.2, the 95 % interval of five pairs is at
+// most 2.4 times as wide as Student's. The interval of twenty pairs is at most 1.9 times as wide.
 const priorWeight = 0.2
 
 // blockSize is how many values are in each of the groups whose medians [Sequence] uses.
@@ -45,16 +45,15 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 }
 
 // meanSequence returns the interval of all m that a test does not reject as the mean of the values.
-// Let n be the number of values, a their average, and squares the sum of their squared distances
-// from a. Let shrink = priorWeight/(n + priorWeight) and V = squares + n(a-m)². The test rejects m
-// if
+// For n values, let a be their average, and squares the sum of their squared distances from a. Let
+// shrink = priorWeight/(n + priorWeight) and V = squares + n(a-m)². The test rejects m if
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.
 //
 // For normally distributed values with the mean m, the left side is a martingale that starts at 1.
 // So the chance that it ever reaches 1/alpha is at most alpha. Solved for a-m, the inequality gives
-// half below, which is half the width of the interval. After a few values, the left side may be
-// less than 1/alpha for every m. Then ok is false.
+// the variable half, which is half the width of the interval. After a few values, the left side may
+// be less than 1/alpha for every m. Then ok is false.
 //
 // See Lai, On confidence sequences, Annals of Statistics 4, 1976. For this form, with a normal
 // prior of the mean in standard deviations, see Wang and Ramdas, Anytime-valid t-tests and

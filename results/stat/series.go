@@ -153,9 +153,9 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 const sniffed = 16 << 10
 
 // looksLikeJSON reports whether r has records rather than Go benchmark text. The first line that is
-// clearly one or the other decides. If there is no such line, the file counts as text. But a blank
-// file counts as records, because the reader of records then says that the file is blank.
-// looksLikeJSON consumes nothing from r.
+// clearly one or the other decides. A file without such a line counts as text. But a blank file
+// counts as records, because the reader of records then says that it is blank. Nothing is consumed
+// from r.
 func looksLikeJSON(r *bufio.Reader) bool {
 	head, _ := r.Peek(sniffed) // an error comes again when the file is read
 	blank := true

@@ -36,7 +36,7 @@ const mostChanges = 12
 // comparisonPage says what changed, and shows the figures in tables, in this order:
 //
 //   - the times of cells that were measured in two files, relative to raw, by framing and size
-//   - the other times, a row each: those of Go benchmarks, servers or commands run in pairs
+//   - all other times, with a row each: of Go benchmarks, of servers, or of commands run in pairs
 //   - the counts that changed; if two programs are compared, all counts
 //
 // With Detail, the times in the first tables also get a row each. Without Detail, only as many rows

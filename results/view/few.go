@@ -39,7 +39,7 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 
 // neededMinutes estimates how many minutes a run needs to get enough samples for each cell. It adds
 // half to what the pace so far predicts, because the pace varies on a busy machine. It returns 0 if
-// the pace is not known, or if the set holds several runs.
+// the set has several runs or does not tell the pace.
 func neededMinutes(s *results.Set) int {
 	if len(s.Environments) != 1 {
 		return 0

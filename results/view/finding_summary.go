@@ -124,8 +124,8 @@ func isUndecided(f results.Finding) bool {
 // referenceID is the ID of the finding about a program whose output goes to a file.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether none of the findings came to a verdict. A reference that is OK (see
-// referenceID) does not count as a verdict if there are other findings, because it is only what the
+// AllUndecided reports whether none of the findings came to a verdict. If there are other findings,
+// a reference that is OK (see referenceID) does not count as a verdict. It only shows what the
 // other runs are compared with.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {

@@ -163,9 +163,9 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }
 
-// widest looks at all framings in alike. points is the largest difference between the shares of two
-// machines, in percent of raw, rounded up. noise is the half-width of the widest interval of a
-// share, in percent of the share.
+// widest sums up the framings in the list alike. points is the largest difference between the
+// shares of two machines, in percent of raw, rounded up. noise is the half-width of the widest
+// interval of a share, in percent of the share.
 func widest(alike []framingShares) (points int, noise float64) {
 	most := 0.0
 	for _, s := range alike {

@@ -13,7 +13,7 @@ import (
 // plain stream, messages go one way and are written whole, and nothing else is done with their
 // bytes.
 //
-// Machines must have compared the cell with raw. A rare cell is left out: one that was measured on
+// It lists only cells that machines compared with raw. A cell is left out if it was measured on
 // fewer than half as many machines as the most common cell.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)

@@ -62,8 +62,8 @@ const (
 
 // sampleNotes explain the figures with ±: how many samples a figure rests on, how many cells have
 // too few samples, and how many samples were left out because other programs disturbed them. If all
-// cells have too few samples, the first sentence of the screen says so. These notes then repeat it
-// only with detail.
+// cells have too few samples, only the notes with detail say so, because the first sentence of the
+// screen does.
 func sampleNotes(rows []stat.Row, detail bool) []string {
 	var least, most int // numbers of samples, among cells that have enough
 	var few int         // cells that have too few samples

@@ -57,9 +57,9 @@ func Sections(s *results.Set) []Section {
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 
-// isFinal reports whether the title of a page must not come from a chart of cells. This is so if
-// the cells were measured only to find something else out, or if they are too noisy to tell
-// framings apart.
+// isFinal reports whether the title of a page must not come from a chart of cells. That is so if
+// the cells only served to find something else out, if they all have too few samples, or if they
+// are too noisy to tell framings apart.
 func isFinal(s *results.Set, rows []stat.Row) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
 	return found > 0 || allHaveTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
