@@ -96,8 +96,8 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
-// remarkableTable shows the remarkable findings. If several of them are alike, it shows the first
-// one and the number of the others.
+// remarkableTable shows the remarkable findings. Of findings that are alike, it shows the first one
+// and the number of further ones.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string
@@ -173,7 +173,8 @@ func likeness(f results.Finding) string {
 	return experiment + "\x00" + f.Class
 }
 
-// alikeName names findings that are alike by the first one, and the number of the others.
+// alikeName gives the name of the first of some findings that are alike, and the number of further
+// ones.
 func alikeName(alike []results.Finding) string {
 	name := findingName(alike[0])
 	if more := len(alike) - 1; more > 0 {

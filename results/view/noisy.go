@@ -121,8 +121,8 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	return true
 }
 
-// tripSentence says how long a round trip of the smallest messages takes, raw and in the other
-// framings. It speaks only of the first series of round trips. It needs no ratio to raw.
+// tripSentence says how long a round trip of the smallest messages takes, for raw and for framings
+// that are not raw. It speaks only of the first series of round trips. It needs no ratio to raw.
 func tripSentence(bare []stat.Row) sentence {
 	all := seriesIn(bare, results.PatternRoundtrip)
 	if len(all) == 0 || !all[0].hasMedianTrips() {

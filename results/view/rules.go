@@ -189,7 +189,7 @@ func (s DocumentedSystem) documentedAnswers(questions []question) column {
 }
 
 // comparedRules makes the table for a kind of pipe: what machines found, beside what systems
-// document. It marks answers that differ from those of the first column.
+// document. It marks answers that differ from the answers in the first column.
 func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind string) Table {
 	questions := pipeQuestions
 	title := "What " + pipeNames[kind] + " does"

@@ -65,8 +65,8 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	return selected.Tables, leftOut
 }
 
-// A pivot describes a table in which rows are laid out by two of their properties: one chooses the
-// line, the other one the column.
+// A pivot describes a table that has a line for each value of one property of the rows, and a
+// column for each value of another property.
 type pivot[R any] struct {
 	title  string
 	heads  []Column         // the first columns, which tell the lines apart
