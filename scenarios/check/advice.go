@@ -118,9 +118,9 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf finds the runtime of a command: by the program's name, by the interpreter in its first
-// line, or by the marks that compilers leave in it. It returns "" if it finds none. If the command
-// starts another one, as env does, it returns the runtime of that other command.
+// runtimeOf finds the runtime of a command; "" if it finds none. It looks at the program's name, at
+// the interpreter in the program's first line, and for marks that compilers leave in the program.
+// If the command starts another one, as env does, it returns the runtime of the other command.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
@@ -152,8 +152,8 @@ func runtimeOf(argv []string) string {
 }
 
 // runtimeNamed returns the runtime that a command names, such as Python for "python3.12 server.py".
-// If it names none, runtimeNamed returns the program that the command starts. An argument may hold
-// several words: sh -c 'node server.js'.
+// If the command names none, it returns the program that the command starts. An argument may hold
+// several words, as in sh -c 'node server.js'.
 func runtimeNamed(argv []string) (runtime, program string) {
 	for _, word := range strings.Fields(strings.Join(argv, " ")) {
 		base := strings.TrimSuffix(filepath.Base(word), ".exe")

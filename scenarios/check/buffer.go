@@ -14,9 +14,9 @@ import (
 // terminal.
 const late = 200 * time.Millisecond
 
-// blockBuffer compares when lines come to a terminal with when they come through a pipe: many
-// programs gather lines in a buffer if their output is no terminal. A program that ends within
-// 2*late passes without a try, since its lines cannot be held back for long.
+// blockBuffer compares the times at which lines come to a terminal and through a pipe. Many
+// programs gather lines in a buffer if their output is not a terminal. A program that ends within
+// 2*late passes without a try, since it cannot hold lines back for long.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	took := p.ref().last().took
 	if took < 2*late {
@@ -24,7 +24,7 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		return nil
 	}
 	// A busy machine delays lines, too. So the verdict is "slow" only if the lines are late in two
-	// tries, and the delay exceeds that between two starts at a terminal by at least "late".
+	// tries. Their delay must exceed the delay between two runs at a terminal by the constant late.
 	var first *outcome // the first start at a terminal
 	for range 2 {
 		shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())
@@ -57,10 +57,10 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// behind returns the largest delay of any byte of o against the same byte of other, which is the
-// output of another start of the program. A byte is late only if it came both longer after the
-// program's start and closer to its end. One of these alone is no proof: on a busy machine one
-// start is slower than another, and a terminal takes longer than a pipe for the same output.
+// behind compares o with another run of the program, and returns the largest delay of a byte in o.
+// A byte is late only if it came longer after the program's start and also closer to its end. One
+// of these alone is no proof: a busy machine slows one run down, and a terminal takes longer than a
+// pipe.
 func (o *outcome) behind(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

@@ -3,16 +3,17 @@
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
 //
-// Most situations of the catalogue ([catalogue.For]) start the command that is checked anew.
-// Several situations are tried at once. Each situation becomes one [results.Finding], whose verdict
-// is "ok", "fails", "slow", "cannot-tell" or "unsupported". A correct program must never be called
-// wrong: the verdict is "cannot-tell" if any doubt is left.
+// Most situations of the catalogue ([catalogue.For]) start the command anew. Several situations are
+// tried at once. Each situation becomes one [results.Finding]. Its verdict is "ok", "fails",
+// "slow", "cannot-tell" or "unsupported". If any doubt is left, the verdict is "cannot-tell".
 //
-// Each start of a process has a deadline. The process gets a folder of its own for temporary files,
-// and a session of its own, so that it cannot touch the user's terminal. A situation that fails
-// while others run is tried again alone. When a situation is over, its processes are killed: on
-// Linux, all that inherited an environment variable that marks the situation; elsewhere, those that
-// are still in the process group.
+// Each process has a deadline, a folder of its own for temporary files, and a session of its own,
+// so that it cannot touch the user's terminal. A situation that fails while others run is tried
+// again alone.
+//
+// When a situation is over, its processes are killed. On Linux, these are all processes that
+// inherited an environment variable that marks the situation. On other systems, they are the
+// processes that are still in the process group.
 //
 // [Program], [Server] and [Client] may be called concurrently. Each of them calls its sink from one
 // goroutine only.
@@ -36,8 +37,8 @@ type Options struct {
 	Command []string
 	Env     []string // environment of the command; nil is that of this process
 	Only    []string // names of the situations to try; empty is all
-	// Timeout is how long one start of a program or a client may take; 0 is 5 s. For a server, it
-	// is the deadline of each answer in the handshake, but at least 10 s.
+	// Timeout is how long one run of a program or a client may take; 0 is 5 s. A server has this
+	// time for each answer in the handshake, but at least 10 s.
 	Timeout time.Duration
 
 	// For a program:
@@ -55,12 +56,12 @@ type Options struct {
 	Config   string // name of the client's configuration file; "" for none
 	Template []byte // text of that file, with placeholders for the server's command
 	Expect   string // text that the client has to print when its server has no fault
-	// Serve is the command that starts our server; the client gets it in place of "{}". If it is
-	// nil, that is this program with the argument "serve".
+	// Serve is the command that starts our server; nil is this program with the argument "serve".
+	// It replaces "{}" in the client's command.
 	Serve []string
 
-	// Observe, if set, is called with the name of each situation when the situation begins. The
-	// calls may come from several goroutines.
+	// Observe, if set, is called with a situation's name when the situation begins. Several
+	// goroutines may call it.
 	Observe func(name string)
 
 	// For a server. Only tests set these; 0 is the usual value.
@@ -70,11 +71,11 @@ type Options struct {
 	// The shortest deadline for an answer in the handshake, and in a situation about a rule of MCP.
 	handshake time.Duration
 
-	// For a client that reads lines: what our server writes. nil: our server speaks MCP.
+	// What our server writes to a client that reads lines; nil if our server speaks MCP.
 	lines []byte
 }
 
-// usualTime is how long one start of a program or a client may take if no Timeout is given.
+// usualTime is how long one run of a program or a client may take if no Timeout is given.
 const usualTime = 5 * time.Second
 
 // A Sink takes the records as they come.

@@ -13,7 +13,8 @@ import (
 // A clientCheck is what the situations of a client share.
 type clientCheck struct {
 	good *visit // a start of the client with a server that has no fault
-	// For a client that reads lines: it printed equally many lines in two visits to such a server.
+	// If alike is set, a client that reads lines printed the same number of lines in two visits to
+	// such a server.
 	alike bool
 }
 
@@ -119,8 +120,8 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	return false, sink(f.Finding)
 }
 
-// judgeRule judges whether the client keeps a rule of MCP. broken says how the client breaks the
-// rule; "" if it keeps it.
+// judgeRule judges whether the client keeps a rule of MCP. The parameter broken says how the client
+// breaks the rule; "" if it keeps it.
 func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":
@@ -132,7 +133,7 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	}
 }
 
-// cancels visits a server that never answers. It finds out whether the client sends the server a
+// cancels has the client visit a server that never answers. It judges whether the client sends a
 // cancellation when it gives up on a request. It tries twice, since a client may end before its
 // cancellation has reached the server.
 func cancels(ctx context.Context, f *finding) error {

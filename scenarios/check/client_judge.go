@@ -13,9 +13,9 @@ import (
 // The server does not explain other faults.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
-// judgeVisit judges v, a visit to a faulty server. If the client did not end in it, judgeVisit
-// starts the client with a good server again, to see how long that takes now: the machine may have
-// become slower.
+// judgeVisit judges v, a visit to a faulty server. If the client did not end, the machine may have
+// become slower. So judgeVisit starts the client with a good server again, to see how long that
+// takes now.
 func (c *clientCheck) judgeVisit(
 	ctx context.Context, f *finding, v *visit, due catalogue.Duty,
 ) error {
@@ -34,8 +34,8 @@ func (c *clientCheck) judgeVisit(
 	return nil
 }
 
-// judgeDuty judges whether a client did what it has to do if its server has the fault. needed is
-// the time that the client takes with a good server.
+// judgeDuty judges whether a client did what the fault of its server demands. The parameter due
+// says what that is. The parameter needed is how long the client takes with a good server.
 func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
 	if v.ended && v.leftAlive > 0 { // a client that was killed cannot end its server
 		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))

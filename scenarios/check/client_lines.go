@@ -16,8 +16,8 @@ import (
 // JSON in lines.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
-// lineShapes says, by situation, what a server writes to a client that reads lines. All shapes hold
-// the same messages, except that one message has a longer text in some.
+// lineShapes has, for each situation, what our server writes to a client that reads lines. All
+// shapes hold the same messages, but in some, one message has a longer text.
 var lineShapes = map[string]func() []byte{
 	"line-64KiB":      func() []byte { return linesOf(64<<10, "\n") },
 	"line-1MiB":       func() []byte { return linesOf(1<<20, "\n") },

@@ -29,8 +29,8 @@ type visit struct {
 	outBytes int64  // how much it wrote there in all
 	said     string // the end of what it wrote to standard error
 	messages []results.Message
-	// Why the server ended, for each of its starts. It is "" if the server was killed, or if it
-	// ended of its own accord.
+	// For each start of the server, why the server ended. The reason is "" if the server was
+	// killed, or if it ended of its own accord.
 	sessions []string
 
 	asked     int // requests of the client that do not belong to the handshake
@@ -101,16 +101,16 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 // worked reports whether the client ended in time, and with code 0.
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
-// mayBeSlow reports whether a client that did not end in its time may just be slow. That is so if
-// it needs more than half of that time even with a good server. needed is its time with a good
-// server.
+// mayBeSlow reports whether a client that did not end in time may just be slow. That is so if it
+// needs more than half of that time even with a good server. The parameter needed is the time that
+// it takes with a good server.
 func (v *visit) mayBeSlow(needed time.Duration) bool {
 	return !v.ended && 2*needed > v.took
 }
 
-// How long our server may go on after the client has ended. A server with the fault "never-read"
-// never notices that, so the client has to kill it: killedPatience. Any other server notices it
-// after some seconds at most: leavePatience.
+// How long our server may go on after the client has ended. Most servers notice the client's end
+// within leavePatience. A server with the fault "never-read" never notices it, so the client has to
+// kill that server, which gets only killedPatience.
 const (
 	leavePatience  = 3 * time.Second
 	killedPatience = 500 * time.Millisecond
@@ -163,10 +163,10 @@ func (v *visit) count() {
 	}
 }
 
-// withServer returns the client's command with the server's command in it. An argument that is just
-// "{}" is replaced by the words of the server's command, each of them an argument. Elsewhere, "{}"
-// and "{command}" are replaced by the server's command as one line for a shell. "{config}" is
-// replaced by the path of the client's configuration file, which withServer writes to dir.
+// withServer returns the client's command with the server's command in it. It replaces
+//   - an argument that is just "{}" by the words of the server's command, one argument each,
+//   - any other "{}", and "{command}", by the server's command as one line for a shell,
+//   - "{config}" by the path of the client's configuration file, which withServer writes to dir.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
 	config := "" // the path of the client's configuration
@@ -188,9 +188,11 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 }
 
 // writeConfig writes a client's configuration file from a template. It replaces "{}" and
-// "{command}" by the server's command as one line for a shell. In a JSON file, three whole strings
-// become something else: "{}" the list of the command's words, "{program}" its first word, and
-// "{arguments}" the list of its other words.
+// "{command}" by the server's command as one line for a shell. In a JSON file, it replaces a whole
+// string
+//   - "{}" by the list of the command's words,
+//   - "{program}" by the first word,
+//   - "{arguments}" by the list of the other words.
 func writeConfig(template []byte, path string, server []string) error {
 	line := proc.ShellLine(server)
 	replaced := []string{"{}", line, "{command}", line}

@@ -76,15 +76,14 @@ func countMissing(want, got []string) (missing int) {
 	return missing
 }
 
-// cutClearly reports whether an output that varies from run to run was cut beyond doubt. That is so
-// if it is exactly as long as its pipe holds, or if more than a tenth of the usual bytes is
-// missing. If less is missing, the program may just have written less.
+// cutClearly reports whether an output that varies from run to run was certainly cut. That is so if
+// it is exactly as long as its pipe holds, or if more than a tenth of the usual bytes is missing.
 func (o *outcome) cutClearly(usual int64) bool {
 	return o.total == int64(o.holds) || 10*o.total < 9*usual
 }
 
-// compareLengths judges the output o by its length, if nothing else can be compared. It calls o cut
-// only if o is far too short: by much more than the outputs to a file differ in length.
+// compareLengths judges the output o by its length, if nothing else can be compared. It finds a cut
+// only if o is far too short. The outputs to a file must differ much less in length than that.
 func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least
@@ -100,9 +99,9 @@ func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	return p.nameCut(difference{class: classCut}, o), true
 }
 
-// nameCut sets the text of a difference of the class classCut. The text says at which size the
-// output was cut, and whether its pipe or pair of sockets holds exactly that many bytes. nameCut
-// returns a difference of any other class as it is.
+// nameCut describes a difference of the class classCut. It says at which size the output was cut,
+// and whether a pipe or a pair of sockets holds exactly that many bytes. It returns a difference of
+// any other class as it is.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -120,13 +119,12 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	return d
 }
 
-// probe is how many bytes have to be equal before got counts as continuing at another place in
-// want.
+// probe is how many of the bytes after a difference must stand elsewhere in the expected output.
 const probe = 32
 
-// differ returns how got differs from want. got must not be longer than want. differ takes the
-// bytes of got that follow the first difference, and looks for them elsewhere in want. If they
-// stand further on, a part was lost. If they stand before, a part was sent again.
+// differ returns how got differs from want, which must be at least as long. It takes the bytes of
+// got after the first difference, and looks for them elsewhere in want. If they stand later in
+// want, a part was lost. If they stand earlier in want, a part was sent again.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {

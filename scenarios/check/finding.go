@@ -16,7 +16,7 @@ type finding struct {
 	// The record. Its Class selects the advice for the runtime of the program, such as Node.
 	results.Finding
 	name string // of the situation
-	// mild makes the method fails set the verdict "slow": no protocol forbids what was found.
+	// If mild is set, f.fails sets the verdict "slow", since no protocol forbids what it finds.
 	mild     bool
 	evidence any    // a struct, which becomes the record's Evidence; nil for none
 	mark     string // NAME=value in the environment of each process that the situation starts
@@ -24,9 +24,9 @@ type finding struct {
 	options  Options
 }
 
-// judge sets the verdict, and the text that says what was found. If judge is called more than once,
-// the worst verdict counts, and the first of several equal ones. So a situation may call fails for
-// each thing that is wrong, and ok at its end: that counts only if nothing was wrong.
+// judge sets the verdict and says what was found. If it is called several times, the worst verdict
+// counts, and among equal verdicts the first. So a situation may call f.fails for each fault, and
+// f.ok at its end.
 func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
 	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
 		f.Verdict = verdict
@@ -79,18 +79,18 @@ func (f *finding) withdraw(why string) {
 	f.Reproduce = ""
 }
 
-// command prepares a process that runs argv in a session of its own, without our terminal, and with
-// the mark in its environment. The process gets the situation's own folders for temporary files and
-// state, so that it does not meet locks, sockets and PID files of an earlier situation. It shares
-// our caches and settings, because programs need them.
+// command prepares a process that runs argv in a session of its own, without our terminal. Its
+// environment has the mark. Its folders for temporary files and state belong to this situation, so
+// it meets no locks, sockets or PID files of an earlier one. It shares our caches and settings,
+// because programs need them.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.options.Env
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark) // Environ is our environment if Env is nil
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
 		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
-	// If the system tells about other processes, their mark shows which of them the program left
-	// behind. Then they are not killed with the program, because the situation judges them.
+	// If the system tells about other processes, the mark shows which of them the program left
+	// behind. They must not be killed with the program, because the situation judges them.
 	p.Attached = proc.TellsOfOthers
 	p.Session = true
 	return p
@@ -100,9 +100,8 @@ func (f *finding) command(argv []string) *proc.Process {
 // tells which situation started the process, even if the process has left its process group.
 const markName = "PIPEBENCH_CHECK"
 
-// newMark returns the variable for one situation, as NAME=value. Two marks differ only in digits.
-// So the outputs of a program that prints its environment differ only in a number, which
-// comparisons ignore.
+// newMark returns the variable for one situation, as NAME=value. Marks differ only in digits: a
+// program may print its environment, and comparisons of outputs ignore numbers.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
 // mostQuoted is the largest number of bytes of a line that a sentence quotes.

@@ -10,10 +10,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Adopt makes this process the parent of all processes that later checks leave behind, even of
-// those that moved to a session and an environment of their own. Call Adopt before a check, and
-// [EndAdopted] after it. Adopt changes this process for good, so it is only for programs that do
-// nothing but check.
+// Adopt makes this process the parent of all processes that later checks leave behind. It catches
+// even those that moved to a session and an environment of their own. Call Adopt before a check,
+// and [EndAdopted] after it. Adopt changes this process for good, so it is only for programs that
+// do nothing but check.
 func Adopt() { proc.Adopt() }
 
 const (
@@ -23,9 +23,11 @@ const (
 )
 
 // EndAdopted ends the processes that a check left behind, and returns a finding about them. It
-// returns false, and no finding, if no process was left. If this system does not tell which
-// processes were left, the verdict on a server or a client is "cannot-tell", and there is no
-// finding about a program. side says what was checked.
+// returns false if there is no finding, because no process was left. The parameter side says what
+// was checked.
+//
+// Some systems do not tell which processes were left. There, a server or a client gets the verdict
+// "cannot-tell", and a program gets no finding.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(adoptedPatience)
 	mayLeave := side == catalogue.Program // a command may start a daemon on purpose
@@ -56,8 +58,8 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {
-		// unclear is set if some process has no environment yet: it may be one of those with the
-		// mark
+		// If unclear is set, some process has no environment yet, and may turn out to have the
+		// mark.
 		pids, unclear, _ := proc.Marked(mark)
 		o.left = nil
 		for _, pid := range pids {

@@ -79,9 +79,9 @@ func shortMisfit(err error) string {
 	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
 }
 
-// A SchemaEvidence says which requests a server got, to see whether its messages fit the schema.
-// Misfits are the messages that do not fit, in this and all other situations: the first of each
-// kind.
+// A SchemaEvidence has the messages that were exchanged to see whether a server's messages fit the
+// schema. Misfits has the first message of each kind that does not fit, in this or any other
+// situation.
 type SchemaEvidence struct {
 	McpEvidence
 	Misfits []Misfit `json:"misfits,omitempty"`

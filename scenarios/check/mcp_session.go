@@ -14,8 +14,7 @@ import (
 )
 
 // An mcpRule tries one rule of MCP on a new session. If the server breaks the rule, it returns an
-// error that says how. If the server need not keep the rule, it returns an exemption. Otherwise it
-// returns nil.
+// error that says how. If the server need not keep the rule, it returns an exemption.
 type mcpRule func(*mcpSession) error
 
 // An exemption says why a server need not keep the rule: it has no tools, for example.

@@ -56,8 +56,9 @@ func (w *schemaWatch) begin() child.Watcher {
 	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
-// found returns three results: the messages that do not fit the schema, the number of messages that
-// fit, and the bytes of the smallest message that came in chunk frames (0 if none did).
+// found returns the messages that do not fit the schema, and the number of messages that fit. The
+// result framed is the size in bytes of the smallest message that came in chunk frames; 0 if none
+// did.
 func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,8 +159,8 @@ func (w *schemaWatch) noteFramed(size int) {
 	}
 }
 
-// judgeAnswer judges m, an answer of the server, by the schema of its revision. asked is what our
-// request asked for.
+// judgeAnswer judges m, an answer of the server, by the schema of its revision. The parameter asked
+// says what our request asked for.
 func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,8 +220,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// If err is nil, the message fits the schema, and add counts it. Otherwise add keeps the message if
-// it is the first of its kind that does not fit.
+// add counts a message that fits the schema: err is nil. If err is not nil, add keeps the message
+// if it is the first of its kind that does not fit.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++

@@ -25,7 +25,7 @@ type program struct {
 	mu      sync.Mutex
 	runs    reference // the runs so far in which the program's output was a file
 
-	slower bool // a run with a file ended, and a later one did not end in its time
+	slower bool // a run with a file as output ended in time, and a later run did not
 }
 
 // ref returns the runs so far in which the program's output was a file.
@@ -105,9 +105,9 @@ var programSituations = []programSituation{
 	{"stdin-cut-line", streams{input: cutInput}, keepsLastLine, "printf 'last line' | CMD"},
 }
 
-// lateReader returns a shell line for a situation whose pipe needs Python to be made. The line runs
-// CMD, and reads its standard output one second late. open is Python code that makes the two ends:
-// r to read from, and w for CMD to write to.
+// lateReader returns a shell line for a situation whose pipe only Python can make. The line runs
+// CMD, and begins to read its output after one second. The parameter open is Python code that makes
+// the two ends of the pipe: r to read from, and w to write to.
 func lateReader(open string) string {
 	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
 		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
@@ -168,9 +168,9 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	return nil
 }
 
-// judgeStart judges o, a start of the program in situation s. If the program seems wrong,
-// judgeStart runs it again with a file as its output. If these runs vary more than those before,
-// judgeStart judges o once more, now against all of them.
+// judgeStart judges o, a run of the program in situation s. If the program seems wrong, judgeStart
+// runs it again with a file as its output. If the runs with a file now vary more than before,
+// judgeStart judges o once more, against all of them.
 func (p *program) judgeStart(
 	ctx context.Context, f *finding, s programSituation, o *outcome,
 ) error {
@@ -208,14 +208,15 @@ func (p *program) askForTime(f *finding) {
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs with a file as the output must be like those before. Only then a
-// start in a situation counts as different from them.
+// doubtRuns is how many more runs with a file as output must be like the earlier ones before a run
+// in a situation counts as different from them.
 const doubtRuns = 3
 
-// variesMore runs the program again with a file as its output, and reports whether the runs now
-// vary more than was known. If they do, a start that seems wrong may just be one more variation.
-// One more run is enough to believe that an output was cut. Any other difference takes doubtRuns
-// runs.
+// variesMore runs the program again with a file as its output, and reports whether these runs vary
+// more than was known. Then an output that seems wrong may be just one more variation.
+//
+// It makes up to doubtRuns runs. One run is enough if the output seems cut, and if the runs with a
+// file differ in numbers at most.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().endsAlike()
@@ -237,9 +238,9 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program writes the output o into every pipe, although it
-// writes a different output into a file, which is not longer than o. Such a program may be right.
-// For example, zip goes back in a file to fill in a size, which it cannot do in a pipe.
+// writesOtherToPipes reports whether the program always writes the output o into a pipe, but
+// another output into a file that is not longer than o. Such a program may be right: zip goes back
+// in a file to fill in a size, which it cannot do in a pipe.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -268,8 +269,8 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one start may take. It is longer than the last run with a file took, since a
-// slow reader delays the program.
+// limit is how long one run may take. It is longer than the last run with a file took, since a slow
+// reader delays the program.
 func (p *program) limit() time.Duration {
 	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }

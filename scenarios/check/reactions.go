@@ -19,8 +19,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	failed := o.end != "" && o.code != 0
 	gaveUp := failed && !p.ref().ends(o.end) // it never ended in this way with a file
 	says := o.saysMoreThan(ref)
-	// a program may refuse to write to a non-blocking pipe, if it fails as it never does with a
-	// file, or if it fails and says why on standard error
+	// A program may refuse to write to a non-blocking pipe. But it must fail as it never does with
+	// a file, or say why on standard error.
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -48,8 +48,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	}
 }
 
-// foundRoom reports whether the program never had to wait for a late reader, although it writes
-// more than its pipe holds: it wrote so slowly that the reader came before the pipe was full.
+// foundRoom reports whether the program wrote so slowly that a late reader came before the pipe was
+// full. The program never had to wait then, although it writes more than the pipe holds.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
 }
@@ -106,9 +106,9 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a start that did not end in time may just be slow. That is so if it wrote
-// in its last second and had not written everything. It is also so if it was using a CPU, and has
-// not used much more CPU time than the run ref.
+// working reports whether a program that did not end in time may just be slow. That is so if
+//   - it wrote in its last second, and had not written everything, or
+//   - it was using a CPU, and has not used much more CPU time than the run ref.
 func (o *outcome) working(ref *outcome) bool {
 	wrote := o.moved > 0 && o.took-o.moved < time.Second
 	computed := o.running || 2*o.cpu > o.took

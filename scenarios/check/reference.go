@@ -29,9 +29,9 @@ var likenessText = [...]string{
 	"the same lines in another order, but for numbers", "different",
 }
 
-// A reference holds the runs of the program in which its output was a file. They show what the
-// program usually does. If a start in a situation seems to differ from them, more runs are added:
-// the first ones may be alike by chance.
+// A reference holds the runs in which the program's output was a file. They show what the program
+// usually does. If a run in a situation seems to differ from them, more runs are added, since the
+// first ones may be alike by chance.
 type reference []*outcome
 
 // mostReferences is the largest number of runs in a reference.
@@ -73,8 +73,8 @@ func (r reference) endsAlike() bool {
 // endless reports whether at least one run did not end by itself.
 func (r reference) endless() bool { return r.ends("") }
 
-// endsOtherwise reports whether all runs ended by themselves, in the same way, and that way is not
-// end.
+// endsOtherwise reports whether all runs ended by themselves and in the same way, but not in the
+// way that the parameter end names.
 func (r reference) endsOtherwise(end string) bool {
 	return r.endsAlike() && !r.endless() && !r.ends(end)
 }
@@ -98,7 +98,8 @@ func (r reference) stable() int {
 	return n
 }
 
-// normalise returns out in a form in which two outputs are equal if they are alike to the degree k.
+// normalise returns out without the differences that k allows, such as those in numbers or in the
+// order of lines.
 func (k likeness) normalise(out []byte) []byte {
 	switch k {
 	case sameNumbers:
@@ -180,8 +181,8 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// errSlower says that a run was not added to the reference, because it did not end in its time and
-// earlier runs had ended. So the program is not endless, but the machine may have become busier.
+// errSlower says that a run did not end in time, although earlier runs had ended: the machine may
+// have become busier. Such a run is not added to the reference.
 var errSlower = errors.New("a run with a file did not end in its time, though others had")
 
 // addRun runs the program with a file as its output, and adds the run to the reference.
@@ -233,7 +234,7 @@ func (p *program) judgeReference(f *finding) {
 	}
 }
 
-// unusable returns an error if the program did nothing but fail when its output was a file, so that
+// unusable returns an error if the program did nothing but fail when its output was a file. Then
 // there is nothing to judge it by.
 func (p *program) unusable() error {
 	ref := p.ref().last()

@@ -61,9 +61,9 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// failInFrames replaces the situations of a server that speaks MCP in another framing than lines,
-// although the user has not asked for that framing. The situation mcp-schema fails. All others are
-// "cannot-tell", since no client of MCP gets as far as they do.
+// failInFrames replaces the situations of a server that speaks MCP in a framing that clients do not
+// read and the user did not ask for. The situation mcp-schema fails. The verdict in all others is
+// "cannot-tell".
 func failInFrames(tries map[string]situation, framing string) {
 	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)
@@ -219,9 +219,9 @@ func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options)
 	return err
 }
 
-// process prepares a process of the server. If the server is to be behind a client, it prepares a
-// shell that plays the client: the shell starts the server, which inherits its streams, and waits
-// for the server to end.
+// process prepares a process of the server. If the server is to be behind a client, process
+// prepares a shell that plays the client. The shell starts the server on its own streams, and waits
+// for its end.
 func (c *serverCase) process() *proc.Process {
 	command := c.options.Command
 	if c.target.Behind {

@@ -16,11 +16,12 @@ import (
 
 const noSignal = "" // says that the server was sent no signal
 
-// awaitEnd waits for a server that has a reason to exit. It waits for at most limit, or three times
-// as long if the server is at work. after is the reason in words. signal is the name of the signal
-// that the server was sent, or noSignal. found is a sentence for the finding. left says whether the
-// server ended. fine is false if the server did not end, or if another signal than the given one
-// ended it.
+// awaitEnd waits for a server to exit: at most for the time limit, or three times as long if the
+// server is at work. The parameter after says in words why the server should exit. The parameter
+// signal names the signal that was sent to the server, or is noSignal.
+//
+// The result found is a sentence for the finding. The result left says whether the server ended.
+// The result fine is false if it did not end, or if a signal other than the given one ended it.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
 ) (found string, left, fine bool) {
@@ -60,9 +61,9 @@ func (c *serverCase) okIf(well bool, found string) {
 	}
 }
 
-// closesOutput closes our end of the server's output, and sends three requests, one after another.
-// The server may still be able to answer the first: if another goroutine of ours is just starting a
-// process, that process holds a copy of our end for a moment.
+// closesOutput closes our end of the server's output, and then sends three requests, one after
+// another. The server may still be able to answer the first. If another goroutine is just starting
+// a process, that process holds a copy of our end for a moment.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
 	limit := max(target.LeaveAtEnd, c.leaveTime())
@@ -94,9 +95,9 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// endsIdle sends a server a request, waits for a moment, and ends its input. Some servers notice
-// the end of their input only during their start, and that is over by then. Whether the answer is
-// right is for other situations to judge.
+// endsIdle sends a server a request, waits for a moment, and ends its input. By then the server's
+// start is over: some servers notice the end of their input only while they start. Other situations
+// judge the answer.
 func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
@@ -138,8 +139,8 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// countAnswers counts the answers to the requests in flight until all have come, or until no more
-// come in time.
+// countAnswers counts the answers to the requests in flight, until all have come or the time
+// c.target.Patience is over.
 func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
 	defer cancel()
@@ -155,8 +156,8 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	return n
 }
 
-// sendsSignal sends a signal to the server alone, not to its process group, as a client does that
-// knows only the server's process number. It leaves the server's input open.
+// sendsSignal sends a signal to the server, and leaves its input open. The signal goes to the
+// server's process alone, not to its group, since a client may know only the process number.
 func sendsSignal(ctx context.Context, c *serverCase) error {
 	s := syscall.SIGTERM
 	if c.name == "sigint" {

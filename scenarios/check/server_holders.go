@@ -13,9 +13,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// looksForHolders calls a tool of the server, and looks whether a process that the call started has
-// the server's standard input or output open. Processes that ran before the call do not count: one
-// of them may be the server itself, started by a wrapper.
+// looksForHolders calls a tool of the server. It looks for processes that the call started and that
+// have the server's standard input or output open. Processes that ran before the call do not count:
+// one of them may be the server itself, started by a wrapper.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
 	open := proc.OpenFiles(server) // the names of the open files, by descriptor
@@ -59,8 +59,8 @@ type holder struct {
 	file string
 }
 
-// holdersOf returns a holder for each of the processes and each of the files that the process has
-// open. It returns none if the system does not tell.
+// holdersOf returns a holder for each process and each of the files that this process has open. It
+// returns none if the system does not tell.
 func holdersOf(pids []int, files ...string) []holder {
 	var all []holder
 	for _, pid := range pids {
@@ -74,8 +74,8 @@ func holdersOf(pids []int, files ...string) []holder {
 	return all
 }
 
-// failsByHolders makes the situation fail, and names the first mostNamed holders. input is the name
-// of the file that is the server's input.
+// failsByHolders makes the situation fail, and names the first mostNamed holders. The parameter
+// input names the file that is the server's input.
 func (c *serverCase) failsByHolders(held []holder, input string) {
 	var texts []string
 	for _, h := range held[:min(len(held), mostNamed)] {

@@ -31,9 +31,9 @@ func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []chil
 	return c.exchange(ctx, n, msgs...)
 }
 
-// exchange sends messages and returns the answers. It stops when n answers have come, when the
-// server closes its output, or when the next answer takes longer than the limit, which follows from
-// how fast the server has answered before.
+// exchange sends messages and returns up to n answers. It returns fewer if the server closes its
+// output, or if an answer takes too long. The limit for an answer follows from how fast the server
+// has answered before.
 func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	limit := c.protocol.Paces[target.Transport].Limit(c.target.Patience, 0)
 	var answers []child.Message
@@ -53,10 +53,12 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 	return answers
 }
 
-// ask sends msg, a request with this id. It returns the answer, or nil if none came. alive is
-// whether the server answers anything at all. On a busy machine an answer may be late. So if none
-// comes in time, ask sends a request with the id aliveID, and still accepts an answer to msg that
-// comes before or after the answer to that request.
+// ask sends msg, a request with this id, and returns its answer; nil if none came. The result alive
+// says whether the server answers anything at all.
+//
+// On a busy machine an answer may be late. So if none comes in time, ask sends a second request,
+// with the id aliveID. It accepts an answer to msg that comes before or after the answer to the
+// second request.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {
@@ -92,7 +94,7 @@ func (c *serverCase) dropOldAnswers(ctx context.Context) {
 }
 
 // judgeLost makes the situation fail because the server answers no more, and says whether the
-// server ended. when is the occasion in words.
+// server ended. The parameter when says in words what happened before.
 func (c *serverCase) judgeLost(when string) {
 	if !c.server.Left(target.LeaveAtTerm) {
 		c.fails("it answers nothing any more %s", when)
@@ -108,10 +110,9 @@ func (c *serverCase) judgeLost(when string) {
 
 func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
 
-// Ids of requests. JSON-RPC allows any string and any number. Every protocol over JSON-RPC allows
-// demandedIDs, so a server has to answer a request that has one of them. A server may answer,
-// refuse or ignore a request that has one of optionalIDs, but must go on. LSP forbids some of
-// optionalIDs, so a server that speaks LSP gets none of these.
+// Ids of requests. Every protocol over JSON-RPC allows demandedIDs, so a server has to answer
+// requests with these ids. A server may refuse or ignore requests with optionalIDs, but must go on.
+// LSP forbids some of optionalIDs, so a server that speaks LSP gets none of them.
 var (
 	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
 	optionalIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}

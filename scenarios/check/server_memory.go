@@ -14,7 +14,8 @@ import (
 // A memoryUse is how much memory a server used while it served requests.
 type memoryUse struct {
 	requests int64 // how many the server has served so far
-	// Memory was measured several times: resident[i] bytes were in use after after[i] requests.
+	// Memory was measured several times. In measurement i, resident[i] bytes were in use, and
+	// after[i] requests had been served.
 	after    []float64
 	resident []float64
 
@@ -37,11 +38,13 @@ const (
 	leakGrowth = 4
 )
 
-// watchesMemory measures in rounds how memory grows with the number of requests. A
-// garbage-collected heap, a just-in-time compiler, or a history of the last requests makes memory
-// grow at first, but not for ever. So a server fails only if two things hold after three rounds or
-// more: memory still grows at half the rate of the first round or faster, and it is leakGrowth
-// times as large as at first. If that is open after 3*memoryTime, the verdict is "cannot-tell".
+// watchesMemory measures in rounds how memory grows with the number of requests. Even without a
+// leak, memory grows at first, because of garbage collection, a just-in-time compiler, or a history
+// of the last requests. So a server fails only if, after three rounds or more,
+//   - memory still grows at least half as fast as in the first round, and
+//   - memory is leakGrowth times as large as at first.
+//
+// If this is still open after 3*memoryTime, the verdict is "cannot-tell".
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -86,16 +89,16 @@ func (m *memoryUse) String() string {
 		results.FormatGrouped(m.requests))
 }
 
-// grows reports whether memory grew by more than an allocator alone may cause, and by at least
-// 1/memoryShare.
+// grows reports whether memory grew by memoryMinor bytes per request or more, and by at least
+// 1/memoryShare in all.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
-// measureMemory makes the requests of one round. Then it fits a line to the later half of all
-// measurements, in this round and those before. It needs that many because memory may stop growing
-// for a while after a garbage collection, even if there is a leak. served is whether all requests
-// were served; if not, the situation has failed.
+// measureMemory makes the requests of one round. Then it fits a line to the later half of the
+// measurements in all rounds so far. It needs that many because memory may stop growing for a while
+// after a garbage collection, even if there is a leak. The result served is false if a request was
+// not served. Then the situation has failed.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.options.requests
 	if requests == 0 {

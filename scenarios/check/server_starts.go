@@ -28,7 +28,7 @@ type starts struct {
 	ready  []float64 // ns to the end of the handshake
 	files  []float64 // files in the folder for temporary files, after the end of the server
 	open   []float64 // open descriptors when the server was ready; 0 if not known
-	memory []float64 // bytes in use at that time; 0 if not known
+	memory []float64 // bytes in use when the server was ready; 0 if not known
 }
 
 // startsOften starts the server again and again, and ends it as a good client does. It judges how
@@ -100,9 +100,9 @@ func (c *serverCase) judgeStarts(all starts) {
 	c.ok("%s; none left files or processes", text)
 }
 
-// grows reports whether a figure rises by at least "least" from the first start to the last. It
-// fits a line to the figures, and takes the lower end of the confidence interval of its slope, so
-// that noise does not count. Figures that are not known are all 0, and do not rise.
+// grows reports whether the figures rise by the amount least or more, from the first start to the
+// last. It fits a line, and uses the lower end of the confidence interval of its slope, so that
+// noise does not count. Unknown figures are all 0, and do not rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false

@@ -60,8 +60,9 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.asked)
 }
 
-// bursts says, by situation, which requests are sent without waiting for their answers. The answers
-// to a burst are more than the pipe holds. In "both-write", so are the requests.
+// bursts has, for each situation, the requests that are sent without waiting for their answers. The
+// answers are more than a pipe holds. In "both-write", the requests are more than a pipe holds,
+// too.
 var bursts = map[string]struct {
 	size, n int  // the bytes of a request, and the number of requests
 	late    bool // nobody reads the answers at first, for as long as the target's Patience
@@ -129,9 +130,8 @@ const (
 	mostRequests = 20_000
 )
 
-// readsNoStderr sends requests while nobody reads standard error. It ends after fewRequests if the
-// server writes nothing to standard error. Otherwise it goes on until the pipe of standard error is
-// full, but not beyond mostRequests.
+// readsNoStderr sends up to mostRequests while nobody reads standard error, to fill the pipe of
+// standard error. It ends early if fewRequests in a row add nothing to the pipe.
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
 	said := 0 // bytes in the pipe of standard error
@@ -351,10 +351,11 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return c.echo(size)
 }
 
-// judgeReply judges out, the outcome of a request for an answer of a size. came names the largest
-// answer that came before. strays is how many lines came during the request that are no messages,
-// and first is the first such line since the server started. A complete answer is no failure,
-// whatever it holds: a tool may shorten or alter what it returns.
+// judgeReply judges out, the outcome of a request for an answer of a size. The parameter came names
+// the largest answer that came before. The parameter strays is how many lines that are no messages
+// came during the request. The parameter first is the first such line since the server started.
+//
+// A complete answer is no failure, whatever it holds: a tool may shorten or alter what it returns.
 func (c *serverCase) judgeReply(
 	out target.Outcome, size, came string, strays int64, first string,
 ) {

@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// streams describes the standard streams of one start, and what is done at their other ends. In the
-// zero value, standard output is an anonymous pipe that is read at once.
+// streams describes the standard streams of one run of the program, and what happens at their other
+// ends. In the zero value, standard output is an anonymous pipe that is read at once.
 type streams struct {
 	pipe     syspipe.Kind // the kind of pipe that is standard output; "" is an anonymous one
 	capacity int          // of that pipe, in bytes; 0 is the system's default
@@ -25,16 +25,15 @@ type streams struct {
 	device   string       // if set, standard output is the file of this name, not a pipe
 	file     *os.File     // if set, standard output is this open file, not a pipe
 
-	wait      time.Duration // how long nobody reads at first; 0: somebody reads at once
+	wait      time.Duration // how long the reader waits before it begins to read
 	slow      bool          // the reader takes a little at a time, for at most slowTime
 	leaves    leave         // when the reader closes its end
 	midway    int64         // for leavesMidway: the bytes after which the reader closes its end
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long the input keeps the program waiting. A slowInput pauses for this time
-	// after its first piece, so that the program reads that piece alone. A silentInput ends after
-	// this time, which is enough for the program to begin to read.
+	// settle is how long the program waits for input. A slowInput pauses for this time after its
+	// first piece, so that the program reads that piece alone. A silentInput ends after this time.
 	settle time.Duration
 	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }
@@ -63,7 +62,7 @@ const (
 
 // Times and amounts.
 const (
-	// The shortest time for which a late reader does not read, and a silent input brings nothing.
+	// The shortest time that a late reader waits, and that a silent input stays open.
 	quiet     = 500 * time.Millisecond
 	slowTime  = time.Second           // how long a slow reader reads slowly; then it reads fast
 	slowPause = 20 * time.Millisecond // before each read of a slow reader
@@ -81,7 +80,7 @@ type outcome struct {
 
 	out   []byte // the beginning of the output, up to spill bytes more than was expected
 	total int64  // bytes of output
-	end   string // how the program ended: "exit 0", "SIGPIPE"; "": not by itself, or not in time
+	end   string // such as "exit 0" or "SIGPIPE"; "" if the program did not end by itself in time
 	code  int    // the exit code
 	said  string // the last part of standard error
 	logs  int64  // bytes of standard error
@@ -91,8 +90,8 @@ type outcome struct {
 	moved   time.Duration // from the program's start to when the last bytes came
 	cpu     time.Duration // CPU time in all; 0 if not known
 
-	// The peak of the program's memory, in bytes: when the wait for a late reader or for silent
-	// input was over, or at the program's end if there was no such wait. 0 if not known.
+	// The peak of the program's memory, in bytes; 0 if not known. It is read after the wait for a
+	// late reader or for silent input. Without such a wait, it is read at the program's end.
 	peak    int64
 	queued  int       // bytes in the pipe when the reader began
 	grew    time.Time // when looksBusy last found more bytes in the pipe than before
@@ -106,15 +105,14 @@ type outcome struct {
 	left, holding []string // names of processes that outlived it, and of those that hold its output
 }
 
-// An arrival is a read that brought bytes: at is the time since the start, and bytes is how many
-// bytes had come by then.
+// An arrival is a read that brought bytes.
 type arrival struct {
-	at    time.Duration
-	bytes int64
+	at    time.Duration // since the start of the program
+	bytes int64         // all that had come by then
 }
 
-// start starts the program once, and reads its output. It stops reading when the output ends, when
-// limit is over, or when more than bound bytes have come.
+// start starts the program once, and reads its output. It stops reading at the end of the output,
+// when the time limit is over, or when more than bound bytes have come.
 func (f *finding) start(
 	ctx context.Context, s streams, limit time.Duration, bound int64,
 ) (*outcome, error) {
@@ -183,8 +181,8 @@ func (f *finding) ready(s streams) (*proc.Process, error) {
 	return f.command(append(argv, f.options.Command...)), nil
 }
 
-// stdin returns the reader from which the program gets its input; nil for no input. whole is all of
-// Options.Stdin. silent is an input from which nothing comes.
+// stdin returns the reader from which the program gets its input; nil for no input. The parameter
+// whole is all of Options.Stdin. The parameter silent is an input that brings no byte.
 func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	switch s.input {
 	case slowInput:
@@ -203,8 +201,8 @@ func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// delayReader waits for the program's first output, and then for o.wait. Nobody reads meanwhile. If
-// the program still writes after that, delayReader waits longer, up to limit: only a full pipe
+// delayReader waits for the program's first output, and then for the time o.wait, without reading.
+// If the program still writes after that, delayReader waits longer, up to limit. Only a full pipe
 // shows whether the program waits for its reader.
 func (o *outcome) delayReader(limit time.Duration) {
 	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
@@ -223,9 +221,9 @@ func (o *outcome) delayReader(limit time.Duration) {
 	}
 }
 
-// follow reads until the program has ended and everything was read, or until limit is over. leftAt
-// is the time at which the reader closed its end, or the output ended. follow closes silence after
-// o.settle to end a silentInput, and at once for any other input.
+// follow reads until the program has ended and everything was read, or until the time limit is
+// over. It returns the time at which the output ended or the reader closed its end. To end a
+// silentInput, it closes silence after o.settle.
 func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
 	var hurry atomic.Bool // set when the program has ended: then a slow reader reads fast
 	read := make(chan time.Time, 1)
@@ -263,9 +261,9 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	return <-read
 }
 
-// followFile waits until a program whose output is a file has ended, or until limit is over. It
-// also stops waiting when the file is larger than bound, since an endless program would fill the
-// disk.
+// followFile waits until a program whose output is a file has ended, or until the time limit is
+// over. It also stops waiting if the file exceeds bound bytes, since an endless program would fill
+// the disk.
 func (o *outcome) followFile(limit time.Duration, bound int64) {
 	for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
 		info, err := o.file.Stat()
@@ -277,8 +275,8 @@ func (o *outcome) followFile(limit time.Duration, bound int64) {
 	o.running = o.stillRuns()
 }
 
-// read reads until the output ends or the reader closes its end, and returns the time of that. The
-// reader closes its end after more than bound bytes, or when o.leaves says so.
+// read reads until the output ends or the reader closes its end, and returns that time. The reader
+// closes its end after more than bound bytes, or when o.leaves says so.
 func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	if o.reader == nil || o.leaves == leavesAtOnce {
 		return o.begun

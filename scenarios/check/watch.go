@@ -6,9 +6,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// watch watches a program for the time d while the program has to wait. If pipe is not nil, the
-// program waits because nobody reads from pipe. If pipe is nil, it waits because no input comes.
-// watch sets o.spins if the program runs all the same.
+// watch watches a program for the time d while the program waits for a reader of pipe, or for input
+// if pipe is nil. It sets o.spins if the program runs all the same.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
 	if !o.spins && o.process.Runnable() { // on a busy machine the program may begin late
@@ -47,17 +46,17 @@ func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	return now-before > tick
 }
 
-// tooMuch returns how much extra CPU time counts as spinning: time that a program uses while it
-// waits, above the CPU time that its work takes.
+// tooMuch returns how much CPU time beyond that of the program's work counts as spinning.
 func tooMuch(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
 
 // leastLooks is how many looks at a program are needed to call it busy.
 const leastLooks = 6
 
-// looksBusy looks at the program d/tick times, which takes longer than d on a busy machine. It
-// reports whether the program ran, or waited for a CPU, at nine of ten looks. If there is a pipe, a
-// look counts only if the program has to wait for a reader. That is so if the pipe holds bytes, and
-// as many as at the look before.
+// looksBusy looks at the program d/tick times. It reports whether the program ran, or waited for a
+// CPU, at nine of ten looks or more.
+//
+// If there is a pipe, a look counts only if the program has to wait for its reader: the pipe must
+// hold bytes, and as many as at the look before.
 func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	looks := 0
 	running := 0

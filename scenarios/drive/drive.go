@@ -11,28 +11,29 @@
 //
 // A server author's own test is one call of drivetest.Check.
 //
-// The server is a child with its standard streams on pipes of our choosing. The protocol (MCP, LSP,
-// bare JSON-RPC, or lines) is given or detected. So are the requests: they exercise the transport
-// alone, a tool of an MCP server, or the documents of a language server (see [Requests]). Every
-// request has one deadline for being accepted and one for being answered. Both are extended while
-// the server is at work. After a failure the driver checks whether the server still lives, and
-// starts it again. It records the server's exit status, CPU time, memory and last lines on standard
-// error, and the bytes that were left unread.
+// The server is a child process whose standard streams are pipes of our choosing. Its protocol
+// (MCP, LSP, bare JSON-RPC, or lines) and the requests are given or detected. The requests exercise
+// the transport alone, a tool of an MCP server, or the documents of a language server (see
+// [Requests]).
+//
+// Every request has one deadline for being accepted and one for being answered. The driver extends
+// both while the server is at work. After a failure, the driver checks whether the server still
+// lives, and starts it again. It records the server's exit status, CPU time, memory and last lines
+// on standard error, and the bytes that were left unread.
 //
 // A size is the number of bytes in a message, without the framing's terminator or header.
 //
 // # Who may call concurrently
 //
 // A Driver belongs to one goroutine. If the context of a call ends, the call ends, and the server
-// with it. Several Drivers may run side by side, but then they slow each other down: they share one
-// machine.
+// is ended, too. Several Drivers may run side by side, but slow each other down on one machine.
 //
 // # Not promised
 //
-// The driver shares the machine with the server: the driver's share of CPU time is in every record,
-// and each figure is about driver and server together. A server that answers after its deadline
-// counts as one that does not answer. The deadlines depend on how long the server took for smaller
-// messages. The driver looks only at the server's standard streams, not at files or sockets.
+// Each figure is about driver and server together, since they share the machine. The driver's share
+// of CPU time is in every record. A server that answers after its deadline counts as one that does
+// not answer. The deadlines depend on how long the server took for smaller messages. The driver
+// does not look at files or sockets.
 package drive
 
 import (
@@ -180,9 +181,9 @@ func (d *Driver) observe(step string) {
 	d.options.Observe(step)
 }
 
-// trip sends the request's i-th copy and waits for its answer. It returns an error if the driver
-// itself fails, or if the server cannot be started any more. The outcome says what the server did
-// wrong. If the server does not live on, or the driver fails, trip ends the server.
+// trip sends the request's i-th copy and waits for its answer. The outcome says what the server did
+// wrong. trip returns an error if the driver itself fails, or if the server cannot be started any
+// more. It ends the server if there is an error, or if the server does not live on.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {
@@ -250,8 +251,8 @@ func (d *Driver) record() results.Target {
 	return t
 }
 
-// A record warns if the server wrote more bytes than "loud" to standard error. A usual pipe holds
-// no more: if nobody read it, the server would block.
+// loud is the number of bytes that a usual pipe holds. If the server wrote more to standard error,
+// a record warns: if nobody read the pipe, the server would block.
 const loud = 64 << 10
 
 // warnOfSideEffects adds warnings about what the server wrote besides its answers, since that may
@@ -282,9 +283,9 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure makes t the record of a request that was not served. The advice in the record has a
-// command that sends requests of this size, or of several sizes if size is 0. That command waits
-// long for an answer, so that a user can look at the server meanwhile.
+// setFailure makes t the record of a request that was not served. Its advice has a command that
+// sends requests of this size, or of several sizes if size is 0. That command waits long for an
+// answer, so that a user can look at the server meanwhile.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.options.commandLine(size, "--patience", "1m"))

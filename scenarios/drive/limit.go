@@ -20,13 +20,17 @@ const (
 )
 
 // FindLimits searches for the largest request and the largest reply that work, in coarse steps
-// first, and then to the byte. It tries no sizes above most bytes; if most is 0, that is 64 MiB.
+// first, and then to the byte. It tries no size above most bytes; 0 is 64 MiB.
 //
-// To search for the limit of requests, it asks for a method that the server refuses, since a
-// refusal takes the least work. It calls the tool instead if the options name a request or a tool,
-// or if the tool does not echo and has failed before. To search for the limit of replies, it makes
-// the server echo, up to the largest request that works. For larger replies it calls a tool that
-// makes as many bytes as it is asked for, if the server has one.
+// For the limit of requests, it asks for a method that the server refuses, since a refusal takes
+// the least work. It calls the tool instead if
+//   - the options name a request or a tool,
+//   - the tool did not answer its first, small request, or
+//   - the server failed in a sweep, and its tool does not echo.
+//
+// For the limit of replies, it makes the server echo, up to the largest request that works. For
+// larger replies, it calls a tool that makes as many bytes as it is asked for, if the server has
+// one.
 //
 // Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
 // and its verdict tells how a message of one byte more fails. If no size failed, the record has
@@ -111,10 +115,9 @@ type search struct {
 	flaky  bool                   // the largest size that worked failed when it was tried again
 }
 
-// search searches for the limit of one side up to most bytes, and returns found with the new record
-// at its end. If ctx ends first, the record has what is known by then, and search returns the
-// error, too. If nothing is known, there is no new record. tries is a function that makes the
-// request for a size.
+// search searches for the limit of one side up to most bytes, and appends its record to found. The
+// parameter tries makes the request for a size. If ctx ends first, the record has what is known by
+// then, and search returns the error, too. If nothing is known, there is no new record.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
@@ -202,8 +205,8 @@ func (s *search) verify(ctx context.Context) error {
 }
 
 // losesRead reports whether the server may have failed because it takes the bytes of each read for
-// a whole message. That is so if the limit is close to what one read takes from a full pipe, and if
-// the server ignored the message or ended.
+// a whole message. That is so if the limit is close to what one read takes from a full pipe. The
+// server must also have ignored the larger message, or ended.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10

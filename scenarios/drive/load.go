@@ -15,8 +15,8 @@ import (
 // A Load says which requests to send without waiting for the answer to each.
 type Load struct {
 	Size int // bytes of a request; 0 is 1 KiB
-	// Inflight is the largest number of requests that wait for their answers at the same time. If
-	// it is 0, that is 1 without a Rate, and 1024 with a Rate.
+	// Inflight is how many requests may wait for their answers at the same time. If it is 0, the
+	// number is 1024 with a Rate, and 1 without.
 	Inflight int
 	Rate     float64       // requests per second, even to a slow server; 0 is no fixed rate
 	Duration time.Duration // how long to send; 0 is 3 s

@@ -35,8 +35,8 @@ type Options struct {
 	Arg  string // the tool's argument for the payload; "" is the first that is a string
 	Args string // the tool's other arguments, a JSON object
 	// For MCP: the tool to call in the search for the limit of replies. If it is "", the search
-	// calls "echo" as long as the requests are not too large, and then a tool that makes as many
-	// bytes as it is asked for.
+	// calls "echo" up to the largest request that works. For larger replies, it calls a tool that
+	// makes as many bytes as it is asked for.
 	ReplyTool string
 	ReplyArg  string // its argument for the number of bytes; "" is the first that is a number
 
@@ -52,8 +52,8 @@ type Options struct {
 
 	MaxReply int // bytes; a longer message from the server counts as endless; 0 is 256 MiB
 
-	// Observe, if set, is called with a text that says what is tried next, by the goroutine that
-	// measures.
+	// Observe, if set, is called with a text that says what is tried next. The goroutine that
+	// measures calls it.
 	Observe func(step string)
 
 	Run string // the run that records belong to
@@ -164,7 +164,7 @@ func members(object string) (string, error) {
 	return list, nil
 }
 
-// commandLine returns a command of pipebench drive, with these flags, that sends the server
+// commandLine returns a pipebench drive command with these flags. The command sends the server
 // requests of this size, or of the usual sizes if size is 0.
 func (o Options) commandLine(size int, flags ...string) string {
 	line := append([]string{"pipebench", "drive"}, flags...)

@@ -17,17 +17,16 @@ import (
 type Plan struct {
 	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
-	// SmallPipe is the capacity of small pipes, in bytes; 0 is 4 KiB. After the sweep, another
-	// measurement in such pipes shows how time grows with size. If SmallPipe is negative, there is
-	// no other measurement than the sweep.
+	// SmallPipe is the capacity of small pipes, in bytes; 0 is 4 KiB. After the sweep, Drive also
+	// measures in such pipes how time grows with size. If SmallPipe is negative, Drive leaves this
+	// out.
 	SmallPipe int
 
 	least map[int]int64 // how many round trips to make at least, by size; see Demand
 }
 
-// Demand asks that a size be measured until there are at least "trips" round trips, but not for
-// longer than half a minute. An assertion about a percentile may need more round trips than fit
-// into Options.Budget.
+// Demand makes Drive measure a size until it has made this many round trips, but for half a minute
+// at most. An assertion about a percentile may need more round trips than fit into Options.Budget.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return
@@ -48,11 +47,14 @@ const (
 	growthTo         = 8 << 20 // in small pipes: if growth is quadratic, 64 MiB would take minutes
 )
 
-// Drive does what the plan asks for. First it sweeps up to the first size that fails. Then it
-// searches for the limits if a size failed, if the sweep had no time to finish, or if Limits is
-// set. Last it measures how time grows in small pipes: in a smaller pipe, a message comes in more
-// pieces. Drive gives every record to sink as soon as it is complete, so that an interrupted run
-// keeps what was finished.
+// Drive does what the plan asks for, in three steps:
+//   - It sweeps up to the first size that fails.
+//   - It searches for the limits if a size failed, if the sweep had no time to finish, or if Limits
+//     is set.
+//   - It measures how time grows in small pipes, where a message comes in more pieces.
+//
+// Drive gives every record to sink as soon as it is complete, so that an interrupted run keeps what
+// was finished.
 //
 // If ctx has a deadline, the sweep gets half of the time. The other half is for the search for
 // limits, so that those of a slow server are found, too.
@@ -160,8 +162,8 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 }
 
 // growthIn measures how time grows with size if the server can read only few bytes at a time. It
-// starts another process of the server, with pipes of this capacity in bytes. It measures sizes up
-// to "to", but not above growthTo.
+// starts another process of the server, with pipes of this capacity in bytes. It sweeps up to the
+// size in the parameter to, but not above growthTo.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	fewSizes := to < 4*stat.LinearFrom // too few for a slope
@@ -187,8 +189,8 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// Doubling lists sizes that begin with from, each twice the one before. The list ends with to, even
-// if to is not twice the size before it.
+// Doubling lists the sizes from, 2*from, 4*from and so on, as far as they are below to. The last
+// size in the list is always to.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {

@@ -43,9 +43,9 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split splits a recording in two. requests are the client's messages, without its answers and
-// without the handshake, which the driver makes itself. replies are the server's answers by id;
-// those with the same id are in the order in which they came.
+// split splits a recording in two. The result requests has the client's messages without its
+// answers. It leaves out the handshake, which the driver makes itself. The result replies has the
+// server's answers by id; answers with the same id are in the order in which they came.
 func split(
 	recording []payload.Message,
 ) (requests []recorded, replies map[string][]payload.Message) {
@@ -86,15 +86,16 @@ func split(
 const patienceFactor = 3
 
 // Replay sends the client's messages in a recording again, in their order, and gives sink one
-// record. It sends each request after the answer to the request before it. It sends a message that
-// the server does not answer, such as a notification, in one write with the next request. The
-// deadline for an answer is at least three times as long as the answer took in the recording.
+// record. It sends each request after the answer to the request before it. It sends a message
+// without an answer, such as a notification, in one write with the next request. The deadline for
+// an answer is at least three times as long as the answer took in the recording.
 //
 // If the recording has only the size of a message, Replay makes up a message of exactly that size.
-// It compares each answer with the recorded one: its members, types, lengths and error codes. It
-// does not compare ids, the words of texts, numbers other than error codes, or members whose name
-// is in ignore. An answer counts as undecided if the recorded answer is redacted, or if the two
-// differ and a redacted request was sent before.
+//
+// Replay compares each answer with the recorded one: its members, types, lengths and error codes.
+// It does not compare ids, the words of texts, other numbers, or members whose name is in ignore.
+// An answer counts as undecided if the recorded answer is redacted. It also counts as undecided if
+// it differs and a redacted request was sent before.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
@@ -182,9 +183,9 @@ func (r *replay) warnOfDifferences() {
 	}
 }
 
-// explain adds to the record which request failed: the last of requests. If a larger message
-// without an answer was sent right before that request, explain says so. If hasTime is set, it then
-// finds out whether the request is answered if that larger message is left out.
+// explain adds to the record that the last of the requests failed. If a larger message without an
+// answer was sent right before that request, explain says so. If hasTime is set, it then tries
+// whether the request is answered without that larger message.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
@@ -227,8 +228,8 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 }
 
 // send sends a message again, compares the answer, and reports whether the message was served. A
-// message that the server need not answer counts as served, with one exception: the last message
-// counts as not served if the server fails after it.
+// message that the server need not answer counts as served. If it is the last message, the server
+// must also live on after it.
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
 	request, was := r.requestAgain(m.Message)
 	request.Least = patienceFactor * m.took
@@ -277,8 +278,8 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 }
 
 // deliver sends a request and waits for its answer. If request.Silent is set, there will be no
-// answer: deliver only keeps the request, to send it with the next one. If last is set, deliver
-// sends everything that it kept, and checks whether the server still lives.
+// answer. Then deliver only keeps the request, to send it with the next one. If last is set,
+// deliver sends everything that it kept, and checks whether the server still lives.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {

@@ -45,7 +45,7 @@ type loadRound struct {
 
 	// These belong to the goroutine that sends, until the round is over:
 	lateness *hdrhistogram.Histogram
-	late     int64 // requests that were sent later than they were due, by more than slack
+	late     int64 // requests that were sent more than slack after they were due
 
 	failed *target.Outcome // how the server failed, if it did
 	sample results.Sample  // if the server did not fail
@@ -54,8 +54,8 @@ type loadRound struct {
 // slot returns the slot of the i-th request. The number of slots is a power of two.
 func (r *loadRound) slot(i int64) *atomic.Int64 { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// There are at least slotFactor times as many slots as Load.Inflight. So that many requests can be
-// sent and answered while one earlier request still waits for its answer.
+// There are at least slotFactor times as many slots as Load.Inflight. While one request waits long
+// for its answer, later requests can use the other slots.
 const slotFactor = 8
 
 // loadRound makes one round of a load.
@@ -131,7 +131,7 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// countDue returns how many requests are due by the time at, counted from the start of the round.
+// countDue returns how many requests are due when the round has lasted for the time at.
 func (r *loadRound) countDue(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
 // dueAt returns when the i-th request is due, counted from the start of the round.
@@ -139,9 +139,9 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests may be sent at the time at, counted from the start of the round.
-// Inflight and the rate limit this number, and so do the slots: a request that is not answered
-// keeps its slot, even if later requests are answered.
+// room returns how many requests may be sent when the round has lasted for the time at. Inflight,
+// the rate and the free slots limit this number. A request keeps its slot until it is answered,
+// even if later requests are answered before.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
@@ -158,9 +158,9 @@ func (r *loadRound) room(at time.Duration) int64 {
 
 const never = time.Duration(math.MaxInt64)
 
-// nextDue returns the time of the round at which there is something to do even if no answer comes:
-// the next request is due then, or the round is over. It returns never if only an answer makes
-// room.
+// nextDue returns when there is something to do even if no answer comes: the next request is due,
+// or the round is over. The time counts from the start of the round. nextDue returns the constant
+// never if there is nothing to do before an answer comes.
 func (r *loadRound) nextDue() time.Duration {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).Load() != 0
@@ -214,8 +214,8 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, or until the time until, counted from the start of the round. It
-// returns an error if the server owes an answer and does nothing for as long as r.limit.
+// wait waits for an answer, but at most until the round has lasted for the time until. It returns
+// an error if the server owes an answer and does nothing for as long as r.limit.
 func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()

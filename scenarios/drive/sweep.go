@@ -19,20 +19,21 @@ type Sweep struct {
 
 // Sweep measures round trips of each size, in bytes, up to the first size at which a request is not
 // served. It gives sink one record for each size. A size that is smaller than any request is raised
-// to the smallest request. If a request gets no answer in time, its size is measured again with
-// another process of the server. Sweep ends early if the server cannot be started any more, or if
-// ctx is done. Then it returns both the error and what it found so far.
+// to the smallest request. If a request gets no answer in time, Sweep measures its size again with
+// another process of the server.
 //
-// Before the first size, Sweep warms the server up for as long as it measures one size. If the
-// server has a just-in-time compiler, its first requests take several times as long. Without the
-// warm-up, the first sizes would seem slow, and time would seem to grow less with size than it
-// does.
+// Sweep ends early if the server cannot be started any more, or if ctx is done. Then it returns
+// both the error and what it found so far.
+//
+// Before the first size, Sweep warms the server up for as long as it measures one size. With a
+// just-in-time compiler, the first requests take several times as long. Without the warm-up, the
+// first sizes would seem slow, and time would seem to grow too little with size.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts. When ctx ends, no further size is measured. But when a size has
-// failed, sweep goes on to find out why until whole ends.
+// sweep is Sweep with two contexts. When ctx ends, it measures no further size. When whole ends, it
+// also stops to look for the cause of a failure.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -91,9 +92,9 @@ func gotNothing(t *results.Target) bool {
 	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
-// measureAgain measures a size again, with another process of the server, because one request got
-// no answer in time: a busy machine or chance may be to blame. It returns the new record. If a
-// request gets no answer again, or if the size cannot be measured, it returns the first record.
+// measureAgain measures a size again, with another process of the server, after one request got no
+// answer in time. A busy machine may have been to blame. It returns the new record. If a request
+// gets no answer again, or if the size cannot be measured, it returns the first record.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -107,10 +108,10 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain gives the last of the targets, which is slow, a second chance. t is the record
-// of the next larger size. If t is OK and took less time than the slow target, a busy machine may
-// be to blame, or a server that was still warming up. Then measureSlowAgain measures the size of
-// the slow target again. If it is not slow this time, the new record replaces the old one.
+// measureSlowAgain gives the last of the targets, which is slow, a second chance. The parameter t
+// is the record of the next larger size. If t is OK and took less time, a busy machine or a server
+// that was still warming up may be to blame. So measureSlowAgain measures the slow size again, and
+// keeps the new record if it is OK.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {
@@ -139,10 +140,10 @@ const (
 	mostSmallTime = 10 * time.Second
 )
 
-// tryWithSmall finds out whether the size is to blame for a failure. It sends small requests to
-// another process of the server, as many as the failed process had served. If one of them fails,
-// too, the size is not to blame, and tryWithSmall sets AnySize in the record. It ignores errors of
-// its own, since the server has failed already.
+// tryWithSmall finds out whether the size is to blame for a failure. It sends another process of
+// the server as many small requests as the failed process had served. If one of them fails, too,
+// tryWithSmall sets AnySize in the record. It ignores errors of its own, since the server has
+// failed already.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
@@ -189,8 +190,8 @@ type series struct {
 
 // measure sends requests of one size, one at a time, and returns the record. It stops when the
 // budget is spent and there are enough samples, or when a request is not served. If warm is set, it
-// warms the server up first. The first round trip is in no sample, unless it took so long that it
-// has to serve as a sample itself.
+// warms the server up first. The first round trip is in no sample, except if it took longer than
+// mostBudgets times the budget.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
@@ -260,8 +261,8 @@ func (s *series) take(ctx context.Context) error {
 	return err
 }
 
-// timed completes the sample s and returns it. times has the duration of each of its round trips,
-// in ns. payload is how many bytes they carried together.
+// timed completes the sample s and returns it. The parameter times has the duration of each round
+// trip, in ns. The parameter payload is how many bytes they carried together.
 func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
 	s.Messages = int64(len(times))
 	s.PayloadBytes = payload
@@ -273,17 +274,17 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 	return s, err
 }
 
-// If a round trip takes less than tooLong, a second sample is taken even if the budget is spent: a
+// If a round trip takes less than tooLong, a second sample is taken even if the budget is spent. A
 // single sample says too little about whether a size is slow, and about growth.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether to go on measuring the size. spent is how long it has been measured so
-// far.
+// wantsMore reports whether to go on measuring the size. The parameter spent is how long it has
+// been measured so far.
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
 	demanded := s.least[s.request.Size()]
 	switch {
-	case s.served <= demanded: // not enough if just equal: the first round trip is in no sample
+	case s.served <= demanded: // one more is needed, as the first is in no sample
 		return spent < demandTime
 	case n >= stat.LeastSamples:
 		return spent < s.options.Budget
@@ -316,10 +317,9 @@ func (s *series) record() *results.Target {
 }
 
 // judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as expected.
-// The expected time is that of "before", the next smaller size, times the ratio of the two sizes.
-// Both the median and the fastest round trip must be so slow: a busy machine delays only some round
-// trips, but a cause in the server delays all. The smallest size is never slow, since no size is
-// before it.
+// The expected time is that of the next smaller size, the parameter before, times the ratio of the
+// two sizes. Both the median and the fastest round trip must be so slow: a busy machine delays only
+// some round trips, but a cause in the server delays all.
 func judgeSlow(before, t *results.Target) {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {

@@ -24,12 +24,12 @@ import (
 // A Want is one demand of [Check] on a server: an assertion such as "p99<50ms@64KiB".
 type Want string
 
-// Limit demands that messages of this size in bytes work, as requests and, if the server lets a
-// client ask for a reply of a size, as replies.
+// Limit demands that requests of this size, in bytes, work. If a client can ask the server for a
+// reply of a size, replies of this size must work, too.
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
-// Slope demands that time grows with the size of a message by a smaller power than below. A power
-// of 1 is linear, 2 is quadratic. [stat.FastGrowth] is a good bound.
+// Slope demands that time grows with a smaller power of the message size than the given one. A
+// power of 1 is linear, 2 is quadratic. [stat.FastGrowth] is a good bound.
 func Slope(below float64) Want { return Want(fmt.Sprintf("slope<%g", below)) }
 
 // Assert demands what an assertion in text form says, such as "p99<50ms@64KiB".
