@@ -14,7 +14,7 @@ import (
 type clientCheck struct {
 	good *visit // a start of the client with a server that has no fault
 	// If alike is set, a client that reads lines printed the same number of lines in two visits to
-	// such a server.
+	// a good server.
 	alike bool
 }
 

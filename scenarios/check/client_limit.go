@@ -57,8 +57,8 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 }
 
 // judgeLimit judges a client that works with an answer of low bytes, and fails with an answer of
-// high bytes. The parameter failed is the visit in which it failed. The client takes the time small
-// with a small answer, and the time took with an answer of low bytes.
+// high bytes. The parameter failed is the visit in which it failed. The parameters small and took
+// are how long the client takes with a small answer, and with an answer of low bytes.
 func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {

@@ -83,7 +83,7 @@ func (o *outcome) cutClearly(usual int64) bool {
 }
 
 // compareLengths judges the output o by its length, if nothing else can be compared. It finds a cut
-// only if o is far too short. The outputs to a file must differ much less in length than that.
+// only if o is too short by much more than the outputs to a file differ in length.
 func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least
@@ -119,7 +119,8 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	return d
 }
 
-// probe is how many of the bytes after a difference must stand elsewhere in the expected output.
+// probe is how many bytes after the first difference are looked for elsewhere in the expected
+// output.
 const probe = 32
 
 // differ returns how got differs from want, which must be at least as long. It takes the bytes of

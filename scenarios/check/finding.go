@@ -16,7 +16,8 @@ type finding struct {
 	// The record. Its Class selects the advice for the runtime of the program, such as Node.
 	results.Finding
 	name string // of the situation
-	// If mild is set, f.fails sets the verdict "slow", since no protocol forbids what it finds.
+	// If mild is set, f.fails sets the verdict "slow", since no protocol forbids what the situation
+	// looks for.
 	mild     bool
 	evidence any    // a struct, which becomes the record's Evidence; nil for none
 	mark     string // NAME=value in the environment of each process that the situation starts

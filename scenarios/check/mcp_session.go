@@ -174,7 +174,7 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 // Versions of the protocol that do not exist.
 const (
 	noVersion     = "1999-12-31"
-	futureVersion = "2099-12-31" // later than any real one: surely not one with sessions
+	futureVersion = "2099-12-31" // later than any real version, so it has no sessions
 )
 
 // An initializeResult is the answer to initialize.

@@ -220,8 +220,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// add counts a message that fits the schema: err is nil. If err is not nil, add keeps the message
-// if it is the first of its kind that does not fit.
+// add counts the message if it fits the schema, so that err is nil. If err is not nil, add keeps
+// the message if it is the first of its kind that does not fit.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++

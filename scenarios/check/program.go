@@ -208,15 +208,16 @@ func (p *program) askForTime(f *finding) {
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs with a file as output must be like the earlier ones before a run
-// in a situation counts as different from them.
+// doubtRuns is how many more runs with a file as output must be like the earlier ones. Only then a
+// run in a situation counts as different from them.
 const doubtRuns = 3
 
-// variesMore runs the program again with a file as its output, and reports whether these runs vary
-// more than was known. Then an output that seems wrong may be just one more variation.
+// variesMore runs the program again with a file as its output, and reports whether the runs with a
+// file vary more than was known. If they do, an output that seems wrong may be just one more
+// variation.
 //
-// It makes up to doubtRuns runs. One run is enough if the output seems cut, and if the runs with a
-// file differ in numbers at most.
+// It makes up to doubtRuns runs. One run is enough if the output seems cut, and if the earlier runs
+// with a file differ in numbers at most.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().endsAlike()
@@ -238,9 +239,10 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program always writes the output o into a pipe, but
-// another output into a file that is not longer than o. Such a program may be right: zip goes back
-// in a file to fill in a size, which it cannot do in a pipe.
+// writesOtherToPipes reports whether the program writes the output o each time its output is a
+// pipe, but something else if its output is a file. It reports false if o is shorter than the file.
+// Such a program may be right: zip goes back in a file to fill in a size, which it cannot do in a
+// pipe.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {

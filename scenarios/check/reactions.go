@@ -49,7 +49,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 }
 
 // foundRoom reports whether the program wrote so slowly that a late reader came before the pipe was
-// full. The program never had to wait then, although it writes more than the pipe holds.
+// full. So the program never had to wait, although it writes more than the pipe holds.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
 }

@@ -62,8 +62,8 @@ func (c *serverCase) okIf(well bool, found string) {
 }
 
 // closesOutput closes our end of the server's output, and then sends three requests, one after
-// another. The server may still be able to answer the first. If another goroutine is just starting
-// a process, that process holds a copy of our end for a moment.
+// another. The server may still be able to answer the first: a process that another goroutine is
+// just starting holds a copy of our end for a moment.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
 	limit := max(target.LeaveAtEnd, c.leaveTime())
@@ -95,9 +95,8 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// endsIdle sends a server a request, waits for a moment, and ends its input. By then the server's
-// start is over: some servers notice the end of their input only while they start. Other situations
-// judge the answer.
+// endsIdle sends a server a request, waits for a moment, and ends its input. It waits because some
+// servers notice the end of their input only while they start. Other situations judge the answer.
 func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err

@@ -39,8 +39,8 @@ const (
 )
 
 // watchesMemory measures in rounds how memory grows with the number of requests. Even without a
-// leak, memory grows at first, because of garbage collection, a just-in-time compiler, or a history
-// of the last requests. So a server fails only if, after three rounds or more,
+// leak, memory may grow at first, because of garbage collection, a just-in-time compiler, or a
+// history of the last requests. So a server fails only if, after three rounds or more,
 //   - memory still grows at least half as fast as in the first round, and
 //   - memory is leakGrowth times as large as at first.
 //
@@ -89,8 +89,8 @@ func (m *memoryUse) String() string {
 		results.FormatGrouped(m.requests))
 }
 
-// grows reports whether memory grew by memoryMinor bytes per request or more, and by at least
-// 1/memoryShare in all.
+// grows reports whether memory certainly grew by memoryMinor bytes per request or more, and by at
+// least 1/memoryShare of the memory in use.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }

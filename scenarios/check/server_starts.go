@@ -100,7 +100,7 @@ func (c *serverCase) judgeStarts(all starts) {
 	c.ok("%s; none left files or processes", text)
 }
 
-// grows reports whether the figures rise by the amount least or more, from the first start to the
+// grows reports whether the figures rise by the given amount or more, from the first start to the
 // last. It fits a line, and uses the lower end of the confidence interval of its slope, so that
 // noise does not count. Unknown figures are all 0, and do not rise.
 func grows(figures []float64, least float64) bool {

@@ -61,8 +61,7 @@ func trickles(ctx context.Context, c *serverCase) error {
 }
 
 // bursts has, for each situation, the requests that are sent without waiting for their answers. The
-// answers are more than a pipe holds. In "both-write", the requests are more than a pipe holds,
-// too.
+// answers are more than a pipe holds. In "both-write", the requests exceed the pipe, too.
 var bursts = map[string]struct {
 	size, n int  // the bytes of a request, and the number of requests
 	late    bool // nobody reads the answers at first, for as long as the target's Patience

@@ -80,7 +80,7 @@ type outcome struct {
 
 	out   []byte // the beginning of the output, up to spill bytes more than was expected
 	total int64  // bytes of output
-	end   string // such as "exit 0" or "SIGPIPE"; "" if the program did not end by itself in time
+	end   string // how it ended, such as "exit 0" or "SIGPIPE"; "" if not by itself in time
 	code  int    // the exit code
 	said  string // the last part of standard error
 	logs  int64  // bytes of standard error
@@ -223,7 +223,7 @@ func (o *outcome) delayReader(limit time.Duration) {
 
 // follow reads until the program has ended and everything was read, or until the time limit is
 // over. It returns the time at which the output ended or the reader closed its end. To end a
-// silentInput, it closes silence after o.settle.
+// silentInput, follow closes the parameter silence after o.settle.
 func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
 	var hurry atomic.Bool // set when the program has ended: then a slow reader reads fast
 	read := make(chan time.Time, 1)

@@ -25,8 +25,8 @@
 //
 // # Who may call concurrently
 //
-// A Driver belongs to one goroutine. If the context of a call ends, the call ends, and the server
-// is ended, too. Several Drivers may run side by side, but slow each other down on one machine.
+// A Driver belongs to one goroutine. If the context of a call ends, the call and the server end,
+// too. Several Drivers may run side by side, but they slow each other down on one machine.
 //
 // # Not promised
 //
@@ -252,7 +252,7 @@ func (d *Driver) record() results.Target {
 }
 
 // loud is the number of bytes that a usual pipe holds. If the server wrote more to standard error,
-// a record warns: if nobody read the pipe, the server would block.
+// a record warns, because the server would block if nobody read the pipe.
 const loud = 64 << 10
 
 // warnOfSideEffects adds warnings about what the server wrote besides its answers, since that may

@@ -22,15 +22,15 @@ const (
 // FindLimits searches for the largest request and the largest reply that work, in coarse steps
 // first, and then to the byte. It tries no size above most bytes; 0 is 64 MiB.
 //
-// For the limit of requests, it asks for a method that the server refuses, since a refusal takes
-// the least work. It calls the tool instead if
+// For the limit of requests, FindLimits asks for a method that the server refuses, since a refusal
+// takes the least work. It calls the tool instead if
 //   - the options name a request or a tool,
 //   - the tool did not answer its first, small request, or
 //   - the server failed in a sweep, and its tool does not echo.
 //
-// For the limit of replies, it makes the server echo, up to the largest request that works. For
-// larger replies, it calls a tool that makes as many bytes as it is asked for, if the server has
-// one.
+// For the limit of replies, FindLimits makes the server echo, up to the largest request that works.
+// For larger replies, it calls a tool that makes as many bytes as it is asked for, if the server
+// has one.
 //
 // Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
 // and its verdict tells how a message of one byte more fails. If no size failed, the record has

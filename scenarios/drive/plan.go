@@ -163,7 +163,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 
 // growthIn measures how time grows with size if the server can read only few bytes at a time. It
 // starts another process of the server, with pipes of this capacity in bytes. It sweeps up to the
-// size in the parameter to, but not above growthTo.
+// given size, but not above growthTo.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	fewSizes := to < 4*stat.LinearFrom // too few for a slope
@@ -189,8 +189,8 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// Doubling lists the sizes from, 2*from, 4*from and so on, as far as they are below to. The last
-// size in the list is always to.
+// Doubling lists sizes, each twice the one before. The list begins with the parameter from. It ends
+// with the parameter to, even if that is not twice the size before it.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {

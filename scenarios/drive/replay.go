@@ -151,7 +151,7 @@ type replay struct {
 	evidence *results.ReplayEvidence // of that record
 	times    []int64                 // how long each answer took, in ns
 	bytes    int64                   // the bytes of all messages that were sent
-	altered  bool                    // a redacted request was sent, which is not the original
+	altered  bool                    // a redacted request was sent instead of the original
 	madeUp   int                     // messages that we made up, since the recording has no body
 	slowest  recorded                // the message whose answer took longest in the recording
 	now      time.Duration           // how long the answer to slowest took in this replay

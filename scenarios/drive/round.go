@@ -131,7 +131,8 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// countDue returns how many requests are due when the round has lasted for the time at.
+// countDue returns how many requests are due by the given time, which counts from the start of the
+// round.
 func (r *loadRound) countDue(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
 // dueAt returns when the i-th request is due, counted from the start of the round.
@@ -139,9 +140,9 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests may be sent when the round has lasted for the time at. Inflight,
-// the rate and the free slots limit this number. A request keeps its slot until it is answered,
-// even if later requests are answered before.
+// room returns how many requests may be sent at the given time, which counts from the start of the
+// round. Inflight, the rate and the free slots limit this number. A request keeps its slot until it
+// is answered, even if later requests are answered first.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
@@ -214,8 +215,8 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, but at most until the round has lasted for the time until. It returns
-// an error if the server owes an answer and does nothing for as long as r.limit.
+// wait waits for an answer, but not beyond the given time, which counts from the start of the
+// round. It returns an error if the server owes an answer and does nothing for as long as r.limit.
 func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()

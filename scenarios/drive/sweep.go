@@ -32,8 +32,8 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts. When ctx ends, it measures no further size. When whole ends, it
-// also stops to look for the cause of a failure.
+// sweep is Sweep with two contexts. When ctx ends, sweep measures no further size. When whole ends,
+// it also gives up looking for the cause of a failure.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -142,8 +142,8 @@ const (
 
 // tryWithSmall finds out whether the size is to blame for a failure. It sends another process of
 // the server as many small requests as the failed process had served. If one of them fails, too,
-// tryWithSmall sets AnySize in the record. It ignores errors of its own, since the server has
-// failed already.
+// the size is not to blame: tryWithSmall sets AnySize in the record. It ignores errors of its own,
+// since the server has failed already.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
@@ -284,7 +284,7 @@ func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
 	demanded := s.least[s.request.Size()]
 	switch {
-	case s.served <= demanded: // one more is needed, as the first is in no sample
+	case s.served <= demanded: // one more is needed, as the first trip is in no sample
 		return spent < demandTime
 	case n >= stat.LeastSamples:
 		return spent < s.options.Budget
