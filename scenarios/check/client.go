@@ -18,9 +18,9 @@ type clientCheck struct {
 	alike bool
 }
 
-// Client checks a client that starts our server and speaks MCP with it, or reads lines from it. In
-// the client's command, "{}" stands for the server's command. If the client does not work with a
-// good server, the only finding says so.
+// Client checks a client that starts our server, and that speaks MCP with it or reads lines from
+// it. In the client's command, "{}" stands for the server's command. If the client does not work
+// with a good server, that is the only finding.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err

@@ -28,7 +28,7 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON, each followed by end. The text in one of them is longer by
+// linesOf returns ten lines of JSON, each followed by end. One of them has a text that is longer by
 // extra bytes.
 func linesOf(extra int, end string) []byte {
 	var b bytes.Buffer
@@ -52,8 +52,8 @@ func linesServer(dir string, lines []byte) ([]string, error) {
 	return []string{"cat", path}, os.WriteFile(path, lines, 0o600)
 }
 
-// lineSituations returns what is tried on a client that reads lines, and that works with plain
-// ones.
+// lineSituations returns what is tried on a client that reads lines, once it has worked with plain
+// lines.
 func (c *clientCheck) lineSituations() map[string]situation {
 	tries := map[string]situation{}
 	for name, shape := range lineShapes {

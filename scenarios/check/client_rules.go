@@ -11,9 +11,9 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// clientRules has the rules of MCP over stdio that a client keeps or breaks while it works with a
-// good server, by their names in the catalogue. Each function returns how the client breaks the
-// rule; "" if it keeps it.
+// clientRules has the rules of MCP over stdio for clients, by their names in the catalogue. Each
+// function looks at a visit to a good server, and returns how the client broke the rule; "" if it
+// kept the rule.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -21,7 +21,7 @@ var clientRules = map[string]func(*visit) string{
 }
 
 func breaksShutdown(v *visit) string {
-	forced := 0 // sessions in which a signal ended the server, not the end of its input
+	forced := 0 // sessions in which something else than the end of its input ended the server
 	for _, end := range v.sessions {
 		if end != mcpstdio.EndOfInput {
 			forced++
@@ -63,9 +63,9 @@ func (v *visit) bySession() [][]results.Message {
 	return sessions
 }
 
-// breaksOpening looks at what a client sends first. It must be initialize with all the params that
-// it needs, and then notifications/initialized. Only pings and answers may come between the two. A
-// session whose requests carry the version needs no such handshake.
+// breaksOpening looks at what a client sends first. It must be initialize with all params that are
+// needed, and then notifications/initialized. Only pings and answers may come between these two. If
+// the requests of a session carry the version, the session needs no such handshake.
 func breaksOpening(session []results.Message) string {
 	first := session[0]
 	m, err := jsonrpc.Parse([]byte(first.Body))
@@ -100,8 +100,8 @@ func breaksOpening(session []results.Message) string {
 	return "does not send notifications/initialized"
 }
 
-// breaksMessages looks for messages that are no JSON-RPC. It also looks at the ids of requests:
-// each has to be a string or an integer, and no two may be equal.
+// breaksMessages looks for messages that are no JSON-RPC, and at the ids of requests. Each id has
+// to be a string or an integer, and no two ids may be equal.
 func breaksMessages(session []results.Message) string {
 	ids := map[string]bool{}
 	for _, m := range session {
@@ -128,8 +128,8 @@ func breaksMessages(session []results.Message) string {
 	return ""
 }
 
-// isStringOrInteger reports whether MCP allows an id: a string, or a number that is an integer,
-// such as 1 or 1.0. The id is JSON text of a string or a number.
+// isStringOrInteger reports whether MCP allows an id: a string, or an integer such as 1 or 1.0. The
+// id must be the JSON text of a string or a number.
 func isStringOrInteger(id string) bool {
 	if id[0] == '"' {
 		return true

@@ -20,7 +20,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A visit is one start of the client, which in turn starts our server, with what the client did.
+// A visit is what the client did in one run, in which it starts our server.
 type visit struct {
 	took     time.Duration
 	ended    bool   // the client ended by itself, and in time
@@ -34,15 +34,15 @@ type visit struct {
 	sessions []string
 
 	asked     int // requests of the client that do not belong to the handshake
-	again     int // those of them that repeat an earlier one, with the same params
+	again     int // requests among these that repeat an earlier one with the same params
 	cancelled int // requests that the client cancelled
 	leftAlive int // processes that the client left running
 	leftFiles int // files that the client left in its folder for temporary files
 }
 
-// visit starts the client, and waits until the client ends or its time is over. The flags are added
-// to the command of the client's server. Finally, visit counts and ends the processes that the
-// client left running.
+// visit starts the client, and waits until the client ends or its time is over. It adds the flags
+// to the command of the client's server. Finally, it counts and ends the processes that the client
+// left running.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {

@@ -17,7 +17,7 @@ type difference struct {
 const mostOfEndless = 4 << 20
 
 // compare returns how the output o differs from the output to a file. It returns a difference only
-// if o is certainly wrong. compared is false if the two outputs cannot be compared.
+// if o is certainly wrong. The result compared is false if the two outputs cannot be compared.
 func (p *program) compare(o *outcome) (d difference, compared bool) {
 	want := p.ref().last()
 	if p.ref().endless() {

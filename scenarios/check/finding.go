@@ -13,7 +13,7 @@ import (
 
 // A finding is the record of a situation, with what is needed while the situation is tried.
 type finding struct {
-	// The record. Its Class selects the advice for the runtime of the program, such as Node.
+	// The record. Its Class selects the advice, together with the runtime of the program.
 	results.Finding
 	name string // of the situation
 	// If mild is set, f.fails sets the verdict "slow", since no protocol forbids what the situation
@@ -71,8 +71,8 @@ func (f *finding) clear() {
 	f.Class = ""
 }
 
-// withdraw sets the verdict "cannot-tell", adds why to what was found, and drops the advice and the
-// command that reproduces the failure.
+// withdraw sets the verdict "cannot-tell", and adds the reason to what was found. It drops the
+// advice and the command that reproduces the failure.
 func (f *finding) withdraw(why string) {
 	f.Verdict = results.CannotTell
 	f.Found += "; " + why

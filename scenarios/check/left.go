@@ -22,12 +22,11 @@ const (
 	mostNamed       = 3               // the largest number of processes that a sentence names
 )
 
-// EndAdopted ends the processes that a check left behind, and returns a finding about them. It
-// returns false if there is no finding, because no process was left. The parameter side says what
-// was checked.
+// EndAdopted ends the processes that a check left behind, and returns a finding about them. If no
+// process was left, it returns false. The parameter side says what was checked.
 //
 // Some systems do not tell which processes were left. There, a server or a client gets the verdict
-// "cannot-tell", and a program gets no finding.
+// "cannot-tell". For a program, EndAdopted returns false.
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(adoptedPatience)
 	mayLeave := side == catalogue.Program // a command may start a daemon on purpose
@@ -54,7 +53,7 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 }
 
 // findLeft sets o.left and o.holding to the names of processes that outlive the program by
-// leftPatience. It ends them, so that the next start is not blamed for them.
+// leftPatience. It ends these processes, so that the next run is not blamed for them.
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {

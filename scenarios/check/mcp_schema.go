@@ -62,8 +62,8 @@ func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 }
 
 // shortMisfit shortens the error of misfit to the innermost part of the schema that does not fit,
-// and why. If the schema allows several alternatives, it takes the first whose constants fit, since
-// the message is probably meant to be that one.
+// and why. If the schema has alternatives, it takes the first one whose constants fit: the message
+// is probably meant to be that one.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
@@ -87,9 +87,9 @@ type SchemaEvidence struct {
 	Misfits []Misfit `json:"misfits,omitempty"`
 }
 
-// fitSchemas makes requests that change nothing on the server, in each revision of MCP whose schema
-// is embedded here. Then it judges every message that the server has sent, in this situation and in
-// those before it.
+// fitSchemas makes requests in each revision of MCP whose schema is embedded here. They change
+// nothing on the server. Then fitSchemas judges every message that the server has sent, in this
+// situation and in those before it.
 func fitSchemas(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
 ) error {
@@ -134,8 +134,8 @@ func fitSchemas(
 	return nil
 }
 
-// askAll asks the server for its lists of tools, prompts and resources, as far as it has them, and
-// calls the tool "echo". It returns an exemption if the server does not speak the revision.
+// askAll asks the server for the lists of tools, prompts and resources that it has, and calls the
+// tool "echo". It returns an exemption if the server does not speak the revision.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {
@@ -175,9 +175,9 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	return err
 }
 
-// openAny opens a session of the revision. If the revision has no sessions, openAny asks instead
-// whether the server speaks it. It returns the server's capabilities, and the params that each
-// request of the revision must carry (nil for none).
+// openAny opens a session of the revision. If the revision has no sessions, openAny asks whether
+// the server speaks it. It returns the server's capabilities, and the params that each request of
+// the revision must carry; nil for none.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstWithout {
 		answer, err := s.initialize(revision)

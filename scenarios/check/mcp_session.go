@@ -17,7 +17,7 @@ import (
 // error that says how. If the server need not keep the rule, it returns an exemption.
 type mcpRule func(*mcpSession) error
 
-// An exemption says why a server need not keep the rule: it has no tools, for example.
+// An exemption says why a server need not keep a rule. For example, it has no tools.
 type exemption string
 
 func (e exemption) Error() string { return string(e) }
@@ -29,7 +29,7 @@ type McpEvidence struct {
 	Got  []string `json:"got"`
 }
 
-// addRules adds the rules of MCP to tries, the situations of a server, if the server speaks MCP.
+// addRules adds the rules of MCP to the situations in tries, if the server speaks MCP.
 func addRules(
 	tries map[string]situation, p *target.Protocol, o target.Options, w *schemaWatch,
 ) {
@@ -184,7 +184,7 @@ type initializeResult struct {
 }
 
 // initialize opens a session of a version of MCP. If the server refuses, the error is an exemption:
-// a server that does not speak a version need not keep its rules.
+// the server need not keep the rules of a version that it does not speak.
 func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	var answer initializeResult
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))

@@ -12,8 +12,8 @@ import (
 )
 
 // A schemaWatch compares every message that an MCP server sends, in any situation, with the schema
-// of the message's revision of MCP. It ignores a message that no schema describes, since a server
-// may have methods of its own.
+// of its revision of MCP. It ignores messages that no schema describes, since a server may have
+// methods of its own.
 type schemaWatch struct {
 	stateless bool // the server speaks mcpstdio.FirstWithout, the first revision without sessions
 
@@ -21,7 +21,7 @@ type schemaWatch struct {
 	sessions *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
 	without  *mcpSchema // of FirstWithout
 	fit      int        // how many messages fit
-	misfits  []Misfit   // one for each kind of message: the first that does not fit
+	misfits  []Misfit   // the first message of each kind that does not fit
 	framed   int        // bytes of the smallest message that came in chunk frames; 0 if none did
 }
 
@@ -70,8 +70,7 @@ func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
 
-// A conversation is what we and one process of the server send each other, while it is being
-// watched.
+// A conversation watches what we and one process of the server send each other.
 type conversation struct {
 	watch *schemaWatch
 
@@ -79,7 +78,7 @@ type conversation struct {
 	asked map[jsonrpc.ID]askedFor // what our unanswered requests ask for, by id
 }
 
-// An askedFor is what a request asked for. If two requests have the same id, it is zero for both:
+// An askedFor is what a request asked for. It is zero if two requests have the same id, since
 // nobody knows which of them an answer belongs to.
 type askedFor struct {
 	method, revision string
@@ -192,8 +191,8 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn judges a request or a notification of the server. Such a message does not tell its
-// revision, so it may fit the schema of either revision.
+// judgeOwn judges a request or a notification of the server. It accepts the schema of either
+// revision, since such a message does not name its revision.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {

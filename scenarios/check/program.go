@@ -36,8 +36,8 @@ func (p *program) ref() reference {
 }
 
 // Program checks a program that runs once and ends, or that reads o.Stdin to its end, as a filter
-// does. It returns an error if the command cannot be started, or if the command fails before
-// anything can be judged.
+// does. It returns an error if the command cannot be started, or if it fails before anything can be
+// judged.
 func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err
@@ -70,7 +70,7 @@ func Program(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Program, tries, sink)
 }
 
-// A programSituation says how the streams of a start are set up, and how the program has to react.
+// A programSituation says how the streams of a run are set up, and how the program has to react.
 type programSituation struct {
 	name    string
 	streams streams
@@ -115,7 +115,7 @@ func lateReader(open string) string {
 }
 
 // findReference finds out what the program does when its output is a file, and makes the finding
-// "reference" about that. It returns an error if nothing could be found out.
+// "reference". It returns an error if nothing could be found out.
 func (p *program) findReference(ctx context.Context) (finding, error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
@@ -200,8 +200,8 @@ func (p *program) judgeStart(
 	return err
 }
 
-// askForTime makes the verdict "cannot-tell" because a run with a file as the output did not end in
-// its time. It tells the user to allow more time.
+// askForTime makes the verdict "cannot-tell" because a run with a file as output did not end in
+// time. It tells the user to allow more time.
 func (p *program) askForTime(f *finding) {
 	f.clear()
 	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,

@@ -54,8 +54,8 @@ func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
 }
 
-// saysMoreThan returns the last line of standard error, after a colon, as the end of a sentence. It
-// returns "" if there is no such line, or if the last line of the run ref is the same.
+// saysMoreThan returns the last line of standard error after a colon, to end a sentence with. It
+// returns "" if there is no such line, or if the run ref has the same last line.
 func (o *outcome) saysMoreThan(ref *outcome) string {
 	if o.words() == "" || o.words() == ref.words() {
 		return ""
@@ -115,8 +115,8 @@ func (o *outcome) working(ref *outcome) bool {
 	return wrote && o.total < ref.total || computed && o.cpu < 2*ref.cpu+time.Second/2
 }
 
-// refusesTerminal reports whether the program wrote nothing to a terminal and said why. Programs
-// whose output is not for people to read do so.
+// refusesTerminal reports whether the program wrote nothing to a terminal and said why. Programs do
+// so if their output is not for people to read.
 func (o *outcome) refusesTerminal() bool {
 	said := strings.ToLower(o.said)
 	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")

@@ -60,7 +60,7 @@ func (r reference) alikeAt(level likeness) bool {
 	return true
 }
 
-// ends reports whether at least one run ended in the way end, such as "exit 0".
+// ends reports whether at least one run ended in the given way, such as "exit 0".
 func (r reference) ends(end string) bool {
 	return slices.ContainsFunc(r, func(o *outcome) bool { return o.end == end })
 }
@@ -74,7 +74,7 @@ func (r reference) endsAlike() bool {
 func (r reference) endless() bool { return r.ends("") }
 
 // endsOtherwise reports whether all runs ended by themselves and in the same way, but not in the
-// way that the parameter end names.
+// given way.
 func (r reference) endsOtherwise(end string) bool {
 	return r.endsAlike() && !r.endless() && !r.ends(end)
 }
@@ -127,8 +127,8 @@ func hideNumbers(out []byte) []byte {
 }
 
 // normalLines returns the lines of an output in sorted order, with every number replaced by 0. It
-// also reduces all space between words to one blank, since the columns of a table may differ in
-// width.
+// also replaces the space between two words by one blank, since the columns of a table may differ
+// in width.
 func normalLines(out []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(hideNumbers(out)) {
@@ -161,8 +161,8 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 }
 
 // learn finds out what the program usually does when its output is a file. It runs the program
-// twice, and once more if the outputs of these two runs differ. If one run ended and a later one
-// does not end in its time, learn sets p.slower.
+// twice, and once more if the two outputs differ. If one run ended and a later one does not end in
+// time, learn sets p.slower.
 func (p *program) learn(ctx context.Context, f *finding) error {
 	runs := 2
 	for n := 0; n < runs; n++ {
@@ -247,7 +247,7 @@ func (p *program) unusable() error {
 }
 
 // unfinished reports whether a run was still at work when its time was up, and had written too
-// little to judge the program by. Such a program may be endless, or just slow.
+// little to judge the program by. The program may be endless, or just slow.
 func (p *program) unfinished() bool {
 	const enough = 1 << 20
 	for _, o := range p.ref() {

@@ -147,8 +147,8 @@ type serverCase struct {
 	beside   time.Duration  // how long a start may take while other servers start beside it
 	server   *target.Server // nil before it is started
 
-	// The request that the treatment is about; nil for none. If the same request fails on an
-	// untreated server, too, the treatment is not to blame.
+	// The request that the treatment is about; nil for none. If it fails on an untreated server,
+	// too, the treatment is not to blame.
 	asked *target.Request
 	seen  ServerEvidence
 }
@@ -233,8 +233,8 @@ func (c *serverCase) process() *proc.Process {
 // A server that is at work gets up to mostWaits times as long to answer as a silent one.
 const mostWaits = 5
 
-// leaveTime is how long a server may take to exit. By default it is 5 s: known clients wait at
-// least this long before they kill a server.
+// leaveTime is how long a server may take to exit: 5 s by default. Known clients wait at least this
+// long before they kill a server.
 func (c *serverCase) leaveTime() time.Duration { return 5 * c.target.Patience }
 
 // judgeOutcome makes the situation fail if a request was not served.
@@ -258,8 +258,8 @@ func (c *serverCase) roundTrip(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// send sends a message, even if the server reads it slowly. It ignores errors: a message that the
-// server does not read gets no answer, and the missing answer is judged.
+// send sends a message, even if the server reads it slowly. It ignores errors: a message that was
+// not read gets no answer, and the missing answer is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
 	_ = c.server.SendWithin(ctx, c.target.Patience, msg)
 }

@@ -178,8 +178,8 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// killsClient kills the shell that started the server as its client, but not the server. It also
-// closes our ends of the pipes: if a real client is killed, the kernel closes them.
+// killsClient kills the shell that plays the server's client, but not the server. It also closes
+// our ends of the pipes, as the kernel does if a real client is killed.
 func killsClient(_ context.Context, c *serverCase) error {
 	p := c.server.Process
 	p.Cmd.Process.Kill()
@@ -197,8 +197,8 @@ func killsClient(_ context.Context, c *serverCase) error {
 }
 
 // readsToTheEnd ends a server's input, waits for the server to exit, and looks for processes that
-// the server left behind. If one of them holds the server's output open, a reader of the output
-// never sees its end.
+// it left behind. If one of them holds the server's output open, a reader never sees the end of the
+// output.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.leaveTime()) {

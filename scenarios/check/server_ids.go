@@ -24,8 +24,7 @@ func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
 
-// converse drops answers to earlier requests that came late or twice. Then it does what exchange
-// does.
+// converse drops answers to earlier requests that came late or twice. Then it calls exchange.
 func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	c.dropOldAnswers(ctx)
 	return c.exchange(ctx, n, msgs...)
@@ -163,7 +162,7 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 }
 
 // failsOverCharacters reports whether a server also fails to answer a request that has the
-// characters of charactersID outside its id, in the params. If so, the id is not to blame.
+// characters of charactersID in its params. If so, the id is not to blame.
 func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	s, err := target.Start(ctx, c.target, c.protocol)
 	if err != nil {
@@ -178,8 +177,8 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	return answer == nil
 }
 
-// sameJSON reports whether two JSON texts are equal. Two strings are equal even if they are escaped
-// differently. Two values of any other type must be the same text.
+// sameJSON reports whether two JSON texts are equal. Strings may be escaped differently. Values of
+// any other type must be the same text.
 func sameJSON(a, b string) bool {
 	var s, t string
 	if json.Unmarshal([]byte(a), &s) == nil && json.Unmarshal([]byte(b), &t) == nil {
@@ -188,7 +187,7 @@ func sameJSON(a, b string) bool {
 	return a == b
 }
 
-// asksInABatch sends two requests as an array, which JSON-RPC allows and most protocols over it do
+// asksInABatch sends two requests as an array. JSON-RPC allows that, and most protocols over it do
 // not.
 func asksInABatch(ctx context.Context, c *serverCase) error {
 	if c.protocol.Speaks() == "lsp" {

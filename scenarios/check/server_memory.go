@@ -19,7 +19,7 @@ type memoryUse struct {
 	after    []float64
 	resident []float64
 
-	// of the later half of the measurements:
+	// In the later half of the measurements:
 	growth   stat.Growth // the slope, in bytes per request
 	from, to int64       // bytes in use at the first and at the last of them
 }
@@ -30,11 +30,10 @@ const (
 	// How long a round may take. Half of its requests are made even if they take longer.
 	memoryTime = 10 * time.Second
 
-	memoryMinor = 100 // bytes per request; an allocator alone may cause less growth
+	memoryMinor = 100 // bytes per request; slower growth may come from an allocator alone
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
 	// Memory counts as leaking only if it is at least this many times as large as at first. A heap
-	// may double before it is collected, and a bounded history may make memory three times as
-	// large.
+	// may double before it is collected. A bounded history may make memory three times as large.
 	leakGrowth = 4
 )
 

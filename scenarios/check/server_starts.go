@@ -31,9 +31,10 @@ type starts struct {
 	memory []float64 // bytes in use when the server was ready; 0 if not known
 }
 
-// startsOften starts the server again and again, and ends it as a good client does. It judges how
-// long the server takes until it is ready, what files and processes the starts leave behind, and
-// whether descriptors and memory grow from start to start.
+// startsOften starts the server again and again, and ends it as a good client does. It judges
+//   - how long the server takes until it is ready,
+//   - what files and processes the starts leave behind, and
+//   - whether descriptors and memory grow from start to start.
 func startsOften(ctx context.Context, c *serverCase) error {
 	most := c.options.starts
 	if most == 0 {

@@ -161,8 +161,8 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame matches an answer to request number 1, whose id is 1000000001, or an answer to a
-// request whose id the server could not read. It matches in any framing.
+// refusesFrame matches an answer to request number 1, whose id is 1000000001, in any framing. It
+// also matches an answer to a request whose id the server could not read.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 // speaksAnotherFraming sends a request in a framing that the server does not speak. The server may
@@ -197,8 +197,8 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 const announced = 2_000_000_000
 
 // liesAboutLength announces more bytes than it sends. Then it looks at how much memory the server
-// uses, and how much address space it reserves: a buffer that was allocated but not written to may
-// take up addresses only.
+// uses, and how much address space it reserves: a buffer that nobody has written to takes up
+// addresses only.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
 		return &notApplicableError{"messages whose length is announced"}
@@ -225,8 +225,8 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// looksForStrays looks through all that a server writes to standard output, from its start to its
-// end, for strays: lines that are no messages.
+// looksForStrays looks for lines that are no messages in all that a server writes to standard
+// output, from its start to its end.
 func looksForStrays(ctx context.Context, c *serverCase) error {
 	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
@@ -286,8 +286,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// trySize sends a request of a size, and then a small one, since a server may answer the request
-// and end because of it. If the server does not live on, trySize starts it again.
+// trySize sends a request of a size, and then a small one, since a server may end after it has
+// answered the first. If the server does not live on, trySize starts it again.
 func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, error) {
 	r := c.protocol.Request(target.Transport, size)
 	out, err := c.server.Trip(ctx, r, 1)
@@ -340,9 +340,9 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// requestForReply makes a request whose answer has about size bytes. It calls a tool that makes as
-// many bytes as it is asked for, if the server has one. Otherwise it calls a tool that returns what
-// it is sent.
+// requestForReply makes a request whose answer has about size bytes. If the server has a tool that
+// makes as many bytes as it is asked for, the request calls that tool. Otherwise it calls a tool
+// that returns what it is sent.
 func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	if c.protocol.Demand != nil {
 		return c.protocol.Demand(size), nil

@@ -168,8 +168,8 @@ func (f *finding) start(
 	return o, nil
 }
 
-// ready prepares a start of the program. os/exec cannot start a program with descriptor 0 closed,
-// so a shell closes it.
+// ready prepares a run of the program. If descriptor 0 must be closed, a shell closes it, since
+// os/exec cannot.
 func (f *finding) ready(s streams) (*proc.Process, error) {
 	if s.input != closedInput {
 		return f.command(f.options.Command), nil
@@ -329,8 +329,8 @@ func (o *outcome) readerLeaves() bool {
 	return false
 }
 
-// conclude records how the program ended, and what it left behind. leftAt is the time at which its
-// reader closed its end.
+// conclude records how the program ended, and what it left behind. The parameter leftAt is the time
+// at which its reader closed its end.
 func (o *outcome) conclude(mark string, leftAt time.Time) {
 	now := time.Now()
 	p := o.process

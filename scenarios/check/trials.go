@@ -24,8 +24,8 @@ import (
 // error, the verdict is "cannot-tell".
 type situation func(ctx context.Context, f *finding) error
 
-// A notApplicableError is returned by a situation that does not apply to what is checked. about
-// says what the situation is about.
+// A notApplicableError is returned by a situation that does not apply to what is checked. The field
+// about says what the situation is about.
 type notApplicableError struct{ about string }
 
 func (e *notApplicableError) Error() string { return "it is about " + e.about }
@@ -47,7 +47,8 @@ type trial struct {
 }
 
 // try tries the situations of a side, several at once, and gives the findings to sink in the order
-// of the catalogue. A situation is left out if it has no entry in tries, or if o.Only names others.
+// of the catalogue. It leaves out situations that have no entry in tries. If o.Only has names, it
+// also leaves out all other situations.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
@@ -75,8 +76,8 @@ func (o Options) try(
 	return nil
 }
 
-// tryAll tries several situations at once, and then those in the list "alone", one by one. A
-// situation that failed while others ran is tried once more at the end, with no other beside it. It
+// tryAll tries several situations at once, and then those in the list alone, one by one. At the
+// end, it tries a situation that failed beside others again, with nothing beside it. That situation
 // counts as a failure only if it fails again.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
@@ -159,8 +160,8 @@ func (o Options) tryOne(
 	return f
 }
 
-// run tries the situation. Then it ends the processes that the situation left, and removes the
-// files.
+// run tries the situation. Then it ends the processes and removes the files that the situation
+// left.
 func (f *finding) run(ctx context.Context, do situation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

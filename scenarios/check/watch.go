@@ -29,8 +29,8 @@ const (
 	mostTime = 20 // how long keepsBusy watches for that CPU time on a busy machine
 )
 
-// keepsBusy goes on watching a program that looks busy, until the program has used more CPU time
-// than all of its work takes. It reports whether the program looked busy until then.
+// keepsBusy watches a program that looks busy until the program has used more CPU time than all of
+// its work takes. It reports whether the program looked busy until then.
 func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	before, known := o.process.CPU()
 	now := before
@@ -84,8 +84,8 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 // workLooks is how many times stillRuns looks at a program whose time is up.
 const workLooks = 8
 
-// stillRuns reports whether the program is still at work: it must run, or wait for a CPU, at all
-// looks or all but one. A program that only polls sleeps at more of the looks.
+// stillRuns reports whether the program is still at work. It must run, or wait for a CPU, at all
+// looks or all but one. A program that only polls sleeps at more of them.
 func (o *outcome) stillRuns() bool {
 	running := 0
 	for range workLooks {

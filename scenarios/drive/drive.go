@@ -59,7 +59,7 @@ type Driver struct {
 	starts   int
 	inChunks bool // an earlier process of the server answered lines in chunks
 	isLoud   bool // a record has warned that the server wrote much to standard error
-	unopened bool // the server speaks LSP and gets no document, and no record says so yet
+	unopened bool // an LSP server gets no document, and no record says so yet
 
 	least map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts the restarts of the server that failed and that no record tells of yet.
@@ -208,8 +208,8 @@ func judgeFrames(out *target.Outcome) {
 }
 
 // checkAlive sends a small request to a server that has just answered. If the small request fails,
-// checkAlive replaces the outcome. Without this check, a message that kills the server just after
-// its answer would seem to work, and the next message would seem to be the cause.
+// checkAlive replaces the outcome. Without this check, the next message would be blamed if this one
+// kills the server just after its answer.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
@@ -221,8 +221,8 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	return nil
 }
 
-// record returns a new record, with what all records have in common. It adds the warnings that are
-// due and that no earlier record has given.
+// record returns a new record, with what all records have in common. It adds the warnings that no
+// earlier record has given.
 func (d *Driver) record() results.Target {
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.options.Run, Time: time.Now().UTC(),

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Undecided returns an error if there was no time for a size that was asked for. It also returns
-// one if none of the answers in a replay could be compared, because the recording is redacted.
+// Undecided returns an error if there was no time for a size that was asked for. It also returns an
+// error if no answer in a replay could be compared, because the recording is redacted.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
 		if t.Verdict == results.VerdictNotTried {
@@ -62,8 +62,8 @@ func Failed(set *results.Set) error {
 	return nil
 }
 
-// searchedUpTo reports whether searches found that a size is not too large. That is so if one of
-// them came up to this size without a failure, and no search was cut short below it.
+// searchedUpTo reports whether searches found that a size is not too large. One of them must have
+// come up to this size without a failure, and none may have been cut short below it.
 func searchedUpTo(set *results.Set, size int64) bool {
 	found := false
 	for _, t := range set.Targets {
@@ -100,7 +100,8 @@ func failureOfNoSize(t results.Target) error {
 	return nil
 }
 
-// afterRequests says how a server failed and, if it had served requests before, after how many.
+// afterRequests says how a server failed. If the server had served requests before, it also says
+// how many.
 func afterRequests(t results.Target) string {
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
 		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)

@@ -88,8 +88,8 @@ func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
-// warnOfFailure warns of the failure in the sweep if its cause was not the size: every size up to
-// most works now.
+// warnOfFailure warns of the failure in the sweep if every size up to most works now. Then the size
+// was not its cause.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	if d.failure == "" {
 		return
@@ -143,7 +143,7 @@ func (d *Driver) search(
 	return append(found, s.record()), err
 }
 
-// try tries a size, even if it was tried before. A size that fails is tried once more, and then the
+// try tries a size, even if it was tried before. If the size fails, it is tried once more, and the
 // second outcome counts: a busy machine may have caused the first failure.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.driver.observe(
@@ -160,8 +160,8 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	return out.Verdict == target.OK, nil
 }
 
-// tryOnce tries a size once. The Size of the outcome is that of the request if s searches for the
-// limit of requests, and that of the reply otherwise.
+// tryOnce tries a size once. The Size of the outcome is that of the request in a search for the
+// limit of requests. In a search for the limit of replies, it is that of the reply.
 func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) {
 	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
@@ -173,11 +173,10 @@ func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) 
 	return out, err
 }
 
-// beyond is how many powers of two above twice the limit have to be tried, in the search or by
-// verify.
+// beyond is how many powers of two above twice the limit must be tried, by the search or by verify.
 const beyond = 2
 
-// verify tries the largest size that worked once more. It also tries sizes beyond the limit: if
+// verify tries the largest size that worked once more. It also tries sizes beyond the limit. If
 // some of them work, there is no limit, but just a gap in the sizes that work.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int

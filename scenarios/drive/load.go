@@ -58,8 +58,8 @@ func (l Load) withDefaults() (Load, error) {
 }
 
 // Load sends requests without waiting for the answer to each, and gives sink one record. Answers
-// may come in any order: Load finds the request that belongs to an answer by its id, and checks the
-// answer. With a Rate, latency counts from the time at which a request was due.
+// may come in any order: Load finds the request of an answer by its id, and checks the answer. With
+// a Rate, latency counts from the time at which a request was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	l, err := l.withDefaults()
 	if err != nil {

@@ -64,7 +64,7 @@ const (
 	// RequestAuto calls the tool "echo" of an MCP server that has it. For any other server, it is
 	// the same as RequestUnknown.
 	RequestAuto = target.RequestAuto
-	// RequestUnknown asks for a method that no server knows, with padding up to the size. So the
+	// RequestUnknown asks for a method that no server knows, with padding up to the size. The
 	// server only reads the message, finds its end, and refuses it.
 	RequestUnknown = target.RequestUnknown
 	// RequestTool calls a tool of an MCP server.
@@ -144,7 +144,7 @@ func (o Options) checkRequest() error {
 }
 
 // members returns the text inside the braces of a JSON object, on one line. The text ends with a
-// comma, so that other members can follow; for an empty object it is "".
+// comma, so that other members can follow. For an empty object it is "".
 func members(object string) (string, error) {
 	if object == "" {
 		return "", nil

@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan says what to find out about a server. The zero Plan asks what most people want to know:
-// how fast the server is, how its time grows with the size of a message, where it breaks, and how.
+// A Plan says what to find out about a server. The zero Plan asks how fast the server is, how its
+// time grows with the size of a message, where it breaks, and how.
 type Plan struct {
 	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
@@ -57,7 +57,7 @@ const (
 // was finished.
 //
 // If ctx has a deadline, the sweep gets half of the time. The other half is for the search for
-// limits, so that those of a slow server are found, too.
+// limits, even if the server is slow.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	sizes := p.Sizes
 	if len(sizes) == 0 {

@@ -168,8 +168,8 @@ func (r *replay) judge() {
 	}
 }
 
-// warnOfDifferences warns of differences between the replay and the recorded session. Because of
-// them, the replay may work although the session failed.
+// warnOfDifferences warns of differences that may let the replay work although the recorded session
+// failed.
 func (r *replay) warnOfDifferences() {
 	if r.slowest.took >= max(time.Second, 3*r.now) {
 		then := results.FormatDuration(float64(r.slowest.took))
@@ -210,8 +210,8 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		"how input is put together, and at limits of its buffer"
 }
 
-// answeredWithout sends the requests to another process of the server, but leaves out
-// requests[without]. It reports whether the last request is answered.
+// answeredWithout sends the requests except requests[without] to another process of the server. It
+// reports whether the last request is answered.
 func (r *replay) answeredWithout(ctx context.Context, requests []recorded, without int) bool {
 	r.observe("trying again without a large message")
 	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
@@ -357,8 +357,8 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline makes the description of an answer that is compared: the types and lengths of its
-// values, by their paths. The only value that is compared itself is the code of an error.
+// An outline describes an answer for a comparison: the types and lengths of its values, by their
+// paths. The only value that is compared itself is the code of an error.
 type outline struct {
 	ignore   []string // names of members that are not compared
 	redacted bool     // values were overwritten, so only types and members are compared

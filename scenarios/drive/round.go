@@ -289,8 +289,8 @@ func (r *loadRound) receive(m child.Message) {
 }
 
 // freeSlot frees the slot of the i-th request, and returns when the request was due, in ns since
-// the round began. It returns a negative number if the request was answered before, or was never
-// sent.
+// the round began. If the request was answered before, or was never sent, it returns a negative
+// number.
 func (r *loadRound) freeSlot(i int64) int64 {
 	sent := r.sent.Load()
 	if i >= sent || i < sent-int64(len(r.slots)) {

@@ -39,8 +39,8 @@ func Assert(text string) Want { return Want(text) }
 const checkTime = 5 * time.Minute
 
 // Check drives the server that cmd would start. The test fails if the server does not meet a want.
-// Without wants, the test fails if the server fails at any size from 1 KiB to 1 MiB. Check starts
-// the server several times, with cmd's Path, Args, Env and Dir. It never starts cmd itself.
+// Without wants, the test fails if the server fails at any size from 1 KiB to 1 MiB. Check never
+// starts cmd itself: it starts the server several times with cmd's Path, Args, Env and Dir.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)
