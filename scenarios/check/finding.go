@@ -80,10 +80,9 @@ func (f *finding) withdraw(why string) {
 	f.Reproduce = ""
 }
 
-// command prepares a process that runs argv in a session of its own, without our terminal. Its
-// environment has the mark. Its folders for temporary files and state belong to this situation, so
-// it meets no locks, sockets or PID files of an earlier one. It shares our caches and settings,
-// because programs need them.
+// command prepares a process that runs argv in a session of its own, without our terminal, and with
+// the mark in its environment. Its folders for temporary files and state hold no locks, sockets or
+// PID files of an earlier situation. It shares our caches and settings, because programs need them.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.options.Env

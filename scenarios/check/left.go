@@ -10,10 +10,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Adopt makes this process the parent of all processes that later checks leave behind. It catches
-// even those that moved to a session and an environment of their own. Call Adopt before a check,
-// and [EndAdopted] after it. Adopt changes this process for good, so it is only for programs that
-// do nothing but check.
+// Adopt makes this process the parent of all processes that later checks leave behind, even in
+// other sessions. Call Adopt before a check, and [EndAdopted] after it. Adopt changes this process
+// for good, so it is only for programs that do nothing but check.
 func Adopt() { proc.Adopt() }
 
 const (

@@ -212,18 +212,15 @@ func (p *program) askForTime(f *finding) {
 // run in a situation counts as different from them.
 const doubtRuns = 3
 
-// variesMore runs the program again with a file as its output, and reports whether the runs with a
-// file vary more than was known. If they do, an output that seems wrong may be just one more
-// variation.
-//
-// It makes up to doubtRuns runs. One run is enough if the output seems cut, and if the earlier runs
-// with a file differ in numbers at most.
+// variesMore runs the program up to doubtRuns times with a file as its output. It reports whether
+// the runs with a file vary more than was known. If they do, an output that seems wrong may be just
+// one more variation.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().endsAlike()
 	runs := doubtRuns
 	if f.Class == classCut && alike <= sameNumbers {
-		runs = 1
+		runs = 1 // a cut is easy to believe if the runs with a file differ in numbers at most
 	}
 	for range runs {
 		if len(p.ref()) >= mostReferences {
@@ -239,10 +236,9 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program writes the output o each time its output is a
-// pipe, but something else if its output is a file. It reports false if o is shorter than the file.
-// Such a program may be right: zip goes back in a file to fill in a size, which it cannot do in a
-// pipe.
+// writesOtherToPipes reports whether the program writes the output o to every pipe, but other bytes
+// to a file, and no more of them. Such a program may be right: zip goes back in a file to fill in a
+// size, which it cannot do in a pipe.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {

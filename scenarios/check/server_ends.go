@@ -16,12 +16,12 @@ import (
 
 const noSignal = "" // says that the server was sent no signal
 
-// awaitEnd waits for a server to exit: at most for the time limit, or three times as long if the
-// server is at work. The parameter after says in words why the server should exit. The parameter
-// signal names the signal that was sent to the server, or is noSignal.
+// awaitEnd waits for a server to exit: for the time limit, or three times as long if the server is
+// at work. The parameter after says in words why the server should exit. The parameter signal names
+// the signal that was sent to it, or is noSignal.
 //
 // The result found is a sentence for the finding. The result left says whether the server ended.
-// The result fine is false if it did not end, or if a signal other than the given one ended it.
+// The result fine says whether it ended by itself or by the given signal.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
 ) (found string, left, fine bool) {

@@ -56,8 +56,7 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 // says whether the server answers anything at all.
 //
 // On a busy machine an answer may be late. So if none comes in time, ask sends a second request,
-// with the id aliveID. It accepts an answer to msg that comes before or after the answer to the
-// second request.
+// with the id aliveID, and still accepts an answer to msg.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {

@@ -42,8 +42,6 @@ const (
 // history of the last requests. So a server fails only if, after three rounds or more,
 //   - memory still grows at least half as fast as in the first round, and
 //   - memory is leakGrowth times as large as at first.
-//
-// If this is still open after 3*memoryTime, the verdict is "cannot-tell".
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -95,9 +93,8 @@ func (m *memoryUse) grows() bool {
 }
 
 // measureMemory makes the requests of one round. Then it fits a line to the later half of the
-// measurements in all rounds so far. It needs that many because memory may stop growing for a while
-// after a garbage collection, even if there is a leak. The result served is false if a request was
-// not served. Then the situation has failed.
+// measurements in all rounds so far. The result served is false if a request was not served. Then
+// the situation has failed.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.options.requests
 	if requests == 0 {
@@ -125,6 +122,7 @@ func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bo
 		m.after = append(m.after, float64(m.requests))
 		m.resident = append(m.resident, float64(resident))
 	}
+	// half of all, since memory may stop growing for a while after a garbage collection
 	half := len(m.after) / 2
 	m.from = int64(m.resident[half])
 	m.to = int64(m.resident[len(m.resident)-1])

@@ -353,15 +353,13 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 // judgeReply judges out, the outcome of a request for an answer of a size. The parameter came names
 // the largest answer that came before. The parameter strays is how many lines that are no messages
 // came during the request. The parameter first is the first such line since the server started.
-//
-// A complete answer is no failure, whatever it holds: a tool may shorten or alter what it returns.
 func (c *serverCase) judgeReply(
 	out target.Outcome, size, came string, strays int64, first string,
 ) {
 	switch {
 	case out.Verdict == target.ErrorReply:
 		c.ok("refuses an answer of %s with an error; %s came", size, came)
-	case out.Verdict == target.OK:
+	case out.Verdict == target.OK: // no failure: a tool may shorten what it returns
 		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
 	case out.Size > 0, out.Verdict == target.Late:

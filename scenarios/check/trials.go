@@ -19,9 +19,8 @@ import (
 )
 
 // A situation does one thing to the program, server or client that is checked, and records the
-// result in the finding. The verdict is "ok" unless the situation sets another one. If the
-// situation returns a [notApplicableError], the verdict is "unsupported". If it returns any other
-// error, the verdict is "cannot-tell".
+// result in the finding. The verdict is "ok" unless the situation sets another one. After a
+// [notApplicableError], the verdict is "unsupported". After any other error, it is "cannot-tell".
 type situation func(ctx context.Context, f *finding) error
 
 // A notApplicableError is returned by a situation that does not apply to what is checked. The field

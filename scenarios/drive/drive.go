@@ -183,7 +183,7 @@ func (d *Driver) observe(step string) {
 
 // trip sends the request's i-th copy and waits for its answer. The outcome says what the server did
 // wrong. trip returns an error if the driver itself fails, or if the server cannot be started any
-// more. It ends the server if there is an error, or if the server does not live on.
+// more. It ends a server that does not live on.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {

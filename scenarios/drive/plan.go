@@ -53,11 +53,8 @@ const (
 //     is set.
 //   - It measures how time grows in small pipes, where a message comes in more pieces.
 //
-// Drive gives every record to sink as soon as it is complete, so that an interrupted run keeps what
-// was finished.
-//
-// If ctx has a deadline, the sweep gets half of the time. The other half is for the search for
-// limits, even if the server is slow.
+// Drive gives every record to sink as soon as it is complete. If ctx has a deadline, the sweep gets
+// half of the time, and the search for limits the rest.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	sizes := p.Sizes
 	if len(sizes) == 0 {

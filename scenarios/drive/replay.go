@@ -92,10 +92,10 @@ const patienceFactor = 3
 //
 // If the recording has only the size of a message, Replay makes up a message of exactly that size.
 //
-// Replay compares each answer with the recorded one: its members, types, lengths and error codes.
-// It does not compare ids, the words of texts, other numbers, or members whose name is in ignore.
-// An answer counts as undecided if the recorded answer is redacted. It also counts as undecided if
-// it differs and a redacted request was sent before.
+// Replay compares the members, types, lengths and error codes of each answer with the recorded
+// answer. It does not compare ids, the words of texts, other numbers, or members whose name is in
+// ignore. An answer counts as undecided if the recorded answer is redacted, or if it differs after
+// a redacted request.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {

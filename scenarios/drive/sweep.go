@@ -25,9 +25,9 @@ type Sweep struct {
 // Sweep ends early if the server cannot be started any more, or if ctx is done. Then it returns
 // both the error and what it found so far.
 //
-// Before the first size, Sweep warms the server up for as long as it measures one size. With a
-// just-in-time compiler, the first requests take several times as long. Without the warm-up, the
-// first sizes would seem slow, and time would seem to grow too little with size.
+// Before the first size, Sweep warms the server up for as long as it measures one size. Otherwise a
+// just-in-time compiler would make the first sizes seem slow, and the growth of time with size seem
+// too small.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
@@ -92,9 +92,9 @@ func gotNothing(t *results.Target) bool {
 	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
-// measureAgain measures a size again, with another process of the server, after one request got no
-// answer in time. A busy machine may have been to blame. It returns the new record. If a request
-// gets no answer again, or if the size cannot be measured, it returns the first record.
+// measureAgain measures a size again, with another process of the server, since a busy machine may
+// have delayed an answer. It returns the new record. If a request gets no answer again, or if the
+// size cannot be measured, it returns the first record.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -108,10 +108,9 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain gives the last of the targets, which is slow, a second chance. The parameter t
-// is the record of the next larger size. If t is OK and took less time, a busy machine or a server
-// that was still warming up may be to blame. So measureSlowAgain measures the slow size again, and
-// keeps the new record if it is OK.
+// measureSlowAgain gives the last of the targets, which is slow, a second chance. If t, the record
+// of the next larger size, is OK and took less time, the slow size is measured again: a busy
+// machine may be to blame. If the new record is OK, it replaces the old one.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {
@@ -142,8 +141,7 @@ const (
 
 // tryWithSmall finds out whether the size is to blame for a failure. It sends another process of
 // the server as many small requests as the failed process had served. If one of them fails, too,
-// the size is not to blame: tryWithSmall sets AnySize in the record. It ignores errors of its own,
-// since the server has failed already.
+// the size is not to blame: tryWithSmall sets AnySize in the record. It ignores its own errors.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
@@ -190,8 +188,7 @@ type series struct {
 
 // measure sends requests of one size, one at a time, and returns the record. It stops when the
 // budget is spent and there are enough samples, or when a request is not served. If warm is set, it
-// warms the server up first. The first round trip is in no sample, except if it took longer than
-// mostBudgets times the budget.
+// warms the server up first.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
@@ -212,7 +209,7 @@ func (d *Driver) measure(
 	fits := int64(sampleTime / max(s.out.Took, 1))
 	s.trips = min(max(fits, 1), mostTrips)
 	if s.out.Took <= mostBudgets*d.options.Budget {
-		s.samples = nil
+		s.samples = nil // the first round trip is in no sample, unless it took very long
 	}
 	for began := time.Now(); s.out.Verdict == target.OK && s.wantsMore(time.Since(began)); {
 		if err := s.take(ctx); err != nil {
@@ -318,8 +315,7 @@ func (s *series) record() *results.Target {
 
 // judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as expected.
 // The expected time is that of the next smaller size, the parameter before, times the ratio of the
-// two sizes. Both the median and the fastest round trip must be so slow: a busy machine delays only
-// some round trips, but a cause in the server delays all.
+// two sizes.
 func judgeSlow(before, t *results.Target) {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {
@@ -328,6 +324,7 @@ func judgeSlow(before, t *results.Target) {
 	ratio := float64(t.Size) / float64(before.Size)
 	expected := ratio * stat.MedianTime(before.Samples)
 	expectedFastest := ratio * fastest(before.Samples)
+	// A busy machine delays some round trips. A cause in the server delays even the fastest.
 	if stat.MedianTime(t.Samples) > target.Margin*expected &&
 		fastest(t.Samples) > target.Margin*expectedFastest {
 		setVerdict(t, target.Slow)
