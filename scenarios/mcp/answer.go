@@ -58,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames returns the number of frames of a message; 0 for a framing without frames. It stops
-// counting at the given maximum, because counting a frame takes as long as making it.
+// countFrames returns the number of frames of a message, at most the given maximum; counting a
+// frame takes as long as making it. It returns 0 for a framing without frames.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -75,8 +75,8 @@ func countFrames(f framers.Framing, msg []byte, most int) int {
 	return n
 }
 
-// A ChunkLog logs, at debug level, messages that go in several chunks. It logs their size, the
-// number of their frames and how long they took, but not their content.
+// A ChunkLog logs, at debug level, each message that goes in several chunks: its size, the number
+// of its frames and how long it took, but not its content.
 type ChunkLog struct {
 	Logger  *slog.Logger
 	Framing framers.Framing // of the messages that are sent

@@ -16,8 +16,8 @@ import (
 )
 
 // serve carries a request out and answers it. It is called for one request after the other, in the
-// order in which they came. Methods that may take long run in goroutines of their own, so serve
-// itself waits only while a short answer is written.
+// order in which they came. Methods that may take long run in their own goroutines, so serve waits
+// only while a short answer is written.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"
@@ -118,8 +118,8 @@ func newestFirst() []string {
 	return revisions
 }
 
-// initialize opens a session in the revision for which the client asks. If this server cannot open
-// a session in that revision, it takes the newest revision that has sessions.
+// initialize opens a session in the revision for which the client asks. If this server has no
+// sessions in that revision, it takes the newest revision that has sessions.
 func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -226,8 +226,8 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 }
 
 // withResultType returns the JSON text of an object, with the members added that each stateless
-// result has. The result of a subscription also names the subscription, which has the id of its
-// request.
+// result has. The result of a subscription also gets the id of the subscription, which is the id of
+// its request.
 func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 	about, _ := json.Marshal(s.about()) // texts always marshal
 	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
@@ -246,8 +246,8 @@ func (s *Server) answerError(r *request, err *jsonrpc.Error) {
 }
 
 // listen serves a subscription until the client or the server ends it. If the client asks for
-// nothing that can change, the subscription ends at once. The client is told of all changes that
-// come after the acknowledgement, and of none before.
+// nothing that can change, the subscription ends at once. The client is told only of changes that
+// come after the acknowledgement.
 func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {
@@ -279,7 +279,7 @@ func (s *Server) listen(r *request) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
 
-// ofSubscription makes a notification for a subscriber; id is the id of the subscriber's request.
+// ofSubscription makes a notification for a subscriber. The id is that of the subscriber's request.
 // The JSON text "rest" follows the first member of the params.
 func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`

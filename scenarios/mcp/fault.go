@@ -25,9 +25,11 @@ import (
 //	trickle=16B  a quantity: the server writes 16 bytes at a time
 //	reorder      takes no size
 //
-// A threshold is compared with the length of a message without its terminator. A threshold of 0
-// means that the first message after the handshake triggers the fault, or the answer to that
-// message does, whatever their lengths. The zero Fault is no fault.
+// A threshold is compared with the length of a message without its terminator. If the threshold is
+// 0, the fault is triggered by the first message after the handshake, or by the answer to that
+// message.
+//
+// The zero Fault is no fault.
 type Fault struct {
 	Kind  string // a name in the catalogue
 	Bytes int64  // threshold or quantity
@@ -60,7 +62,8 @@ func ParseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// String returns the spec of f, which ParseFault reads again; "" for the zero Fault.
+// String returns the spec of f, in the form that ParseFault reads. It returns "" for the zero
+// Fault.
 func (f Fault) String() string {
 	kind, err := catalogue.Find(catalogue.Faults(), f.Kind)
 	if err != nil {
@@ -108,9 +111,9 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// truncate returns a stream that passes frames on to w until a frame is larger than Bytes. Of that
-// frame it writes only the first Bytes bytes. Then it ends the server. If Bytes is 0, it writes the
-// first half of the first frame after the handshake.
+// truncate returns a stream that passes frames on to w until a frame is larger than Bytes. It
+// writes only the first Bytes bytes of that frame, and then ends the server. If Bytes is 0, it
+// writes half of the first frame after the handshake.
 func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	gone := false
 	at := int(f.Bytes)
@@ -164,10 +167,10 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	}
 }
 
-// stopReading leaves the input unread until the server is stopped. A server that does not read does
-// not notice when its client ends. So stopReading checks once a second whether this process has
-// another parent now. When three checks have found another parent, stopReading ends the server.
-// Until then, a test of the client has the time to see that the server was left behind.
+// stopReading leaves the input unread until the server is stopped. Since it does not read, it would
+// not notice that the client has ended. So it checks once a second whether this process has another
+// parent now, and ends the server when three checks have found another parent. This gives a test of
+// the client the time to see that the server was left behind.
 func (f *faultInjector) stopReading() {
 	for orphaned := 0; orphaned < 3; {
 		select {
@@ -210,9 +213,8 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	return msg, func() {}
 }
 
-// A chunkDecoder decodes its input as UTF-8, in pieces of a fixed size, however the bytes arrive. A
-// character that lies across the end of a piece is lost, as in a program that decodes each chunk on
-// its own.
+// A chunkDecoder decodes its input as UTF-8, in pieces of a fixed size. A character that lies
+// across the end of a piece is lost, as in a program that decodes each chunk on its own.
 type chunkDecoder struct {
 	r     io.Reader
 	piece int    // the size of a piece, in bytes
@@ -246,8 +248,7 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBoundary returns the length of text without its last character if that character is
-// incomplete, else the length of text.
+// lastBoundary returns the length of text. If the last character is incomplete, it does not count.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		at := len(text) - i
@@ -339,8 +340,8 @@ func flood(w io.Writer, n int64) {
 	}
 }
 
-// corrupt alters one letter or digit of msg, so that msg stays valid JSON. It takes the first one
-// after the middle of msg, but none before the text that the tool returned.
+// corrupt alters one letter or digit of msg, so that msg stays valid JSON. It takes the first
+// letter or digit after the middle of msg and within the text that the tool returned.
 func corrupt(msg []byte) {
 	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
 	for i := max(len(msg)/2, text); i < len(msg); i++ {
@@ -356,9 +357,9 @@ func corrupt(msg []byte) {
 	}
 }
 
-// reorderWindow is how long an answer waits so that others can overtake it. This is long compared
-// with the microseconds between requests that are sent together, and short compared with the
-// timeout of a client.
+// reorderWindow is how long an answer waits so that other answers can overtake it. The time is long
+// compared with the microseconds between requests that are sent together, and short compared with
+// the timeout of a client.
 const reorderWindow = 20 * time.Millisecond
 
 // A reverser collects the answers that come within a reorderWindow. Then it lets them be sent in
@@ -371,7 +372,7 @@ type reverser struct {
 }
 
 // wait returns when the caller may send its answer. After sending, the caller must call the
-// returned function. It lets the answer be sent that came just before the caller's.
+// function done. It lets the answer be sent that came just before this one.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()

@@ -7,7 +7,7 @@ import (
 )
 
 // LastWithHandshake is the last revision of the protocol in which a session begins with initialize.
-// FirstWithout is the first revision without that: there, every request carries what initialize
+// FirstWithout is the first revision without initialize: every request carries what initialize
 // said.
 const (
 	LastWithHandshake = "2025-11-25"
@@ -28,8 +28,7 @@ const (
 	toolsChanged = "notifications/tools/list_changed"
 )
 
-// OpeningMethods are the methods with which a client begins, and with which it asks what a server
-// offers.
+// OpeningMethods are the methods with which a client begins a session or asks what a server offers.
 var OpeningMethods = []string{
 	"initialize", "notifications/initialized", "server/discover", "ping",
 	"tools/list", "prompts/list", "resources/list", Listen,
@@ -56,7 +55,7 @@ func Meta(version string) string {
 }
 
 // MaxFrameSize is the experimental capability by which client and server agree on the size of the
-// largest message, in bytes. It is not part of MCP, and its value is a number, where MCP wants an
+// largest message, in bytes. It is not part of MCP: its value is a number, where MCP wants an
 // object. So a server names it only to a client that has named it.
 const MaxFrameSize = "maxFrameSize"
 

@@ -34,12 +34,12 @@ type Options struct {
 
 	Framing framers.Framing // default: NDJSON
 	// MaxMessage is the length of the largest request, in bytes without its terminator. The default
-	// is DefaultMaxMessage. A negative number is no limit, which is the default if there is a
-	// Fault.
+	// is DefaultMaxMessage. A negative number means no limit. With a Fault, no limit is the
+	// default.
 	MaxMessage int
 	// MaxInFlight is how many requests are served at the same time, while further requests wait.
-	// The default is DefaultMaxInFlight. All requests in flight have at most MaxInFlight × 256 KiB
-	// together, and so have their answers. A request that is larger than this is served alone.
+	// The default is DefaultMaxInFlight. All requests in flight together have at most MaxInFlight ×
+	// 256 KiB, and so have their answers. A larger request is served alone.
 	MaxInFlight int
 	// Wait is roughly how long a message may have to wait for a frame of another message. The
 	// server chooses the size of its frames accordingly. If Wait is 0, frames have the size that
@@ -50,27 +50,27 @@ type Options struct {
 	Lenient bool
 
 	// NullParseErrorID is about the answer to a message whose id is not known. If it is true, the
-	// id of the answer is null, as JSON-RPC says. If not, the id is "", for clients whose ids must
-	// be strings.
+	// id of the answer is null, as JSON-RPC says. If it is false, the id is "", for clients whose
+	// ids must be strings.
 	NullParseErrorID bool
 
 	// ToolErrorsAsRPC is about the answer to a call if the tool fails. If it is true, the answer is
-	// an error of code -32603. If not, the answer is a result with isError.
+	// an error of code -32603. If it is false, the answer is a result with isError.
 	ToolErrorsAsRPC bool
 
 	// StrictLifecycle refuses requests that come before initialize, except ping and stateless
-	// requests. Without it, somebody at a shell can ask for tools/list at once.
+	// requests. If it is false, somebody at a shell can ask for tools/list at once.
 	StrictLifecycle bool
 
 	ToolTimeout time.Duration // default: DefaultToolTimeout; negative: none
 	// EOFGrace is how long requests may still be served after reading has ended. FlushTimeout is
-	// how long their answers may take after that. For both, a negative number means no time.
-	// ShutdownTimeout bounds the sum of both. The defaults are DefaultEOFGrace, DefaultFlushTimeout
-	// and DefaultShutdownTimeout.
+	// how long their answers may take after that. ShutdownTimeout bounds the sum of both. The
+	// defaults are DefaultEOFGrace, DefaultFlushTimeout and DefaultShutdownTimeout. A negative
+	// EOFGrace or FlushTimeout means no time.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
-	// Playback answers those requests for which it has an answer, and the server answers the rest.
-	// If Playback is nil, the server answers all.
+	// Playback answers the requests for which it has an answer, and the server answers the others.
+	// If Playback is nil, the server answers all requests.
 	Playback *Playback
 
 	// Fault makes the server misbehave; the zero Fault does nothing.

@@ -36,8 +36,8 @@ var paths = regexp.MustCompile(
 const pathRoot = `(?:~?/|[A-Za-z]:[\\/]|\\\\)`
 
 // hidePaths replaces each path in the text of an error by "(path)". The text may come from any
-// code. What looks like a path but is a place in a JSON schema is kept: it tells a client which of
-// its arguments is wrong.
+// code. A place in a JSON schema looks like a path, but hidePaths keeps it: it tells a client which
+// of its arguments is wrong.
 func hidePaths(text string) string {
 	return paths.ReplaceAllStringFunc(text, func(path string) string {
 		if strings.Contains(path, "/properties/") {

@@ -48,8 +48,8 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state from one to another, and returns true. If the state is not "from", it
-// changes nothing and returns false.
+// advance changes the state from one to another, and returns true. If the state is not the one in
+// the parameter from, advance changes nothing and returns false.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +63,8 @@ func (t *pendingTable) advance(from, to State) bool {
 	return true
 }
 
-// add counts r as waiting for its answer. reading is false if the server reads no more; then r is
-// not added. free is false if another request in flight has the id of r.
+// add counts r as waiting for its answer. If the server reads no more, reading is false and r is
+// not added. If another request in flight has the id of r, free is false.
 func (t *pendingTable) add(r *request) (reading, free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +82,8 @@ func (t *pendingTable) add(r *request) (reading, free bool) {
 	return true, true
 }
 
-// renounce marks the request that has this id as unwanted and returns it; nil if there is no such
-// request. An unwanted request gets no answer, so its id may be used again.
+// renounce marks the request that has this id as unwanted and returns it, or returns nil if there
+// is none. An unwanted request gets no answer, so its id may be used again.
 func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,8 +106,8 @@ func (t *pendingTable) release(r *request) (wanted bool) {
 	return !r.unwanted
 }
 
-// finish counts a request as answered. If the answer could not be sent, the request stays among
-// those that wait, so that close counts it as dropped.
+// finish counts a request as answered. If the answer could not be sent, answered is false: then the
+// request stays among those that wait, and close counts it as dropped.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. If a request has the
-// method and, byte for byte, the params of a recorded request, it gets the recorded answer. If
-// there are several such answers, they are given in turn. Any other request gets the next of all
-// recorded answers to its method; after the last one comes the first one again.
+// A Playback answers requests from a recording of a client and a server. It looks for a recorded
+// request with the same method and, byte for byte, the same params, and gives the recorded answer.
+// If there are several such answers, it gives them in turn. For any other request, it gives the
+// next of all recorded answers to the method.
 //
-// If the recording has no bodies, an answer is only padding of the recorded length. But clients
-// read the answers that open a session, so the server makes those answers itself.
+// If the recording has no bodies, an answer is only padding of the recorded length. The answers
+// that open a session are never padding, because clients read them: the server makes them itself.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {
@@ -74,8 +74,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. It drops an answer whose content is unknown if the request is
-// one of the OpeningMethods, because clients read such answers.
+// add keeps the answer to a request. It drops an answer of unknown content to one of the
+// OpeningMethods, because clients read such answers.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return

@@ -69,8 +69,8 @@ func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	} // other notifications change nothing, and answers do not come: the server asks nothing
 }
 
-// handleRequest queues a request. When its turn comes, it is answered from the Playback if that has
-// an answer, or else it is served.
+// handleRequest queues a request. In its turn, the request is answered from the Playback, or served
+// if the Playback has no answer.
 func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	recorded, found := s.opts.Playback.reply(m)
 	if bytes.Equal(m.Params, []byte("null")) { // some clients write this for no params
@@ -93,16 +93,17 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 }
 
 const (
-	// maxWaiting bounds the bytes of the messages that have been read and wait for their turn. Such
-	// reading ahead is needed because a cancellation or the end of the input may stand behind them.
+	// maxWaiting bounds the bytes of the messages that have been read and wait for their turn. The
+	// server reads ahead because a cancellation or the end of the input may stand behind these
+	// messages.
 	maxWaiting = 1 << 20
 	// itemOverhead is added to the bytes of each message that waits. So Server.room bounds the
 	// number of these messages, too.
 	itemOverhead = 512
-	// requestWeight is the least weight of a request in flight; a larger request weighs as much as
-	// it has bytes. So a single semaphore of MaxInFlight × requestWeight bounds both the number and
-	// the bytes of these requests. A second semaphore of the same capacity bounds the bytes of
-	// their answers.
+	// requestWeight is the least weight of a request in flight. A larger request weighs as much as
+	// it has bytes. So one semaphore of MaxInFlight × requestWeight bounds both the number and the
+	// bytes of these requests. A second semaphore of the same capacity bounds the bytes of their
+	// answers.
 	requestWeight = 256 << 10
 )
 
@@ -113,8 +114,9 @@ type waitingItem struct {
 	do   func()
 }
 
-// enqueue puts a function in the queue, to be called in its turn. size is the length of the
-// message, in bytes. If the queue has no room, enqueue waits. It drops the message in two cases:
+// enqueue puts a function in the queue, to be called in its turn. The parameter size is the length
+// of the message, in bytes. If the queue has no room, enqueue waits. It drops the message in two
+// cases:
 //
 //   - The server has drained.
 //   - No room has come for stallTime, and the client has left.
@@ -204,8 +206,8 @@ func (s *Server) logOversize(e *framers.TooLargeError) {
 	s.log.Error(what, "bytes", e.Size, "limit", e.Limit)
 }
 
-// limitText returns the number of bytes n in the largest of the units MB, KB and byte of which n is
-// a multiple. An MB is 1024 KB here, and a KB is 1024 bytes.
+// limitText returns n bytes as text, in the largest of the units MB, KB and byte of which n is a
+// multiple. An MB is 1024 KB here, and a KB is 1024 bytes.
 func limitText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

@@ -13,10 +13,9 @@
 //	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
 //	stdout <- framers.Mux <------------------------------'-----------'
 //
-// The server goes on reading while tools run and while the output blocks, up to [maxWaiting] bytes
-// ahead. So it sees a cancellation or the end of the input that stands behind requests which still
-// wait. When maxWaiting bytes wait, it asks the system whether the client still holds its end of
-// stdin.
+// The server reads ahead while tools run and while the output blocks. So it sees a cancellation, or
+// the end of the input, behind requests that still wait. It reads up to [maxWaiting] bytes ahead.
+// Then it asks the system whether the client still holds its end of stdin.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test their programs. Package client is the other side.
@@ -90,8 +89,8 @@ type Server struct {
 }
 
 // NewServer returns a server that offers opts.Tools and is not started yet. It closes neither in
-// nor out. If they have deadlines (as pipes of os.Pipe and network connections do), the server uses
-// the deadlines to end a read or a write that blocks.
+// nor out. If in and out have deadlines, as pipes of os.Pipe and network connections do, the server
+// uses deadlines to end a read or a write that blocks.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	err := opts.complete()
 	if err != nil {
@@ -148,17 +147,17 @@ func (s *Server) State() State {
 	return s.pending.state
 }
 
-// Stop makes the server read no more, and then end as it does at the end of its input. Stop returns
-// at once; use Wait to wait for the end.
+// Stop makes the server stop reading, and then end as at the end of its input. Stop returns at
+// once; Wait waits for the end.
 func (s *Server) Stop() { s.stop() }
 
 // ErrLost is wrapped in the error of Wait if the client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
-// Wait waits until the server has ended. The server must have been started. Wait returns nil if the
-// server ended because of the end of its input, because of Stop, or because the client closed the
-// output. If reading or writing failed, the error says why. If answers could not be given in time,
-// the error wraps ErrLost and says how many.
+// Wait waits until the server, which must have been started, has ended. Wait returns nil if the
+// input ended, if Stop was called, or if the client closed the output. If reading or writing
+// failed, the error says why. If answers could not be given in time, the error wraps ErrLost and
+// says how many.
 func (s *Server) Wait() error {
 	<-s.over
 	return s.err
@@ -200,8 +199,8 @@ func (s *Server) supervise(ctx context.Context) {
 	close(s.over)
 }
 
-// ending returns what Wait returns. failure is the error of the output, or nil. dropped counts the
-// answers that could not be given.
+// ending returns what Wait returns. The parameter failure is the error of the output, or nil.
+// dropped is the number of answers that could not be given.
 func (s *Server) ending(failure error, dropped int) error {
 	abort, aborted := errors.AsType[*abortError](failure)
 	switch {
@@ -220,8 +219,8 @@ func (s *Server) ending(failure error, dropped int) error {
 }
 
 // EndOfInput is the verdict in the last record of a session whose client closed the input. If the
-// session ended in another way, for example by Stop, the verdict is "stopped". If a signal killed
-// the server, there is no last record.
+// session ended in another way, the verdict is "stopped". If a signal killed the server, there is
+// no last record.
 const EndOfInput = "end of input"
 
 // recordEnd writes the last record of a session, if it is recorded.
@@ -243,7 +242,7 @@ func (s *Server) recordEnd(endOfInput bool) {
 }
 
 // whyOver says why the server ends, for the log. stillReading is true if the input has not ended.
-// failure is the error of the output, or nil.
+// The parameter failure is the error of the output, or nil.
 func (s *Server) whyOver(stillReading bool, failure error) string {
 	switch {
 	case !stillReading && s.err == nil:
@@ -263,8 +262,8 @@ func (s *Server) whyOver(stillReading bool, failure error) string {
 //	serve the requests that wait    | finish served | cancel the rest, write answers
 //	                                <-- at most ShutdownTimeout -->
 //
-// The first phase is needed because a client may send more requests than are served at a time, and
-// then close its end at once. The phase ends when no request waits for its turn, or when no request
+// A client may send more requests than are served at a time, and then close its end at once. The
+// first phase serves these requests. It ends when no request waits for its turn, or when no request
 // has had its turn for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
@@ -304,13 +303,13 @@ func (s *Server) drain() {
 	}
 }
 
-// stallTime is how long the server waits for the next message to have its turn. Then it gives up
-// the messages that wait.
+// stallTime is how long the server waits for the next message to have its turn. After that time, it
+// gives up the messages that wait.
 const stallTime = time.Second
 
-// awaitAnswers waits until everything is answered, for d at most and not beyond latest. It returns
-// false if time is up. After a failed output or an abort it returns true at once, because then
-// nothing more will be answered.
+// awaitAnswers waits until everything is answered, for d at most and not beyond the time "latest".
+// It returns false if time is up. After an abort or a failure of the output it returns true at
+// once, because nothing more will be answered.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	select {
 	case <-s.pending.idle:

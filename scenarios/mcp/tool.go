@@ -21,15 +21,15 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // of the arguments, an object; nil: any or none are accepted
-	// Size returns how many bytes the answer to args may have; a nil Size means few. The server
-	// bounds the bytes of all answers that wait for the client, and relies on Size for that. So a
-	// tool must set Size if its answers are larger than its arguments.
+	// Size returns how many bytes the answer to args may have. If Size is nil, the answer counts as
+	// small. The server relies on Size to bound the bytes of all answers that wait for the client.
+	// So a tool whose answers are larger than its arguments must set Size.
 	Size func(args json.RawMessage) int
 	// Call does the work and returns the text of the answer. args is a JSON object that fits
 	// Schema. When ctx ends, the server answers the client without waiting for Call.
 	//
-	// If Call returns an error, the text of the error becomes the tool's result, without the file
-	// paths in it. But a [*jsonrpc.Error] becomes an error of the protocol.
+	// If Call returns a [*jsonrpc.Error], the client gets it as an error of the protocol. The text
+	// of any other error becomes the tool's result, without the file paths in it.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 

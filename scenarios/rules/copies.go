@@ -28,9 +28,10 @@ func copyOffsets() []int {
 
 // findCopyZone times reads from a pipe into buffers that begin at many offsets within a page. A
 // processor may copy much more slowly if the addresses of source and destination differ by certain
-// amounts, modulo the size of a page. These amounts are the zone. The kernel puts the first byte of
-// a write at the start of a page of the pipe. So the difference of the addresses is the offset of
-// the reader's buffer.
+// amounts, modulo the size of a page. These amounts are the zone.
+//
+// The kernel puts the first byte of a write at the start of a page of the pipe. So the offset of
+// the reader's buffer is the difference of the addresses.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -64,8 +65,8 @@ func findCopyZone(t *trial) {
 	}
 }
 
-// timeRead writes sent to the pipe, reads the same bytes back into another slice, and returns how
-// long the reading took.
+// timeRead writes the bytes in sent to the pipe, reads them back into the slice into, and returns
+// how long the reading took.
 func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Duration {
 	if t.Err() != nil {
 		return 0
@@ -90,8 +91,8 @@ type zone struct {
 }
 
 // zoneOf finds the offsets at which a copy takes at least twice the median time. times has the time
-// for each offset. If more than half of the offsets are equally slow, zoneOf finds no zone, because
-// the median itself is then slow.
+// for each offset. If more than half of the offsets are slow, zoneOf finds no zone, because the
+// median itself is slow.
 func zoneOf(offsets []int, times []time.Duration) zone {
 	var z zone
 	limit := 2 * median(times)
@@ -109,8 +110,8 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 	return z
 }
 
-// slowdown returns the time of a copy in the zone divided by the time of a copy outside it, to one
-// decimal. It returns 0 if the time outside is 0.
+// slowdown returns the time of a copy in the zone divided by the time of a copy outside the zone,
+// to one decimal. It returns 0 if the time outside is 0.
 func (z zone) slowdown() float64 {
 	if z.outside == 0 {
 		return 0

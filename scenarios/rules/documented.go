@@ -13,9 +13,9 @@ type Rule struct {
 	Source string // the document or source code that says so
 }
 
-// Documented returns the documented rules of a system; nil if none are known. Each rule names the
-// document or source code that it comes from. [Run] finds out whether the kernel of this machine
-// follows the rules of its system. It cannot tell whether other systems follow theirs.
+// Documented returns the documented rules of a system, or nil if none are known. Each rule names
+// the document or source code that it comes from. [Run] finds out whether the kernel of this
+// machine follows the rules of its own system. It cannot test the rules of other systems.
 func Documented(os string) []Rule {
 	var found []Rule
 	for _, r := range documented {
@@ -26,8 +26,8 @@ func Documented(os string) []Rule {
 	return found
 }
 
-// documentedRule returns the rule that covers a step, among the rules of a system and those for all
-// systems. If several rules cover the step, it returns the most specific one.
+// documentedRule returns the rule that covers a step, from the rules of a system and the rules for
+// all systems. If several rules cover the step, it returns the most specific one.
 func documentedRule(os, step string) (best Rule, ok bool) {
 	for _, r := range slices.Concat(Documented(os), Documented("")) {
 		covers := step == r.About || strings.HasPrefix(step, r.About+"/")

@@ -36,8 +36,8 @@ type brokenWrite struct {
 }
 
 // breakWrite starts a blocking write that is larger than the pipe's capacity. While the write
-// waits, the reader reads some bytes, as many as taken says. Then the reader closes its end, and
-// the write still waits.
+// waits, the reader reads as many bytes as the parameter taken says. Then the reader closes its
+// end, and the write still waits.
 func (t *trial) breakWrite(taken int) {
 	w, r := t.open()
 	capacity := t.capacityOf(w)
@@ -73,8 +73,8 @@ func (t *trial) breakWrite(taken int) {
 	t.foundSignal(step+"sigpipe", signals)
 }
 
-// awaitSteady waits until the number of bytes in the pipe has stopped changing, because its writer
-// is then blocked. It waits for at most a second.
+// awaitSteady waits, for at most a second, until the number of bytes in the pipe has stopped
+// changing. Then the writer is blocked.
 func awaitSteady(r *syspipe.End) {
 	const steady = 25 * time.Millisecond
 	last := -1
@@ -100,8 +100,8 @@ func (t *trial) foundSignal(step string, signals func() *int) {
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold is the job of a helper process. It holds copies of the pipe ends that were passed to it, and
-// keeps them open until the process is killed.
+// hold is the job of a helper process. It keeps the pipe ends that were passed to it open until the
+// process is killed.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err

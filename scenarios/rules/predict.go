@@ -7,9 +7,10 @@ import (
 )
 
 // Predict returns the value that a step of [Run] should find according to the documented rules of a
-// system. The value is a number, a string or a bool. It is for an anonymous pipe that was opened
-// without asking for a capacity; for Linux, Predict assumes pages of 4 KiB. ok is false if no rule
-// predicts a value.
+// system: a number, a string or a bool. ok is false if no rule predicts a value.
+//
+// The value is for an anonymous pipe that was opened without asking for a capacity. For Linux,
+// Predict assumes pages of 4 KiB.
 func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false
@@ -40,9 +41,11 @@ func (s system) predict(step string) (any, bool) {
 	return value, ok
 }
 
-// splitStep splits a step into its name and the size in it. For example, "capacity/fill/4096"
-// becomes "capacity/fill" and 4096, "interleave/512/read-4096" becomes "interleave" and 512, and
-// "broken/after-100/error" becomes "broken/after/error" and 100.
+// splitStep splits a step into its name and the size in it. Examples:
+//
+//	"capacity/fill/4096"        gives "capacity/fill" and 4096
+//	"interleave/512/read-4096"  gives "interleave" and 512
+//	"broken/after-100/error"    gives "broken/after/error" and 100
 func splitStep(step string) (name string, n int) {
 	var names []string
 	for _, part := range strings.Split(step, "/") {
@@ -145,9 +148,9 @@ func (s system) model() pipeModel {
 // one that follows a documented rule.
 type pipeModel func(n int) (accepted int)
 
-// ring models a pipe of Linux: a ring of slots, each of one page. free is the number of unused
-// slots. If the size of a write is not a multiple of the slot's size, the odd bytes go into the
-// newest slot first, provided that all of them fit there. The rest of the write takes new slots.
+// ring models a pipe of Linux: a ring of slots, each of one page. The parameter free is the number
+// of unused slots. A write takes new slots. But first, if its size is not a multiple of the slot's
+// size, the odd bytes go into the newest slot, provided that all of them fit there.
 func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false
@@ -168,8 +171,8 @@ func ring(slot, free int) pipeModel {
 }
 
 // buffer models the pipe of gVisor, and the pipe of macOS and FreeBSD after it has grown to its
-// largest size. free is the room in bytes. atomic is PIPE_BUF: a write of at most that size is
-// accepted whole or not at all. A larger write may be accepted in part.
+// largest size. The parameter free is the room in bytes, and atomic is PIPE_BUF. A write of at most
+// PIPE_BUF bytes is accepted whole or not at all. A larger write may be accepted in part.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {
@@ -187,8 +190,8 @@ const (
 )
 
 // fillModel writes n bytes at a time to m until m refuses a write. total is the number of bytes
-// that m accepted. If m accepted only a part of the last write, last is the size of that part;
-// otherwise last is 0.
+// that m accepted. last is the size of the part of the last write that m accepted. It is 0 if m
+// accepted each write whole.
 func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

@@ -7,9 +7,9 @@
 //	})
 //
 // [Run] takes no size for granted. It measures the capacity of a pipe, the limits, and the size of
-// a slot, which is a unit of the pipe's buffer. It computes what the documented rules predict for
-// that capacity and for this machine's page size. If several calls of Run are active at the same
-// time, they disturb each other's measurements of time.
+// a slot, which is a unit of the pipe's buffer. Its predictions are for that capacity and for this
+// machine's page size. Calls of Run that are active at the same time disturb each other's
+// measurements of time.
 //
 // [Documented] also returns the rules of other operating systems. These rules come from documents
 // and source code, not from measurements.
@@ -34,7 +34,7 @@ import (
 const Work = "rules/experiment"
 
 // An inquiry is an experiment that can be made with several kinds of pipe. It reports several
-// findings. Each is the result of one step, and a step has a name such as "capacity/fill/512".
+// findings. Each finding is the result of one step, such as "capacity/fill/512".
 type inquiry struct {
 	name string
 	how  string // what is done, in one line
@@ -81,7 +81,7 @@ func ID(kind syspipe.Kind, step string) string {
 	return "rule/" + string(kind) + "/" + step
 }
 
-// ParseID splits the ID of a finding into the kind of pipe and the step. The kind is empty if the
+// ParseID splits the ID of a finding into the kind of pipe and the step. kind is empty if the
 // finding is about all kinds. ok is false if the finding is not about a rule.
 func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	step, ok = strings.CutPrefix(id, "rule/")
@@ -112,9 +112,9 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment that makes the finding of a step; "" if there is
-// none. The argument may also be a common beginning of several steps of one experiment, such as
-// "interleave/4096/".
+// ExperimentOf returns the name of the experiment that makes the finding of a step, or "" if there
+// is none. Instead of a step, it also takes the common beginning of several steps of one
+// experiment, such as "interleave/4096/".
 func ExperimentOf(step string) string {
 	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.
 	for _, i := range inquiries() {
@@ -177,8 +177,8 @@ func (o Options) Validate() error {
 
 // Run makes the experiments and calls found for each finding as soon as it is known. If found
 // returns an error, Run stops and returns that error. If an experiment fails or hangs, or if this
-// system lacks a kind of pipe, Run reports that as a finding and goes on with the next experiment.
-// All experiments together take about ten seconds.
+// system lacks a kind of pipe, that is a finding, too, and Run goes on. All experiments together
+// take about ten seconds.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -208,8 +208,8 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	return nil
 }
 
-// kinds returns the kinds of pipe to look at. For each kind that was asked for and that this system
-// lacks, it returns a finding in lacking.
+// kinds returns the kinds of pipe to look at. If this system lacks a kind that was asked for,
+// lacking contains a finding that says so.
 func (o Options) kinds() (supported []syspipe.Kind, lacking []results.Finding) {
 	kinds := o.Kinds
 	if kinds == nil {

@@ -49,7 +49,7 @@ func (s sending) cell(place string) results.Cell {
 }
 
 // sendingForks is how many times the two processes are started for each [results.Cell]. On two CPUs
-// one pair of processes may be several times as fast as the next pair, depending on whether the
+// one pair of processes may be several times as fast as the next pair. That depends on whether the
 // ends happen to wait for each other.
 const sendingForks = 4
 
@@ -69,8 +69,8 @@ func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 }
 
 // places returns the placements to measure: both ends on one CPU and, if this machine has two CPUs,
-// the ends on two CPUs. On a system where a program cannot choose its CPUs, places returns only
-// "free": the scheduler decides where the ends run.
+// each end on its own CPU. On a system where a program cannot choose its CPUs, places returns only
+// "free": the scheduler decides.
 func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
@@ -112,12 +112,12 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// maxSpread is the largest half-width of an interval, in percent of the median, with which a gain
-// is reported as one number.
+// maxSpread is the largest half-width of an interval, in percent of the median. If the interval is
+// wider, gainOf does not report a gain as one number.
 const maxSpread = 25
 
 // gainOf returns the median of a gain and its unit. If the interval is wider than maxSpread, the
-// value is a text with both ends of the interval, and the unit is "".
+// value is a text with the two ends of the interval, and the unit is "".
 func gainOf(gain stat.Estimate) (value any, unit string) {
 	spread, ok := gain.Spread()
 	if !ok || spread <= maxSpread {

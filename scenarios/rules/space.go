@@ -133,10 +133,10 @@ func (t *trial) findLargestCapacity() {
 	t.found(step, best, "B", how)
 }
 
-// findAllOrNothing looks for the largest size such that no write of that size, or of a smaller one,
-// is accepted in part. For a pipe it bisects: if a write of n bytes is accepted in part, so is
-// every larger write. For a socket it tries the usual sizes instead, because the room that is left
-// in a socket depends on the sizes of the earlier writes.
+// findAllOrNothing looks for the largest size up to which each write is accepted either whole or
+// not at all. For a pipe it bisects: if a write of n bytes is accepted in part, so is every larger
+// write. For a socket it tries only the usual sizes, because the room in a socket depends on the
+// sizes of the earlier writes.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
@@ -161,8 +161,8 @@ func findAllOrNothing(t *trial) {
 }
 
 // largestUnsplit fills a new pipe for each of the usual sizes, in ascending order, with writes of
-// that size. It stops at the first size of which a write is accepted in part, and returns the size
-// before it. It returns 0 if that is the first size.
+// that size. It stops at the first size with a write that is accepted in part. It returns the size
+// before that one, or 0 if there is none.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {

@@ -24,10 +24,9 @@ type trial struct {
 	slotSize, capacity int // in bytes; 0 until they are measured
 }
 
-// found reports the finding of a step, together with what is documented about that step. If the
-// rules of this system predict a value, the finding is compared with the prediction. Otherwise the
-// finding quotes the rule that covers the step, if there is one. unit is "" for a value without a
-// unit. how says what was done.
+// found reports the finding of a step, and compares it with the value that the rules of this system
+// predict. If they predict none, the finding quotes the rule that covers the step, if there is one.
+// The unit is "" for a value without a unit. The text how says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -50,8 +49,9 @@ func (t *trial) found(step string, value any, unit, how string) {
 // undecided lists the values with which a finding neither confirms nor refutes a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports a finding and compares its value with want, the value that source predicts.
-// The verdict is [results.Holds] if the two are equal, and [results.Refuted] if they differ.
+// foundBeside reports a finding and compares its value with the value want, which the document or
+// code in source predicts. The verdict is [results.Holds] if the two are equal, and
+// [results.Refuted] if they differ.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
@@ -87,9 +87,9 @@ func valueText(value any, unit string) string {
 	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
 }
 
-// system returns what the predictions for this kind of pipe depend on. A socket pair is not a pipe,
-// and a FIFO of macOS is a socket pair inside. For these, system returns the zero value, because
-// only the rules for all operating systems apply to them.
+// system returns what the predictions for this kind of pipe depend on. It returns the zero value
+// for a socket pair and for a FIFO of macOS, which is a socket pair inside. Only the rules for all
+// operating systems apply to these.
 func (t *trial) system() system {
 	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
@@ -139,8 +139,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 }
 
 // fill writes n bytes with each call until the pipe refuses a write. total is the number of bytes
-// that the pipe accepted. If the pipe accepted only a part of the last write, last is the size of
-// that part; otherwise last is 0.
+// that the pipe accepted. last is the size of the part of the last write that the pipe accepted. It
+// is 0 if the pipe accepted each write whole.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
@@ -175,8 +175,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read. The
-// parameter most limits that number: if done is still false then, the trial fails.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read. If done
+// still returns false after "most" bytes, the trial fails.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

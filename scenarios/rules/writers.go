@@ -43,9 +43,9 @@ func writeLetters(w *proc.Work) error {
 }
 
 // interleave reads for interleaveTime. On a slow machine it goes on until it has read
-// leastMessages, but at most for slowInterleaveTime. It says "no message was cut" only if it has
-// read at least leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from
-// one writer.
+// leastMessages, but at most for slowInterleaveTime. The finding "no message was cut" needs at
+// least leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from one
+// writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -54,9 +54,8 @@ const (
 )
 
 // interleaveWrites lets two processes write messages to one pipe. Each message consists of one
-// letter. If the size of a message divides the capacity, and each read takes all that the pipe
-// holds, messages may look whole by luck. So interleaveWrites tries messages of other sizes too,
-// and small reads.
+// letter. Messages may look whole by luck, if their size divides the capacity and each read takes
+// all that the pipe holds. So interleaveWrites also tries small reads, and messages of other sizes.
 func interleaveWrites(t *trial) {
 	slot := t.slot()
 	w, _ := t.openNonBlocking()
@@ -79,9 +78,9 @@ func interleaveSizes(slot int) []int {
 }
 
 // interleave starts two processes that write messages of the given size to one pipe. For a while it
-// reads what they write; the parameter read is the size of the reader's buffer. It counts the runs
-// that do not consist of whole messages. A run is a stretch of bytes of one letter, and so of one
-// writer.
+// reads what they write, into a buffer of as many bytes as the parameter read says. It counts the
+// runs that do not consist of whole messages. A run is a stretch of equal letters, which come from
+// one writer.
 func (t *trial) interleave(size, read int) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -138,8 +137,8 @@ func (c *runCounter) count(p []byte) {
 // wholeMessages returns how many whole messages have been read so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
-// enough reports whether to stop reading. spent is how long the reading has taken. It stops after
-// interleaveTime if leastMessages were read, and otherwise after slowInterleaveTime.
+// enough reports whether to stop reading. The parameter spent is how long the reading has taken.
+// The limit is interleaveTime if leastMessages were read, and slowInterleaveTime otherwise.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= slowInterleaveTime ||
 		spent >= interleaveTime && c.wholeMessages() >= leastMessages
@@ -179,8 +178,8 @@ func echo(w *proc.Work) error {
 	}
 }
 
-// stallTime is the time without an accepted byte that counts as a deadlock. The child has nothing
-// to do but to read and to write, so within this time it would have read.
+// stallTime is the time without an accepted byte that counts as a deadlock. The child only reads
+// and writes, so without a deadlock it would have read within this time.
 const stallTime = 500 * time.Millisecond
 
 // deadlock builds the deadlock that most people meet. A parent writes everything that it has before
@@ -216,8 +215,8 @@ func deadlock(t *trial) {
 }
 
 // writeUntilStuck writes until no byte has been accepted for stallTime, and returns how many bytes
-// were accepted. It does not count a stall before more bytes than the pipe's capacity were
-// accepted, because only then has the child begun to read.
+// were accepted. A stall counts only after more bytes than the pipe's capacity were accepted,
+// because only then has the child begun to read.
 func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)

@@ -15,7 +15,7 @@ type message struct {
 	at   int64 // when its last byte had been passed on, in ns since the recording began
 	size int64
 	// stalled is for how many ns the writes of the message stalled; see results.LeastStall. If one
-	// write passed on several messages, its stall counts for the first of them.
+	// write passed on several messages, its stall counts for the first of these messages.
 	stalled int64
 	body    []byte // nil if it was too large to keep; valid only during emit
 
@@ -24,12 +24,12 @@ type message struct {
 	redacted   bool   // values in its body were overwritten
 }
 
-// heldBytes is how much of a message is kept in memory if its body is not recorded. The id and the
-// method of a larger message are known only if they stand in its first KiB.
+// heldBytes is how much of a message is kept in memory if its body is not recorded. For a larger
+// message, the id and the method are known only if they are in its first KiB.
 const heldBytes = 2 << 20
 
 // A decoder finds the messages in a stream that passes through the tap. The framing's reader runs
-// as a coroutine: feed hands it bytes, and it runs until it needs more.
+// as a coroutine: feed hands it bytes, and the reader runs until it needs more.
 type decoder struct {
 	framing framers.Framing  // nil until the first bytes show which
 	limit   int              // most bytes of a message that is kept
@@ -76,7 +76,7 @@ func lines() framers.Framing {
 }
 
 // feed takes the next bytes of the stream, the time when they had been passed on, and the stall of
-// their write. If the reader has given up, feed does nothing with the bytes.
+// their write. If the reader has given up, feed ignores the bytes.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.stalled += stall

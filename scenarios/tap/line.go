@@ -80,8 +80,7 @@ func appendID(dst, id []byte) []byte {
 }
 
 // protocolOf returns the protocol that a method belongs to, or "" if there is no method. It returns
-// "jsonrpc" if no protocol that it knows has the method, or if several do: for example, MCP and LSP
-// both have initialize.
+// "jsonrpc" if it knows no protocol with that method, or several: MCP and LSP both have initialize.
 func protocolOf(method []byte) string {
 	prefix, _, _ := bytes.Cut(method, []byte("/"))
 	switch string(prefix) {

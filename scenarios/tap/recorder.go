@@ -15,7 +15,7 @@ import (
 // disk.
 //
 // When a direction has passed on what it read, it calls begin, then record for each message that
-// ended in this read, then end. From begin to end the other direction cannot record. So the
+// ended in this read, then end. Between begin and end, the other direction cannot record. So the
 // recording is in the order of time.
 type recorder struct {
 	Options
@@ -57,12 +57,12 @@ const (
 	largestBody = 16 << 20  // a larger body is not kept
 )
 
-// keptLines is the largest buffer of lines that is kept for reuse, in bytes: more than the fastest
-// traffic fills in a flushInterval.
+// keptLines is the largest buffer of lines that is kept for reuse, in bytes. It is larger than what
+// the fastest traffic fills in a flushInterval.
 const keptLines = 8 << 20
 
-// flushInterval is how long lines wait to be written. Writing each line at once would cost every
-// message microseconds.
+// flushInterval is how long lines wait to be written. To write each line at once would cost some
+// microseconds for every message.
 const flushInterval = 20 * time.Millisecond
 
 func newRecorder(o Options) *recorder {
@@ -171,8 +171,8 @@ func (r *recorder) write(lines []byte) {
 }
 
 // close writes the lines that wait, and then the record that closing returns. It returns the first
-// error of the recording. Once close is called, messages are no longer recorded. So closing sees
-// the final counts.
+// error of the recording. From the call of close on, no messages are recorded. So the function
+// closing sees the final counts.
 func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true
@@ -202,8 +202,8 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap returns a line that says how many messages are missing before it. until is the time of the
-// gap's end.
+// gap returns a line that says how many messages are missing before it. The parameter until is the
+// time of the gap's end.
 func (t *track) gap(until int64) []byte {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),

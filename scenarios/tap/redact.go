@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redact overwrites the values in a JSON text with others of the same kind and length. In strings,
+// redact overwrites the values in a JSON text with values of the same kind and length. In strings,
 // each byte becomes x, and each escape becomes another escape. In numbers, each digit becomes 0 or
 // 1. The structure, the names of members, true, false and null stay.
 //
 // Three more things stay:
 //
-//   - the members jsonrpc, method and id of the outermost object, so that requests and answers can
-//     be told apart and matched
+//   - the members jsonrpc, method and id of the outermost object, which say what a message is and
+//     to which request it belongs
 //   - the MCP revisions that the two ends agree on
 //   - the name of the tool that is called, because without it a server only says that it has no
 //     such tool
@@ -81,7 +81,7 @@ var revisionMembers = []string{
 var revision = regexp.MustCompile(`^[\s,:\[]*"20\d\d-\d\d-\d\d"$`)
 
 // blankNumber overwrites the digits of a number. The first of several digits becomes 1, because a
-// JSON number has no leading zeros; all others become 0.
+// JSON number has no leading zeros. All other digits become 0.
 func blankNumber(b []byte) {
 	for i, c := range b {
 		if !digit(c) {

@@ -43,9 +43,8 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	}
 }
 
-// run passes bytes on until one side is closed, and then closes the other side. So a process that
-// reads there gets an end of file, and a process that writes there gets a broken pipe, as without a
-// tap.
+// run passes bytes on until one side is closed, and then closes the other side. So the process at
+// the other side gets an end of file or a broken pipe, as it would without a tap.
 func (r *relay) run() {
 	defer close(r.done)
 	buf := make([]byte, readSize)
@@ -59,8 +58,8 @@ func (r *relay) run() {
 			err = errors.Join(unwritten, err)
 		}
 		// Yield now and then. The runtime preempts a goroutine that seems to run for 10 ms, even if
-		// the goroutine is in system calls all the time. After that, the runtime wakes another
-		// thread every 20 µs. On one CPU, that took a third of the time of a round trip of 1 MiB.
+		// it is in system calls all the time. After that, the runtime wakes another thread every 20
+		// µs. On one CPU, that took a third of the time of a round trip of 1 MiB.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
@@ -137,9 +136,8 @@ type stream interface {
 	// read waits until there is something. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
-	// readerStays waits for a second, and reports whether the reader still holds its end. It
-	// returns false as soon as the reader has left. Only on Unix can it tell; elsewhere it returns
-	// true.
+	// readerStays waits for a second, and reports whether the reader still holds its end. If the
+	// reader leaves, it returns false at once. On systems other than Unix it always returns true.
 	readerStays() bool
 	close()
 }

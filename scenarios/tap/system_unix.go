@@ -17,8 +17,8 @@ import (
 
 // A descriptor is a stream that reads and writes by system calls that wait in the kernel, because
 // Go's poller would cost each message two thread switches. If the file is non-blocking, the
-// descriptor waits with poll(2). It does not make the file blocking, because other processes may
-// share it.
+// descriptor waits with poll(2). It leaves the file non-blocking, because other processes may share
+// it.
 type descriptor struct {
 	file *os.File // kept open, so that the system does not give fd to another file
 	fd   int
@@ -85,7 +85,7 @@ func (d *descriptor) wait(events int16) error {
 }
 
 func (d *descriptor) readerStays() bool {
-	// Without events, poll only reports errors, such as that the reader has left.
+	// Even without events, poll reports errors, such as that the reader has left.
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(d.fd)}}, 1000 /* ms */)
 	return n == 0 || err == unix.EINTR
 }
@@ -97,8 +97,8 @@ func (d *descriptor) close() { d.file.Close() }
 const relayCapacity = 1 << 20
 
 // pipeLike makes a socket pair if the model is a socket, because some servers behave differently on
-// a socket than on a pipe. For any other model it makes a pipe. If the system allows it, the
-// capacity is at least that of the model. Both ends are blocking.
+// a socket than on a pipe. For any other model it makes a pipe, with at least the model's capacity
+// if the system allows it. Both ends are blocking.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // if that fails, make a pipe
 	kind := syspipe.Anonymous
@@ -129,9 +129,9 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	return w, r, nil
 }
 
-// mirrorMode makes end non-blocking if model is. model is the client's stream, and end is what the
-// server gets in its place. So a write of the server that does not fit fails or waits as it would
-// without a tap.
+// mirrorMode makes end non-blocking if model is. The model is the client's stream, and end is what
+// the server gets in its place. So if a write of the server does not fit, it fails or waits as it
+// would without a tap.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })
@@ -148,13 +148,14 @@ var forwardedSignals = []os.Signal{
 }
 
 // resetHandler removes Go's handler of a signal. os/signal keeps a handler for some signals, such
-// as SIGSEGV, even after a reset. The file system_linux.go sets this variable. Elsewhere the
-// function does nothing, because x/sys has no sigaction there. Then the process does not end by the
-// signal, and only its exit status tells of it.
+// as SIGSEGV, even after a reset. The file system_linux.go sets this variable.
+//
+// Elsewhere the function does nothing, because x/sys has no sigaction there. Then the process does
+// not end by the signal, and only its exit status tells of the signal.
 var resetHandler = func(int) {}
 
-// dieBySignal ends this process by a signal. This process leaves no core file, because the server
-// has left one if core files are wanted.
+// dieBySignal ends this process by a signal, without a core file. If core files are wanted, the
+// server has left one.
 func dieBySignal(number int) {
 	s := syscall.Signal(number)
 	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})

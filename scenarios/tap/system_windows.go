@@ -14,8 +14,8 @@ func pipeLike(*os.File) (w, r *os.File, err error) {
 }
 
 // forwardedSignals are the signals that do not end the tap. On Windows that is the Ctrl-C of a
-// console. The server has the same console and gets Ctrl-C, too, so it need not be forwarded. The
-// tap only waits until the server has ended.
+// console. Ctrl-C need not be forwarded, because the server has the same console and gets it, too.
+// The tap only waits until the server has ended.
 var forwardedSignals = []os.Signal{os.Interrupt}
 
 // endingSignals are those of the forwardedSignals that ask a process to end.

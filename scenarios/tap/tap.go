@@ -7,19 +7,19 @@
 //	}
 //	end.ExitLike() // leaves as the server left
 //
-// Each direction has a goroutine of its own. It reads what is there, writes it on, and only then
-// looks for messages in it. So the directions do not wait for each other, and no byte is held back
-// until a message is complete. Ends of file, closed streams, the exit status and signals pass
-// through, too. The server writes to standard error directly.
+// Each direction has a goroutine of its own. The goroutine reads what is there, writes it on, and
+// only then looks for messages in it. So the directions do not wait for each other, and no byte is
+// held back until a message is complete. Ends of file, closed streams, the exit status and signals
+// pass through, too. The server writes to standard error directly.
 //
 // The messages go through a bounded buffer to the recording. If the recording cannot keep up, the
-// traffic does not wait: the recording gets a gap, and a line in place of the missing messages says
-// how many they are. By default a recording holds sizes, times, methods and ids. The bodies of
-// messages may hold secrets, so they are recorded only if asked for.
+// traffic does not wait: instead of the missing messages, the recording gets a line with their
+// number. By default a recording holds sizes, times, methods and ids. The bodies of messages may
+// hold secrets, so they are recorded only if asked for.
 //
-// After the server has ended, the tap goes on passing the server's output to the client, however
-// long the client takes. This includes the output of processes that the server left behind. The tap
-// stops when the output ends, when the client closes its end, or at a signal.
+// After the server has ended, the tap goes on passing the server's output to the client, including
+// the output of processes that the server left behind. The tap stops when the output ends, when the
+// client closes its end, or at a signal.
 //
 // Only one Run at a time is allowed in a process, because signals belong to the process. The tap
 // catches every signal that it forwards, from before the server starts until this process ends. So
@@ -36,10 +36,10 @@
 // # What it does not promise
 //
 // The server's pipes are of the same kind as the tap's own, but hold up to 1 MiB where the system
-// allows that. So a program that hangs because a pipe is full may run without a hang under the tap.
+// allows that. So a program that hangs because a pipe is full may not hang under the tap.
 //
-// A batch is recorded as one message without id and method. The id and the method may also be
-// missing for a message above 2 MiB (16 MiB if bodies are kept), if they are not in its first KiB.
+// A batch is recorded as one message without id and method. If a message is above 2 MiB (16 MiB if
+// bodies are kept), only an id and a method in its first KiB are sure to be recorded.
 package tap
 
 import (
@@ -98,10 +98,10 @@ func framingOf(protocol string) framers.Framing {
 // directions, one that waits for the server, one for the recording, one for signals, and one to
 // spare.
 //
-// Each thread that runs Go code holds one of the GOMAXPROCS slots of the Go scheduler. The first
-// three threads are in the kernel most of the time, where a thread keeps its slot. If there are
-// fewer slots than threads, a thread that comes out of the kernel waits until the runtime takes the
-// slot of another thread. With one slot, a round trip of 1 KiB took 16 µs instead of 8.
+// Each thread that runs Go code holds one of the GOMAXPROCS slots of the Go scheduler, and keeps it
+// while it is in the kernel. The first three threads are there most of the time. If there are too
+// few slots, a thread that comes out of the kernel waits until the runtime takes a slot from
+// another thread. With one slot, a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6
 
 // How long Run still waits after an ending signal, once the server has ended.
@@ -112,8 +112,8 @@ const (
 
 // Run starts the command, passes everything on in both directions, and returns when the server has
 // ended and its output has been passed on. If the command could not be started, the Ending is nil.
-// If the Ending is not nil, an error says that the last of the output was lost, or that the
-// recording is not whole.
+// An error together with an Ending says that the last of the output was lost, or that the recording
+// is not whole.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
@@ -203,8 +203,7 @@ func (s *session) start() error {
 }
 
 // catchSignals begins to queue signals for forwardSignals. A signal that is ignored, such as SIGHUP
-// under nohup, stays ignored until the server has started, so that the server starts with the
-// signal ignored, too.
+// under nohup, stays ignored until the server has started. So the server ignores it, too.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {
@@ -215,8 +214,8 @@ func (s *session) catchSignals() {
 }
 
 // forwardSignals sends the signals to the server, which decides what they do. After the server has
-// ended, an ending signal makes the tap stop waiting. Signals stay caught until this process has
-// ended, or Release is called.
+// ended, an ending signal makes the tap stop waiting. Signals stay caught until this process ends
+// or calls Release.
 func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
 	s.forwarded = make(chan struct{})
@@ -277,8 +276,8 @@ func (s *session) summary(e *Ending) results.Target {
 	}
 }
 
-// outputLost returns the error that kept the server's output from being written on. It returns nil
-// if the client has left: then the server meets a broken pipe, as it would without a tap.
+// outputLost returns the error that kept the server's output from being written on. If the client
+// has left, it returns nil: the server meets a broken pipe, as it would without a tap.
 func (s *session) outputLost() error {
 	why := s.out.failed.Load()
 	if why == nil {
@@ -288,8 +287,9 @@ func (s *session) outputLost() error {
 }
 
 // drainOutput waits until all of the server's output has been passed on, or until the client has
-// closed its end. While another process holds the output open, the output has not ended. If a
-// signal ends the wait early, some bytes may have been read but not written. Then drainOutput
+// closed its end. The output has not ended while another process holds it open.
+//
+// A signal may end the wait early. If some bytes have then been read but not written, drainOutput
 // returns an error with their number. More bytes may be in the server's pipe.
 func (s *session) drainOutput() error {
 	gone := make(chan struct{})
@@ -333,9 +333,9 @@ func (e *Ending) Release() {
 	<-e.session.forwarded
 }
 
-// ExitCode returns the server's exit status. If a signal ended the server, it returns 128 plus the
-// signal's number, as shells do. If output was lost, it returns 1 instead of 0: without a tap the
-// server itself would have met the error and could have failed.
+// ExitCode returns the server's exit status, or 128 plus the number of the signal that ended the
+// server, as shells do. If output was lost, it returns 1 instead of 0: without a tap the server
+// itself would have met the error and could have failed.
 func (e *Ending) ExitCode() int {
 	code := e.session.server.ExitCode()
 	if code == 0 && e.outputLost {
@@ -344,7 +344,7 @@ func (e *Ending) ExitCode() int {
 	return code
 }
 
-// String returns the ending as a record has it: "exit 0", "signal SIGKILL".
+// String returns the ending in the form of a record, such as "exit 0" or "signal SIGKILL".
 func (e *Ending) String() string {
 	if _, name, ok := proc.Signaled(e.session.server.Cmd.ProcessState); ok {
 		return "signal " + name

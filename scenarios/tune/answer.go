@@ -20,8 +20,8 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says in words what the decision means. reader is what the user's own reader spends, or nil
-// if no reader was measured.
+// Answer says in words what the decision means. The parameter reader is what the user's own reader
+// spends, or nil if no reader was measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.shared.Size > 0
@@ -68,8 +68,8 @@ func (d Decision) doubt(reader *ReaderCost) string {
 	return text + "Close other programs, or give it more time (--max-time)."
 }
 
-// Limits of the CPU time that a reader spends per byte, in ns. A reader that parses spends parsesNS
-// or more. A reader that only moves bytes spends less than movesNS.
+// Limits of the CPU time that a reader spends per byte, in ns. A reader that only moves bytes
+// spends less than movesNS. A reader that parses spends parsesNS or more.
 const (
 	parsesNS = 1
 	movesNS  = 0.3
@@ -139,8 +139,8 @@ func (d Decision) workingAdvice() string {
 		"With %s its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
-// changeText writes a ratio as a change in percent, such as "+6 %". If the ratio is blurred,
-// changeText writes its interval, such as "+0 to +96 %". The ratio must have an interval.
+// changeText writes a ratio, which must have an interval, as a change in percent, such as "+6 %".
+// If the ratio is blurred, changeText writes its interval, such as "+0 to +96 %".
 func changeText(ratio stat.Estimate) string {
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
 	if !isBlurred(ratio) {
@@ -189,8 +189,8 @@ func (d Decision) movingAdvice() string {
 		advice, size, strings.Join(append(times, noisy...), ", "))
 }
 
-// bestGamble names the change that gains most at a single placement. It is for a decision in which
-// no change gains enough at all placements together.
+// bestGamble names the change that gains most at a single placement. It is used if no change gains
+// enough over all placements together.
 func (d Decision) bestGamble() string {
 	var best Choice
 	gain := worthIt
@@ -233,8 +233,8 @@ func (d Decision) chunkAdvice() string {
 		changeText(speed.Inverse()))
 }
 
-// waitText says by how much chunks shorten the wait of small messages. If noise hides that, it says
-// that they may shorten it.
+// waitText says by how much chunks shorten the wait of small messages. If noise hides the
+// difference, it says that chunks may shorten the wait.
 func (d Decision) waitText(c Choice) string {
 	var waits, hidden []string
 	for _, r := range slowReaders {
@@ -275,7 +275,7 @@ func (d Decision) pipeWarning() string {
 	if !found || !foundAfter {
 		return ""
 	}
-	// Above 1 the wait is shorter with the larger pipe, below 1 longer.
+	// Above 1, the wait is shorter with the larger pipe. Below 1, it is longer.
 	ratio, _ := d.ratio(waitMetric, larger, "free", bench.PatternMixed, slowest)
 	switch {
 	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
@@ -306,8 +306,8 @@ func placeWords(place string) string {
 }
 
 // makeTables makes two tables with a row for each choice. The first has the goodput, for readers
-// that only move the bytes and for readers that work on them. The second has the time of a message
-// there and back, and the wait of small messages behind slow readers.
+// that only move the bytes and for readers that work on them. The second has the round-trip time of
+// a message, and the wait of small messages behind slow readers.
 func (d Decision) makeTables() []view.Table {
 	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}

@@ -8,14 +8,14 @@
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
 // [Cells] returns a fixed grid of combinations to measure, each a [results.Cell]. The grid contains
-// every way to send. For comparison it contains the usual way: whole messages through the usual
-// pipe. Each way is measured with both ends on one CPU, on two CPUs, and where the scheduler puts
-// them. Some combinations have readers that work on the bytes, and some have slow readers.
+// every way to send, including the usual way: whole messages through the usual pipe. Each way is
+// measured with both ends on one CPU, on two CPUs, and where the scheduler puts them. Some
+// combinations have readers that work on the bytes, and some have slow readers.
 //
-// [Decide] compares the records of the cells. It depends on nothing but the records, so it can also
-// judge an earlier run.
+// [Decide] compares the records of the cells. It needs only the records, so it can also judge an
+// earlier run.
 //
-// The figures hold only for this machine and these readers. That is why they are measured.
+// The figures hold only for this machine and these readers.
 package tune
 
 import (
@@ -34,8 +34,8 @@ type Options struct {
 	Framing string // framing of messages that are not cut into chunks, such as ndjson
 }
 
-// SliceTime is about how long one sample of the grid takes. In that time, several messages of 1 MB
-// pass, and enough small ones for a median.
+// SliceTime is about how long one sample of the grid takes. It is enough for several messages of 1
+// MB, and for as many small ones as a median needs.
 const SliceTime = 12 * time.Millisecond
 
 // A Choice is a way to send messages. The zero Choice writes each message whole through the usual
@@ -50,7 +50,7 @@ type Choice struct {
 var unchanged = Choice{}
 
 // choices are all the ways to send that the grid compares, the simplest change first. A larger
-// capacity takes one call at either end. Smaller writes take a change of the program that writes.
+// capacity takes one call at either end. Smaller writes need a change of the program that writes.
 // Chunks are another protocol.
 var choices = []Choice{
 	unchanged,
@@ -106,7 +106,7 @@ type reader struct {
 	drain int64   // most bytes per second that it takes; 0: no limit
 }
 
-// The readers of the grid. For comparison: a reader that parses JSON spends more than 1 ns per
+// The readers of the grid. As a comparison, a reader that parses JSON spends more than 1 ns per
 // byte.
 var (
 	movingReader   = reader{} // only moves the bytes

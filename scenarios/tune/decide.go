@@ -15,11 +15,11 @@ import (
 // through the usual pipe. The Decision answers two separate questions:
 //
 //   - Is a larger pipe worth it, or are smaller writes? decideLever takes the mean gain over the
-//     placements, and prefers the simplest of the changes that gain nearly as much as the best.
+//     placements. Of the changes that gain nearly as much as the best one, it prefers the simplest.
 //   - Which chunk size is best, if small messages must not wait behind large ones? decideChunk
 //     weighs the speed that chunks cost against the wait that they save.
 //
-// If Unproven is set, Lever, Alike and Chunk may be set, too: they are the best so far.
+// If Unproven is set, then Lever, Alike and Chunk are the best choices so far, without proof.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
@@ -52,13 +52,12 @@ func Decide(records []results.Record, o Objective) Decision {
 	return d
 }
 
-// An Objective says how much goodput a shorter wait of small messages may cost. It also says
-// whether a larger pipe or smaller writes are judged by goodput, by the time of one message, or by
-// both.
+// An Objective says how much goodput a shorter wait of small messages may cost. It also says by
+// what a larger pipe or smaller writes are judged: goodput, the time of one message, or both.
 type Objective string
 
-// The objectives. To halve the wait of small messages, Balanced gives up 7 % of the goodput,
-// Throughput less than 1 %, and Latency 50 %.
+// The objectives. To halve the wait of small messages, Throughput gives up less than 1 % of the
+// goodput, Balanced 7 %, and Latency 50 %.
 const (
 	Balanced   Objective = "balanced"
 	Throughput Objective = "throughput"
@@ -99,8 +98,8 @@ func ParseObjective(name string) (Objective, error) {
 // isFullSpeed reports whether a cell sends a stream to a reader that only moves the bytes.
 func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work == 0 }
 
-// newGrid returns a grid of the records that have samples. If some of them are of whole messages at
-// full speed (see isFullSpeed), shared is the cell of one of these.
+// newGrid returns a grid of the records that have samples. If there are records of whole messages
+// at full speed (see isFullSpeed), the field shared is the cell of one of these.
 func newGrid(records []results.Record) grid {
 	var g grid
 	for _, r := range records {
@@ -164,8 +163,8 @@ func (g grid) places() []string {
 	return places
 }
 
-// ratio compares a choice with whole messages through the usual pipe. If the ratio is above 1, the
-// choice is better. ratio returns false if one of the two was not measured.
+// ratio compares a choice with whole messages through the usual pipe. Above 1, the choice is
+// better. ratio returns false if one of the two was not measured.
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
@@ -184,8 +183,8 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
-// Limits of decideLever. They apply to ratios to whole messages through the usual pipe, or to the
-// logarithms of such ratios.
+// Limits of decideLever. They apply to ratios, or the logarithms of ratios, to whole messages
+// through the usual pipe.
 const (
 	worthIt       = 1.15 // the ratio that a change has to reach on average
 	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
@@ -277,7 +276,7 @@ func (d *Decision) decideLever() {
 		decisive = best.halfWidth
 	}
 	limit := math.Log(worthIt)
-	// The best change seems to be worth it, but its interval reaches down to no gain.
+	// The best change seems to be worth it, but the lower end of its interval is a loss.
 	mayGainNothing := best.gain > limit && best.gain < best.halfWidth
 	switch {
 	case d.Unproven != "": // Decide has said why
@@ -333,8 +332,8 @@ func (d *Decision) chunkValue(c Choice) (float64, bool) {
 }
 
 // chunkSpeed compares the speed of chunks with that of whole messages. Below 1, chunks are slower.
-// If the first placement has both ends on one CPU, chunkSpeed compares CPU times, which other
-// programs do not change. Otherwise it compares goodput.
+// It compares CPU times if the first placement has both ends on one CPU, because other programs do
+// not change these times. Otherwise it compares goodput.
 func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {

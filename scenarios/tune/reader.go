@@ -18,7 +18,7 @@ type ReaderCost struct {
 	Bytes     int64   `json:"bytes"`       // how many bytes it was given
 }
 
-// The program that is measured gets as much input as it takes in readerTime. It gets at most
+// The program that is measured gets as much input as it takes in readerTime, but at most
 // readerBytes, or two messages if these are larger. It has to end within readerTime plus
 // readerEnds.
 const (
@@ -28,9 +28,9 @@ const (
 )
 
 // MeasureReader measures what a command spends on each byte that it reads. It runs the command
-// twice: once with a single message on standard input, and once with a stream of messages. Each
-// message is a JSON text of size bytes on a line of its own. The start of the command costs the
-// same in both runs. So the difference of their CPU times is the cost of the further bytes.
+// twice: once with a single message on standard input, and once with a stream of messages. The
+// start of the command costs the same in both runs, so the difference of their CPU times is the
+// cost of the further bytes. Each message is a JSON text of size bytes on a line of its own.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {

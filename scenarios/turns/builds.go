@@ -48,8 +48,8 @@ func Find(name string) (Build, error) {
 // that Go writes into every binary.
 func IsBuild(word string) bool { return strings.HasPrefix(packagePath(word), commandPath) }
 
-// IsGoTest reports whether word is the name of a Go test binary other than that of pipebench's
-// command.
+// IsGoTest reports whether word is the name of a Go test binary. It returns false for the test
+// binary of pipebench's command.
 func IsGoTest(word string) bool {
 	return strings.HasSuffix(packagePath(word), ".test") && !IsBuild(word)
 }
@@ -72,8 +72,8 @@ func packagePath(word string) string {
 // begins with it.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are the flags of pipebench run that would put the results elsewhere or leave none. Each
-// has the reason why it cannot be passed on to the run.
+// reserved are the flags of pipebench run that cannot be passed on to a run, because they would put
+// the results elsewhere or leave none. Each has the text that tells the user why.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -149,7 +149,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 				defer r.process.Close()
 				runs[i] = r
 			} else {
-				// Any byte gives the run its turn. If it has died, takeTurn notices.
+				// Any byte gives the run its turn. If the run has died, takeTurn notices.
 				_, _ = runs[i].stdin.Write([]byte{enquiry})
 			}
 			set, err := runs[i].takeTurn(ctx)
@@ -172,7 +172,7 @@ type run struct {
 
 func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	args := append([]string{"run"}, flags...)
-	// These come last, so that they win over the same flags given before.
+	// These flags come last, so that they win over the same flags given before.
 	args = append(args, "--quiet", "--no-progress", "--out", s.Dir)
 	p := proc.Command(s.Path, args...)
 	p.Grace = stopGrace
@@ -193,8 +193,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn waits until the run, which has its turn, gives it up or ends. If the run has given up
-// its turn, takeTurn returns nil. If it has ended, takeTurn returns its records.
+// takeTurn waits until the run, which has its turn, gives the turn up or ends. Then takeTurn
+// returns nil, or the records of the run if it has ended.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

@@ -23,7 +23,7 @@ type Contest interface {
 // A Plan says how many pairs are run, and what their comparison is to find.
 type Plan struct {
 	// Pairs and Spend are for a comparison that stays undecided. It stops after Pairs pairs, but
-	// not before Spend is over. If Pairs is 0, it goes on until MaxTime.
+	// not before the time Spend is over. If Pairs is 0, it goes on until MaxTime.
 	Pairs int
 	Spend time.Duration
 
@@ -41,11 +41,14 @@ type Plan struct {
 // DefaultMaxTime is the MaxTime of a Plan that sets none.
 const DefaultMaxTime = time.Minute
 
-// Run runs pairs. It stops when their comparison is decided, when the plan is fulfilled, or when
-// the first pair shows that it lacks a figure for which the plan asks.
+// Run runs pairs. It stops in these cases:
 //
-// If ctx or an error stops Run, it returns the error. It also returns the comparison of the pairs
-// that had been run; that is nil if there were none.
+//   - The comparison of the pairs is decided.
+//   - The plan is fulfilled.
+//   - The first pair lacks a figure for which the plan asks.
+//
+// If ctx or an error stops Run, it returns the error. It still returns the comparison of the pairs
+// that were run, or nil if there were none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	ctx, cancel := p.limited(ctx)
 	defer cancel()
@@ -65,8 +68,8 @@ func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 
-// run does the work of Run. ctx comes from limited. If ctx ends a pair because the time is up, this
-// pair does not count. That is an error only if it is the first pair.
+// run does the work of Run. ctx comes from limited. A pair that ctx ends because the time is up
+// does not count. That is an error only if it is the first pair.
 func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	until, _ := ctx.Deadline()
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))
@@ -113,10 +116,10 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	}
 }
 
-// nextOrder reports whether the old side goes first in the next pair. pairs is the number of pairs
-// that were run, and oldFirst is the order of the last one. Chance decides the order of the first,
-// third, fifth pair, and so on. Each pair after these has the reverse order. So both sides go first
-// equally often.
+// nextOrder reports whether the old side goes first in the next pair. The parameter pairs is the
+// number of pairs that were run, and oldFirst is the order of the last one. The order of the first,
+// third, fifth pair, and so on, is random. Every second pair has the reverse order of the pair
+// before. So both sides go first equally often.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0

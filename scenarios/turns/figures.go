@@ -71,9 +71,9 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. Unless the user named figures, gates judge only the CPU time.
-// If the clock of CPU time is too coarse, they judge the elapsed time instead. If nothing was
-// timed, they judge what was counted: calls, bytes and instructions.
+// Compare judges the starts so far. Gates judge the figures that the user named. By default they
+// judge only the CPU time, or the elapsed time if the clock of CPU time is too coarse. If nothing
+// was timed, they judge what was counted: calls, bytes and instructions.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
 	t.old.Name = p.OldName
@@ -129,9 +129,11 @@ func (s *starts) knows(f figure) bool {
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 
-// isCoarse reports whether the clock of CPU time ticks too slowly for the commands. That is so if a
-// start has no CPU time at all. It is also so if the first starts have many equal CPU times: at
-// most half as many different ones as there are starts.
+// isCoarse reports whether the clock of CPU time ticks too slowly for the commands. That is so in
+// two cases:
+//
+//   - A start has no CPU time at all.
+//   - The first starts have at most half as many different CPU times as there are starts.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true

@@ -13,7 +13,7 @@ import (
 )
 
 // NewFilter returns a Starter of a command that reads the file input, or reads nothing if input is
-// "". What the command prints goes to a file in folder. It does not go to /dev/null, because a
+// "". The output of the command goes to a file in folder. It does not go to /dev/null, because a
 // command might then skip its work.
 func NewFilter(argv []string, input, folder string) Starter {
 	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
@@ -78,9 +78,9 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input. That is so if there is no input,
-// or if the file is still at its start: the child shares the position in the file with us. A file
-// that is not regular counts as read.
+// isUnread reports whether a child has read nothing of its input. It returns true if there is no
+// input, or if the file is still at its start, because the child shares the position in the file
+// with us. A file that is not regular counts as read.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
 	if !isFile { // input is nil: start sets a file or nothing
@@ -95,7 +95,7 @@ func isUnread(input io.Reader) bool {
 }
 
 // peakOf returns the largest memory of a process, or 0 if it is not known. A new process has its
-// parent's memory until it becomes another program, so a peak that is not above the parent's says
+// parent's memory until it executes another program. So a peak that is not above the parent's says
 // nothing.
 func peakOf(p *proc.Process) int64 {
 	peak, _ := p.PeakMemory()

@@ -20,7 +20,7 @@ import (
 type GoTests struct {
 	Old, New []string
 
-	// OldText and NewText are what each side printed, run after run.
+	// OldText and NewText are the outputs of all runs of each side, one after the other.
 	OldText, NewText bytes.Buffer
 }
 
@@ -94,9 +94,9 @@ func firstLine(text string) string {
 // ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
-// noBenchmark returns an error that names the benchmarks that a test binary has. If the arguments
-// name one of them with a sub-benchmark, such as "Copy/64", the error says instead that this
-// benchmark has no such sub-benchmark.
+// noBenchmark returns an error that names the benchmarks of a test binary. If the arguments name
+// one of these with a sub-benchmark, such as "Copy/64", the error says instead that the benchmark
+// has no such sub-benchmark.
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
 	arguments := strings.Join(argv[1:], " ")

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// CountInstructions makes Run start both commands also under valgrind. Valgrind counts the
+// CountInstructions makes Run start both commands also under valgrind, which counts the
 // instructions that each command and its children execute. These counts do not depend on how busy
 // the machine is. They need no counters in the processor, which most virtual machines lack. The
 // error says why valgrind cannot be started.
@@ -60,9 +60,9 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// unrecognised looks in valgrind's log for an instruction that valgrind does not know, and says in
-// which function it is. It returns "" if there is none. In the log, a line such as "at 0x4005F4:
-// main (main.c:3)" follows the message.
+// unrecognised looks in valgrind's log for an instruction that valgrind does not know. It returns
+// the function that contains the instruction, or "" if there is no such instruction. In the log, a
+// line such as "at 0x4005F4: main (main.c:3)" follows the message.
 func unrecognised(log string) string {
 	_, rest, found := strings.Cut(log, "Unrecognised instruction")
 	if !found {

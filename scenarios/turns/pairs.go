@@ -20,7 +20,7 @@ const (
 )
 
 // Builds are two builds of pipebench that are compared in pairs. A pair is one run of each build.
-// The two runs measure the same cells and alternate: while one measures a round, the other waits.
+// The two runs measure the same cells in turns: while one measures a round, the other waits.
 type Builds struct {
 	Flags []string // for the run command of both builds
 	Seed  int64    // of the first pair; the same for both builds
@@ -113,7 +113,7 @@ func (b *Builds) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 }
 
 // keepRun appends the records in the folder of a run to the file of its build, and removes the
-// folder. It copies byte for byte, because records of another version may hold members that this
+// folder. It copies byte for byte, because records of another version may have members that this
 // version does not know.
 func keepRun(into *os.File, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, results.FileName))

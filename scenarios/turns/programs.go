@@ -47,7 +47,7 @@ type Programs struct {
 	counted, instructed, timed starts
 }
 
-// starts are the starts of both sides; old[i] and new[i] ran one after the other.
+// starts are the starts of both sides. old[i] and new[i] ran one after the other.
 type starts struct{ old, new []Start }
 
 const (
@@ -57,7 +57,7 @@ const (
 	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
 
-// Run first counts, and then times pairs as the plan says. If the commands do not do the same, Run
+// Run first counts, and then times pairs as the plan says. If the commands do different things, Run
 // does not time them, unless MayDiffer is set. With an error, Run still returns the comparison of
 // what was counted and timed, if there is any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
@@ -134,9 +134,9 @@ func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst b
 	return nil
 }
 
-// Pair starts both commands once, for their time. If a command printed something else or exited
-// with another code than in the starts for the counts, Pair returns an error, unless MayDiffer is
-// set.
+// Pair starts both commands once, for their time. It returns an error if a command printed
+// something else or exited with another code than in the starts for the counts. If MayDiffer is
+// set, it allows that.
 func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {
 		return err

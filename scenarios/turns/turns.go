@@ -8,16 +8,16 @@
 //	…
 //	comparison, err := turns.Run(ctx, builds, turns.Plan{Pairs: 20})
 //
-// There are three kinds of Contest.
+// There are three kinds of Contest:
 //
-//   - [Builds] are two builds of pipebench. Both run at the same time, but measure in turns: while
-//     one measures a round, the other waits. The records of each build are kept in a file, pair by
-//     pair. [Together] runs the builds of one pair.
-//   - [Programs] are any two commands. They are compared by what is measured when they are started:
-//     calls and bytes that the kernel counted, CPU time, and elapsed time.
+//   - [Builds] are two builds of pipebench. A pair is one run of each. While one run measures a
+//     round, the other waits. The records of each build are kept in a file, pair by pair.
+//     [Together] runs the builds of one pair.
+//   - [Programs] are any two commands. A pair is one start of each. What is compared is what the
+//     kernel counted (calls and bytes), CPU time, and elapsed time.
 //   - [GoTests] are two Go test binaries, compared by their benchmarks.
 //
-// Functions may be called from several goroutines, but runs that share a machine disturb each
+// Functions may be called from several goroutines, but runs on the same machine disturb each
 // other's figures.
 package turns
 
@@ -28,21 +28,22 @@ import (
 )
 
 // Environment variables that tell a run of pipebench how it was started. A build that does not know
-// them draws its charts, and does not give up its turn before its end.
+// them draws its charts, and keeps its turn until it ends.
 const (
 	inTurnsVariable     = "PIPEBENCH_TURNS"        // it takes turns with other runs
 	recordsOnlyVariable = "PIPEBENCH_RECORDS_ONLY" // nobody looks at its charts and its page
 )
 
 // enquiry is the byte that a run writes to standard output when its turn is over. The run goes on
-// when it reads a byte, any byte, from standard input.
+// when it reads any byte from standard input.
 const enquiry = '\x05'
 
 // RecordsOnly reports whether this process need only make records, and no charts.
 func RecordsOnly() bool { return os.Getenv(recordsOnlyVariable) != "" }
 
-// InTurns reports whether this process takes turns with others. Then it is one run of many, and
-// need not start its workers several times to find out how much a figure depends on the start.
+// InTurns reports whether this process takes turns with others. Such a process is one run of many.
+// So it need not start its workers several times to find out how much a figure depends on the
+// start.
 func InTurns() bool { return os.Getenv(inTurnsVariable) != "" }
 
 // Turn gives up this process's turn and waits for the next one. If the process does not take turns,

@@ -13,8 +13,8 @@ type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
-	// PID is the process that the diagnosis is about; 0 if it is not about a single process. For
-	// [MutualRead], PID is the server.
+	// PID is the process that the diagnosis is about. It is 0 if the diagnosis is not about a
+	// single process. For [MutualRead], PID is the server.
 	PID int `json:"pid,omitempty"`
 
 	queued int // unread bytes, if Kind is Unread
@@ -40,9 +40,9 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems describes all kinds of diagnosis. A report lists its diagnoses in this order: the kinds
-// that best explain why a program hangs come first. The kinds after [Unread] do not explain a hang
-// (see explains).
+// problems describes all kinds of diagnosis. A report lists its diagnoses in this order: first the
+// kinds that best explain why a program hangs. The kinds after [Unread] do not explain a hang (see
+// explains).
 var problems = []struct {
 	kind Problem
 	text string
@@ -88,8 +88,8 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to r what its processes did since an earlier report was made. Then it makes the
-// diagnoses of r again, and drops those that the earlier report does not confirm. It returns true
+// compare adds to r what its processes did since the report "before" was made. Then it makes the
+// diagnoses of r again, and drops those that the earlier report does not confirm. inDoubt is true
 // if a process may be spinning, but has had too little CPU time to be sure.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
@@ -134,8 +134,8 @@ func (d Diagnosis) same(earlier Diagnosis) bool {
 }
 
 // diagnose finds what is wrong. A channel gets only the first diagnosis that is found for it (see
-// finder.add). So diagnose looks for the more specific problems first. It looks for the less likely
-// problems only if nothing that it has found so far explains a hang.
+// finder.add), so diagnose looks for the more specific problems first. If these explain a hang, it
+// does not look for the less likely problems.
 func (r *Report) diagnose() []Diagnosis {
 	f := finder{report: r}
 	for i := range r.Channels {
@@ -211,7 +211,7 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-// checkPair looks for two processes a and b that can write to each other: a writes to b through the
+// checkPair checks two processes a and b that can write to each other: a writes to b through the
 // first channel, and b writes to a through the second. It finds out whether both are blocked in
 // writing, or both wait for bytes from each other.
 func (f *finder) checkPair(there, back *Channel) {
@@ -286,7 +286,7 @@ func (f *finder) checkChannel(c *Channel) {
 }
 
 // checkUnread finds unread bytes in the standard input of a process that is not waiting to read
-// them. For other descriptors this is no problem: a program may read them when it likes.
+// them. Unread bytes of other descriptors are no problem: a program may read them when it likes.
 func (f *finder) checkUnread(c *Channel) {
 	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) {
 		return
@@ -315,7 +315,7 @@ func firstWaiting(list []Holder) Holder {
 	return list[max(i, 0)]
 }
 
-// describeIdle says which processes hold the reading end and do not read. If it is a single
+// describeIdle says which processes hold the reading end and do not read. If there is only one such
 // process, describeIdle also says from where that process waits for bytes instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
@@ -362,8 +362,8 @@ func (r *Report) waitsElsewhere(pid int) string {
 // to wake up their own threads.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels that lead nowhere. The process is the only holder
-// of such a channel: it has both ends, or nobody has the other end any more.
+// checkLeaks finds processes with many channels that lead nowhere: the process has both ends, or
+// nobody has the other end any more.
 func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{} // by PID
 	closedOf := map[int]int{}     // by PID: how many of its channels have lost the other end
@@ -396,8 +396,8 @@ func (f *finder) checkLeaks(channels []Channel) {
 	}
 }
 
-// checkHolders finds a process that needlessly holds the writing end of a channel, so that a reader
-// waits in vain for the end of file. A process gets at most one such diagnosis.
+// checkHolders finds a process that needlessly holds the writing end of a channel. Because of it, a
+// reader waits in vain for the end of file. A process gets at most one such diagnosis.
 func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	if c.Queued > 0 || !anyWaits(c.Readers) {
 		return
@@ -419,9 +419,9 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// whyNeedless says why w seems to hold the writing end needlessly. In all these cases w has
-// inherited the end from an ancestor: the ancestor still has it, has closed it, or is gone.
-// whyNeedless returns "" if w may need the end.
+// whyNeedless says why w seems to hold the writing end needlessly, or returns "" if w may need the
+// end. In all cases w has inherited the end from an ancestor. The ancestor still has the end, has
+// closed it, or is gone.
 func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
@@ -442,7 +442,7 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			// The parent of w descends from the reader, and has closed the end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		// If the process that started w has ended, w now has a farther ancestor as its parent. The
+		// If the process that started w has ended, a farther ancestor is now the parent of w. The
 		// reader descends from that ancestor, too.
 		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
 		if isOrphan && !descends(r.PID, w.PID, all) {
@@ -513,8 +513,8 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 }
 
 // checkBuffers finds a process that holds back its output until a block is full. Such a process has
-// written only whole blocks since its start, and it mostly rests. A process that waits because its
-// standard output is full is left out.
+// written only whole blocks since its start, and it mostly rests. checkBuffers leaves out a process
+// that waits because its standard output is full.
 func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
@@ -531,7 +531,7 @@ func (f *finder) checkBuffers(p Proc, r *Report) {
 	f.addProcess(Buffers, p, fmt.Sprintf(says, p.Total.WriteCalls, block))
 }
 
-// ofPath returns " of PATH"; "" if the path is not known.
+// ofPath returns " of PATH", or "" if the path is not known.
 func ofPath(path string) string {
 	if path == "" {
 		return ""
@@ -539,9 +539,9 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says how a process spun between two looks; "" if it did not spin. This is not sure if the
-// busiest thread got too little CPU time to tell. On a busy machine, a program that starts up waits
-// for a CPU all the time, so it is never at rest either.
+// spins says how a process spun between two looks, or returns "" if it did not spin. sure is false
+// if the busiest thread got too little CPU time to tell. On a busy machine, a program that starts
+// up waits for a CPU all the time, so it is never at rest either.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -561,8 +561,9 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns the part of the time between two looks during which a thread ran. The time for
-// which the thread waited for a CPU is left out of the whole, because it depends on other programs.
+// share returns the part of the time between two looks during which a thread ran. The time in which
+// the thread waited for a CPU does not count as part of the whole, because it depends on other
+// programs.
 func (t cpuTime) share(look time.Duration) float64 {
 	possible := max(look-t.waited, t.ran, 1) // never 0, because it is a divisor
 	return float64(t.ran) / float64(possible)
@@ -573,7 +574,7 @@ func (t cpuTime) share(look time.Duration) float64 {
 //
 //   - There were too few writes to tell.
 //   - The writes differ in size, or their size is not a usual block size.
-//   - The reads are about as large as the writes: the process just passes on what it reads.
+//   - The reads are about as large as the writes. Then the process just passes on what it reads.
 func (u *Usage) blockSize() int64 {
 	if u.WriteCalls < manyFull {
 		return 0
@@ -588,8 +589,8 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns the Holder that stands for the standard output of a process; nil if the standard
-// output is not a channel.
+// outputOf returns the Holder that stands for the standard output of a process. It returns nil if
+// the standard output is not a channel.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

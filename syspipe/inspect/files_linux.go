@@ -37,9 +37,10 @@ func openFiles(pid int) ([]openFile, error) {
 }
 
 // readOpenFile describes a descriptor of a process. It returns false if the descriptor has been
-// closed meanwhile, or does not refer to a pipe, FIFO or socket. The link /proc/PID/fd/N holds
-// "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO. /proc/PID/fdinfo/N says how the file was
-// opened, in octal: "flags:\t0100001".
+// closed meanwhile, or does not refer to a pipe, FIFO or socket.
+//
+// The link /proc/PID/fd/N holds "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO.
+// /proc/PID/fdinfo/N says how the file was opened, in octal: "flags:\t0100001".
 func readOpenFile(pid, fd int) (openFile, bool) {
 	link := procfs.Path(pid, "fd", strconv.Itoa(fd))
 	name, err := os.Readlink(link)
@@ -76,8 +77,8 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 
 // measurePipe finds out how full a pipe is, and whether all processes at its other end are gone.
 // For this it opens the end of a holder a second time, in non-blocking mode, and closes it again.
-// If it cannot open or measure the end of one holder, it tries the next holder. All holders have
-// the end open in the given mode: O_WRONLY or O_RDONLY.
+// If that fails for one holder, it tries the next. All holders have the end open in the given mode,
+// O_WRONLY or O_RDONLY.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))

@@ -16,8 +16,8 @@ import (
 )
 
 // Process looks once at a process and its descendants. If the process is gone, the error wraps
-// [fs.ErrNotExist]; if it belongs to somebody else, the error wraps [fs.ErrPermission]. If the
-// descriptors of a descendant cannot be read, the report gives the reason (Proc.Unreadable).
+// [fs.ErrNotExist]. If the process belongs to somebody else, the error wraps [fs.ErrPermission]. If
+// the descriptors of a descendant cannot be read, Proc.Unreadable gives the reason.
 func Process(pid int) (r *Report, err error) {
 	defer func() {
 		if err != nil {
@@ -65,13 +65,12 @@ const maxDoubt = 5 * time.Second
 
 // Over looks at the processes twice, with a pause in between. It returns the report of the second
 // look, which includes what the processes did in the pause. If it cannot tell whether a process
-// spins or is about to come to rest, Over looks again after another pause, for up to five seconds
-// in all.
+// spins, Over looks again after another pause, for up to five seconds in all. If the process ends
+// in the meantime, the error wraps [fs.ErrNotExist], as with [Process].
 //
-// A diagnosis that can be made from one look counts only if the first look has it, too. The reason
-// is that a pipe may be full for just a moment, and that a child has all descriptors of its parent
-// open until it executes another program. If the process ends in the meantime, the error wraps
-// [fs.ErrNotExist], as with [Process].
+// A problem that one look can show is reported only if both looks show it. A pipe may be full for
+// just a moment, and a child has all descriptors of its parent open until it executes another
+// program.
 func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	if err != nil {
@@ -130,7 +129,7 @@ type snapshot struct {
 }
 
 // read adds to the snapshot what a process has open and for what its threads wait. It skips the
-// waits of kernel threads: these make no system calls, but /proc says that they are in call 0,
+// waits of kernel threads. These make no system calls, but /proc says that they are in call 0,
 // which is read.
 func (s *snapshot) read(pid int) {
 	p := s.procs[pid]
@@ -164,8 +163,9 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels of which the tree holds an end, with all their holders. Channels
-// that the tree seems to have only inherited are returned separately (see Report.Inherited).
+// channels returns the channels of which the tree holds an end, with all their holders. inherited
+// are the channels that the tree seems to have only because it inherited them (see
+// Report.Inherited).
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -215,9 +215,12 @@ func (c *Channel) isInherited(inTree map[int]bool) bool {
 	return heldOutside
 }
 
-// channelsOf returns the channels of which an open file is an end. A connected Unix socket is an
-// end of two channels, one for each direction. Any other socket is an end of none. A pipe or FIFO
-// is one channel. The process that has the file open is the only holder in the returned channels.
+// channelsOf returns the channels of which an open file is an end. In these channels, the process
+// that has the file open is the only holder.
+//
+//   - A pipe or FIFO is one channel.
+//   - A connected Unix socket is an end of two channels, one for each direction.
+//   - Any other socket is an end of none.
 func (s *snapshot) channelsOf(f openFile) []Channel {
 	p := s.procs[f.pid]
 	h := Holder{
@@ -259,10 +262,9 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// withWaits returns h with those fields set that say for what its process waits. It finds out
-// whether a thread of the process sleeps in the call ("read" or "write") on the descriptor, or in
-// poll or epoll until that call is possible. A stopped process waits for nothing, whatever call it
-// was in.
+// withWaits returns h with those fields set that say for what its process waits. A thread may sleep
+// in the call ("read" or "write") on the descriptor, or in poll or epoll until that call is
+// possible. A stopped process waits for nothing, whatever call it was in.
 func (s *snapshot) withWaits(h Holder, call string) Holder {
 	if h.stopped {
 		return h
@@ -302,8 +304,8 @@ func (c *Channel) measure() {
 	}
 }
 
-// dropEdges clears Waits in the holders that only new bytes or new room would wake up (edge). The
-// kernel has told them already of the bytes or the room that is there now.
+// dropEdges clears Waits in the holders that only new bytes or new room would wake up (see edge).
+// There may be bytes or room now, but the kernel has told these holders of that already.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

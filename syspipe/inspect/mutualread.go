@@ -13,10 +13,10 @@ type pair struct {
 	there, back    *Channel // "there" leads to the server, "back" to the client
 }
 
-// waitingPair returns a and b as a pair; false if they do not wait for each other. The first
+// waitingPair returns a and b as a pair, or false if they do not wait for each other. The first
 // channel leads from a to b, the second from b to a. The server is the process that has one of the
-// channels as its standard input. If both have, or neither has, the server is the process that
-// descends from the other.
+// channels as its standard input. If both or neither have, the server is the process that descends
+// from the other.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
@@ -45,8 +45,8 @@ func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
 
-// A chain is what lies behind a client: the servers for which the client waits, and the relays
-// between them. A relay waits for its client and for servers of its own.
+// A chain is what lies behind a client: the servers for which the client waits, and the relays in
+// between. A relay waits for its client and for its own servers.
 type chain struct {
 	servers  []Holder
 	relays   []Holder
@@ -54,10 +54,9 @@ type chain struct {
 	network  bool // a server also waits for a socket that is no channel
 }
 
-// checkMutualRead finds clients that wait for servers while these wait for the clients. If a client
-// can do nothing but read an answer, it is certain that an answer is missing. Any other client may
-// be idle, like its servers. Each call of checkMutualRead finds only one sort of clients: the first
-// sort if "certain" is set, else the other.
+// checkMutualRead finds clients and servers that wait for each other. If certain is true, it looks
+// only for clients that can do nothing but read the answer: then an answer is certainly missing. If
+// certain is false, it looks only for other clients, which may just be idle, like their servers.
 func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
@@ -92,7 +91,7 @@ func (f *finder) canOnlyRead(p pair) bool {
 }
 
 // isRelay reports whether the client of a pair also waits at its standard input, for a client of
-// its own. Such a process may have nothing to ask, so it need not be waiting for an answer of this
+// its own. Such a process may have nothing to ask, so it may not be waiting for an answer of this
 // server.
 func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
@@ -103,9 +102,8 @@ func (f *finder) isRelay(p pair) bool {
 }
 
 // follow adds the pair p to the chain. If the server of p is a relay, follow also adds the pairs of
-// that relay and the servers behind it. It returns false if the server of p also waits for a
-// process with which it forms no pair, or for a child: that process may be the one that has to
-// answer.
+// that relay and the servers behind it. It returns false if the server of p also waits for a child,
+// or for a process with which it forms no pair: that process may be the one that has to answer.
 func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)

@@ -2,8 +2,8 @@ package inspect
 
 import "golang.org/x/sys/unix"
 
-// Architectures newer than amd64 lack these system calls. They have only later ones that do the
-// same, such as ppoll.
+// Only older architectures such as amd64 have these system calls. Newer architectures have only
+// their successors, such as ppoll.
 func init() {
 	calls[unix.SYS_POLL] = "poll"
 	calls[unix.SYS_SELECT] = "select"

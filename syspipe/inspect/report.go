@@ -9,11 +9,11 @@
 //		fmt.Println(d.Sentence)
 //	}
 //
-// The package reads /proc and needs no privilege for one's own processes. It does not disturb the
-// processes: it does not trace or stop them, and reads and writes none of their data. To ask how
-// full a pipe is, it opens an end of the pipe a second time for some microseconds, and only an end
-// that some process has open. If the last reader or the last writer closes the pipe at just that
-// moment, the other side notices it some microseconds later.
+// The package reads /proc and needs no privilege for one's own processes. It does not trace or stop
+// the processes, and reads and writes none of their data. To ask how full a pipe is, it opens an
+// end that some process has open a second time, for some microseconds. If the last reader or the
+// last writer closes the pipe at just that moment, the other side notices it some microseconds
+// later.
 //
 // The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
 // looks twice. So it sees whether anything moves, and which process is busy without moving a byte.
@@ -31,12 +31,13 @@ type Report struct {
 	PID       int       `json:"pid"`
 	Processes []Proc    `json:"processes"` // the process PID first, then its descendants
 	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets; sorted by ID
-	// Inherited are the channels that the tree (the process and its descendants) seems to have only
+	// Inherited are channels that the tree (the process and its descendants) seems to have only
 	// because it inherited them. Such a channel is empty, and is no standard stream of the tree. No
 	// thread of the tree waits to read or write it. A process outside the tree has it open, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks that [Over] takes; 0 for [Process], which looks once.
+	// Look is the time between the two looks that [Over] takes. It is 0 for [Process], which looks
+	// once.
 	Look time.Duration `json:"look_ns"`
 
 	taken time.Time    // when the report was made
@@ -51,14 +52,15 @@ type Proc struct {
 	Threads []Thread `json:"threads"`
 	// Stopped says that the process does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM says what the signal SIGTERM does to the process. It "ends" the process, is "handled"
-	// by it, or is "ignored"; "" if not known.
+	// SIGTERM says what the signal SIGTERM does to the process: it "ends" the process, is "handled"
+	// by the process, or is "ignored". SIGTERM is "" if that is not known.
 	SIGTERM string `json:"sigterm,omitempty"`
 	// Total is what the process did since its start. Recent is what it did between the two looks.
 	// Each is nil if not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
-	// Unreadable says why the descriptors of the process could not be read; "" if they could.
+	// Unreadable says why the descriptors of the process could not be read. It is "" if they could
+	// be read.
 	Unreadable string `json:"unreadable,omitempty"`
 
 	ofKernel    bool // it is a thread of the kernel
@@ -94,9 +96,9 @@ type Thread struct {
 	FD  int    `json:"fd"` // of a read or write; -1 if not known
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
 	// Child is the PID of the child for which the thread waits. It is 0 if that is not known, or if
-	// it may be any of several children.
+	// any of several children would do.
 	Child int `json:"child,omitempty"`
-	// Path is the path of the FIFO that the thread opens; "" if not known.
+	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
 	Path string `json:"path,omitempty"`
 
 	watches []watch // the descriptors for which it waits, if In is "poll"
@@ -108,7 +110,7 @@ type watch struct {
 	in  bool // it waits for bytes to read
 	out bool // it waits for room to write
 	// edge says that only new bytes or new room wake the thread up (EPOLLET). So the thread may
-	// wait although there are bytes or room already.
+	// wait even if there are bytes or room already.
 	edge bool
 }
 
@@ -162,8 +164,8 @@ func (h Holder) stream() string {
 	return fmt.Sprintf("descriptor %d", h.FD)
 }
 
-// Owner returns the process that holds all open ends of the channel. (Programs have such channels
-// to wake up their own threads.) It returns false if several processes hold the ends, or none.
+// Owner returns the process that holds all open ends of the channel. It returns false if there is
+// no such process. (Programs have such channels to wake up their own threads.)
 func (c *Channel) Owner() (pid int, ok bool) {
 	for _, list := range [][]Holder{c.Writers, c.Readers} {
 		for _, h := range list {
@@ -187,7 +189,7 @@ func (c *Channel) fill() string {
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
 }
 
-// since returns what was done after old was read; nil if u or old is nil.
+// since returns what was done after old was read. It returns nil if u or old is nil.
 func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 
 // calls has short names of the system calls in which a thread can wait, by their numbers. The
 // thread waits for a descriptor, for a child, or until somebody opens the other end of a FIFO. The
-// first argument of every call named "read" or "write" is the descriptor. An init function adds the
-// calls that only some architectures have.
+// first argument of every "read" or "write" is the descriptor. Some architectures have further
+// calls, which an init function adds.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -49,8 +49,8 @@ func readThreads(p *Proc) []Thread {
 
 // readThread describes a thread, and reports whether the thread waits in one of the system calls in
 // [calls]. The file /proc/PID/task/TID/syscall has the number and the arguments of the call, such
-// as "0 0x3 0x7ffd...". For a thread that runs, the file says "running". If we may not read it,
-// readThread finds out the call from the kernel function in which the thread sleeps (wchan).
+// as "0 0x3 0x7ffd...", or the word "running". If we may not read the file, readThread finds out
+// the call from the kernel function in which the thread sleeps (wchan).
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
@@ -92,9 +92,9 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf returns the short name of the system call to which a kernel function belongs: a thread
-// that sleeps in the function is in that call. It returns "" if the call is not in [calls]. Kernel
-// functions have been renamed over time: pipe_read became anon_pipe_read.
+// callOf returns the short name of the system call in which a thread is that sleeps in a certain
+// kernel function. It returns "" if the call is not in [calls]. Kernel functions have been renamed
+// over time: pipe_read became anon_pipe_read.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -147,8 +147,8 @@ func awaitedChild(pid, number int, args [3]uint64) int {
 	return onlyChild(pid)
 }
 
-// onlyChild returns the PID of the only child of a process; 0 if the process has no child or
-// several.
+// onlyChild returns the PID of the only child of a process. It returns 0 if the process has no
+// child or several.
 func onlyChild(pid int) int {
 	if children := procfs.Children(pid); len(children) == 1 {
 		return children[0]
@@ -160,7 +160,7 @@ func onlyChild(pid int) int {
 const maxPath = 4096
 
 // readString reads a string that ends with a NUL byte from the memory of a process. It returns ""
-// if the memory cannot be read, or if the string is not shorter than maxPath.
+// if the memory cannot be read, or if the string has maxPath bytes or more.
 func readString(pid int, address uint64) string {
 	text, _, found := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
 	if !found {
@@ -183,8 +183,8 @@ func readMemory(pid int, address uint64, size int) []byte {
 }
 
 // onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has two masks
-// of signals, such as "SigIgn:\t0000000000004000": SigIgn for the signals that are ignored, and
-// SigCgt for those that are caught.
+// of signals: SigIgn for the signals that are ignored, and SigCgt for the signals that are caught.
+// An example is "SigIgn:\t0000000000004000".
 func onSIGTERM(pid int) string {
 	status, err := procfs.Text(pid, "status")
 	if err != nil {
@@ -226,9 +226,9 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readCPUTime reads the state of a thread and its schedstat. That has three numbers: the ns on a
-// CPU, the ns of waiting for a CPU, and the count of time slices. The times are 0 if the kernel
-// does not count them.
+// readCPUTime reads the state of a thread and its schedstat. The file schedstat has three numbers:
+// the ns on a CPU, the ns of waiting for a CPU, and the count of time slices. The times are 0 if
+// the kernel does not count them.
 func readCPUTime(pid, tid int) cpuTime {
 	var t cpuTime
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

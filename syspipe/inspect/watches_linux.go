@@ -78,10 +78,9 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches returns the descriptors that an epoll descriptor watches. If one of them is an epoll
-// descriptor itself, epollWatches adds the descriptors that this one watches, and so on. It reads
-// /proc/PID/fdinfo/FD, which has a line for each watched descriptor, with its events in
-// hexadecimal:
+// epollWatches returns the descriptors that an epoll descriptor watches, including those behind a
+// watched descriptor that is an epoll descriptor itself. It reads /proc/PID/fdinfo/FD, which has a
+// line for each watched descriptor, with its events in hexadecimal:
 //
 //	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
 //
@@ -89,8 +88,8 @@ func selectWatches(pid int, args [3]uint64) []watch {
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
 
 // maxNested is how many epoll descriptors Linux allows in a chain in which each watches the next.
-// The bound is needed here, too: while we read, a number in /proc may come to stand for another
-// file, so the chain that we see may be a circle.
+// We need the bound, too, because the chain that we see may be a circle: while we read, a number in
+// /proc may come to stand for another file.
 const maxNested = 5
 
 func nestedWatches(pid, fd, depth int) []watch {
@@ -114,8 +113,8 @@ func nestedWatches(pid, fd, depth int) []watch {
 }
 
 // anyEpoll returns what all epoll descriptors of a process watch. It is for a thread that waits for
-// one of them, when it is not known for which. All these watches have edge set, because none of
-// them is certain.
+// one of them, if it is not known for which. All these watches have edge set, because none is
+// certain.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)

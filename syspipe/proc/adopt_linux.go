@@ -17,8 +17,8 @@ var (
 	ownChildren sync.Map     // PIDs of the children that we started and have not waited for
 )
 
-// Adopt makes this process the parent of every descendant whose own parent has ended, whatever
-// session, group or environment the descendant has moved to. So no daemon escapes [EndAdopted].
+// Adopt makes this process the parent of every descendant whose own parent has ended. The session,
+// the group and the environment of the descendant do not matter, so no daemon escapes [EndAdopted].
 // Adopt cannot be undone. It returns true if the system can do this, as Linux can.
 func Adopt() bool {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1 /* on */, 0, 0, 0) != nil {
@@ -28,8 +28,8 @@ func Adopt() bool {
 	return true
 }
 
-// adopted lists the living processes that this one has adopted, and their descendants. Adopted
-// processes that have ended are reaped, so that no zombies stay. known is false if [Adopt] was not
+// adopted lists the living processes that this one has adopted, and their descendants. It reaps
+// adopted processes that have ended, so that no zombies stay. known is false if [Adopt] was not
 // called.
 func adopted() (list []int, known bool) {
 	if !adopting.Load() {
@@ -59,7 +59,7 @@ func adopted() (list []int, known bool) {
 // "1234 (name)". As in [EndMarked], processes that are running get more time. known is false if
 // [Adopt] was not called.
 //
-// Nothing tells which of our children left an adopted process behind. So call EndAdopted only when
+// We cannot tell which of our children left an adopted process behind. So call EndAdopted only when
 // no other child of ours may leave a process behind.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() (pids []int, unclear, known bool) {

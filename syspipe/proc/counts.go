@@ -1,7 +1,7 @@
 package proc
 
-// Counts tell what a process did from its start to its end. They include what was done by those
-// children that the process waited for.
+// Counts tell what a process did from its start to its end. This includes what those children did
+// for which the process waited.
 type Counts struct {
 	Reads, Writes           int64 // how many system calls read and wrote
 	ReadBytes, WrittenBytes int64 // bytes that these calls moved

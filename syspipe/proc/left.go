@@ -9,10 +9,10 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Marked lists the living processes that were started with this variable in their environment. The
-// variable has the form "NAME=value". unclear is true if a process is just executing another
-// program, so that its environment cannot be read yet. known is false if the system does not show
-// the environments of processes.
+// Marked lists the living processes that were started with this variable, of the form "NAME=value",
+// in their environment. unclear is true if a process is just executing another program, so that its
+// environment cannot be read yet. known is false if the system does not show the environments of
+// processes.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -33,7 +33,8 @@ func Marked(variable string) (list []int, unclear, known bool) {
 }
 
 // isBecoming reports whether a process without an environment is just executing another program.
-// Such a process has memory, but no arguments yet. A zombie or a thread of the kernel has neither.
+// Such a process has memory, but no arguments yet. A zombie and a thread of the kernel have no
+// memory.
 func isBecoming(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
@@ -43,14 +44,14 @@ func isBecoming(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until all processes that were started with this variable in their environment
-// have ended. The variable has the form "NAME=value". Children inherit the variable, whatever group
-// or session they move to.
+// EndMarked waits until all processes that were started with this variable, of the form
+// "NAME=value", in their environment have ended. Children inherit the variable, whatever group or
+// session they move to.
 //
 // If some processes are still there after patience, EndMarked kills them and returns each in the
-// form "1234 (name)". But while one of them is running, rather than waiting for something,
-// EndMarked does not kill before four times patience. known is false if the system does not show
-// the environments of other processes.
+// form "1234 (name)". If one of them is running, rather than waiting for something, EndMarked kills
+// only after four times patience. known is false if the system does not show the environments of
+// other processes.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
@@ -62,13 +63,13 @@ const (
 	maxUnclear   = 50              // empty lists in a row that are all unclear
 )
 
-// moreTime is a factor. While one of the processes is running, endAll kills only after moreTime
-// times patience: on a busy machine, that process may be about to end.
+// moreTime is a factor. While one of the processes is running, endAll waits for moreTime times
+// patience before it kills: on a busy machine, that process may be about to end.
 const moreTime = 4
 
 // endAll calls list until list finds no process any more. After patience it kills the processes
-// that list finds (see also moreTime). It lists and kills again and again, because a process may
-// fork between the two.
+// that list finds (see also moreTime). It lists and kills repeatedly, because a process may fork
+// between the listing and the killing.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

@@ -26,18 +26,18 @@
 //
 // # How a process ends
 //
-// A process ends by itself, by the end of the context of [Process.Start], by [Process.Stop] (which
-// asks the process to end before it kills), or by [Process.Kill]. In each case, the processes that
-// are left in its group are killed too, unless the process is Attached.
+// A process ends by itself, at the end of the context of [Process.Start], by [Process.Stop] (which
+// asks the process to end before it kills), or by [Process.Kill]. In each case, all processes left
+// in its group are killed too, unless the process is Attached.
 //
-// If we die, even by SIGKILL, our children end too. How they end depends on the child and the
-// system:
+// If this process dies, even by SIGKILL, its children end too. How they end depends on the child
+// and the system:
 //
 //   - A child that does named work holds a leash, a pipe from us. It exits at the end of file of
 //     the leash.
 //   - Linux sends SIGKILL to every other child, but not to the processes that it has started.
 //   - Windows ends the other children when the last handle to their job is closed.
-//   - On other systems, the other children see the end of their standard input, nothing else.
+//   - On other systems, the other children only see the end of their standard input.
 //
 // # Who may call concurrently
 //
@@ -62,16 +62,17 @@ import (
 
 // A Process is a child of this process: it runs any program, or this program with work to do.
 type Process struct {
-	// Cmd is the command that is started. Its streams, Env and Dir may be set before Start. To read
-	// all that the child wrote to a stream, use [Process.Pipe]: the pipes of Cmd are closed when
-	// the child ends. If Cmd.Stderr is not set, standard error goes to the Tail that
-	// [Process.Stderr] returns. Call none of Cmd's methods.
+	// Cmd is the command that is started. Its streams, Env and Dir may be set before Start. Call
+	// none of its methods. To read all that the child wrote to a stream, use [Process.Pipe],
+	// because the pipes of Cmd are closed when the child ends. If Cmd.Stderr is not set, standard
+	// error goes to the Tail that [Process.Stderr] returns.
 	Cmd *exec.Cmd
 	// Grace is the time between an interrupt and the kill when the context of Start ends. If Grace
 	// is 0, the process is killed at once.
 	Grace time.Duration
-	// Attached says that we are just a wrapper of the child: when the child ends, what it leaves
-	// behind goes on, and on Windows a console's Ctrl-C reaches the child as it reaches us.
+	// Attached says that we are just a wrapper of the child. When the child ends, the processes
+	// that it leaves behind go on. On Windows a console's Ctrl-C reaches the child as it reaches
+	// us.
 	Attached bool
 	// Session gives the child a session of its own, without our terminal. Windows ignores it.
 	Session bool
@@ -143,7 +144,7 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 }
 
 // Connect does what Pipe does, with a pipe of the given kind and capacity (see [syspipe.Open]). If
-// nonBlocking is true, the child's end is in non-blocking mode. Our end uses Go's poller.
+// nonBlocking is true, the child's end is in non-blocking mode. Our end always uses Go's poller.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {

@@ -16,7 +16,7 @@ const TellsOfOthers = false
 func (p *Process) endWithUs() {}
 
 // awaitExit returns false without waiting: x/sys has no call that waits for a process and leaves it
-// a zombie. So the group is killed just after its leader was waited for. That is so soon that no
+// a zombie. So the group is killed just after its leader was waited for. In so short a time, no
 // other group will have got the number.
 func (p *Process) awaitExit() bool { return false }
 

@@ -18,8 +18,9 @@ const TellsOfOthers = true
 // stays in run until the process has ended.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
-// awaitExit waits until the process has ended and leaves it a zombie, so that no other process gets
-// its PID yet, and no other group the number of its group. It reports whether that worked.
+// awaitExit waits until the process has ended and leaves it a zombie. So its PID, which is also the
+// number of its group, is not given to another process or group yet. awaitExit reports whether that
+// worked.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -48,7 +49,7 @@ func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM")
 
 // peakOf returns the largest resident memory of a process that has ended, in bytes. A process
 // begins with the peak of the process that forked it, which is us. So a peak that is not above our
-// own says nothing about the process, and peakOf returns false.
+// own says nothing, and peakOf returns false.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

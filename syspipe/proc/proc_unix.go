@@ -14,7 +14,7 @@ import (
 type group struct{ leader int }
 
 // start starts the process as the leader of a group of its own. So a terminal's Ctrl-C reaches us
-// but not the group. And we can end a wrapper such as npx together with the program that it runs.
+// but not the group, and we can end a wrapper such as npx together with the program that it runs.
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid = p.Session // a session's leader leads a group as well
 	p.Cmd.SysProcAttr.Setpgid = !p.Session
@@ -35,7 +35,8 @@ func (p *Process) signalGroup(s syscall.Signal) bool {
 // releaseGroup does nothing: a group on Unix is only a number.
 func (p *Process) releaseGroup() {}
 
-// Signaled returns the number and the name of the signal that ended a process; false if none did.
+// Signaled returns the number and the name of the signal that ended a process. It returns false if
+// no signal did.
 func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	if state == nil {
 		return 0, "", false
@@ -47,12 +48,13 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	return int(status.Signal()), unix.SignalName(status.Signal()), true
 }
 
-// OwnCPU returns the processor time that this process has used so far; false if the system does not
-// tell.
+// OwnCPU returns the processor time that this process has used so far. It returns false if the
+// system does not tell.
 func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
 
-// ChildrenCPU returns the processor time of the children that this process has waited for. The time
-// of children that those had waited for is included. It returns false if the system does not tell.
+// ChildrenCPU returns the processor time of the children that this process has waited for. It
+// includes the time of the children that these had waited for. It returns false if the system does
+// not tell.
 func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
 
 func cpuOf(who int) (time.Duration, bool) {

@@ -16,7 +16,7 @@ const TellsOfOthers = false
 
 // A group is a Windows job. Windows ends the processes in a job when the last handle to the job is
 // closed, so none of them outlives us even if we crash. A process that does named work (see [Main])
-// has no job, because it may have to start processes that outlive it. Such a process exits when we
+// has no job, because it may have to start processes that outlive it. Instead, it exits when we
 // close its leash, a pipe.
 type group struct{ job windows.Handle } // 0: none
 
@@ -61,8 +61,8 @@ func (p *Process) start() error {
 func (p *Process) awaitExit() bool { return false }
 
 // resumeProcess lets a suspended process run. ResumeThread would need a handle to the first thread
-// of the process. Go keeps no such handle, and to find the thread would mean to list all threads of
-// the system.
+// of the process. Go keeps no such handle, and to find the thread we would have to list all threads
+// of the system.
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 func (g *group) open() (err error) {
@@ -82,8 +82,8 @@ func (g *group) open() (err error) {
 }
 
 // signalGroup kills the group if s is SIGKILL. For any other signal it sends CTRL_BREAK, the only
-// request to end that can go to a single group. That works only if we share a console with the
-// group, and not for an Attached process.
+// request to end that can go to a single group. CTRL_BREAK works only if we share a console with
+// the group, and not for an Attached process.
 func (p *Process) signalGroup(s syscall.Signal) bool {
 	if s != syscall.SIGKILL {
 		if p.Attached {
@@ -108,8 +108,8 @@ func (p *Process) releaseGroup() {
 // Signaled returns false: on Windows there are no signals, only exit codes.
 func Signaled(*os.ProcessState) (number int, name string, ok bool) { return 0, "", false }
 
-// OwnCPU returns the processor time that this process has used so far; false if the system does not
-// tell.
+// OwnCPU returns the processor time that this process has used so far. It returns false if the
+// system does not tell.
 func OwnCPU() (time.Duration, bool) { return cpuTimes(windows.CurrentProcess()) }
 
 // ChildrenCPU returns false: Windows tells only about processes that still run.

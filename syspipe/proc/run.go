@@ -17,8 +17,8 @@ var (
 )
 
 // Start starts the process, in a process group or job of its own. When ctx ends, the process is
-// ended (see Grace). A process can be started only once, and not after Close. If the process cannot
-// be started, Start closes it.
+// ended (see Grace). A process can be started only once, and only before Close. If Start fails, it
+// closes the process.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -102,7 +102,7 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	return p.done, nil
 }
 
-// reap ends the processes that p has left behind in its group. After that, nobody may signal the
+// reap ends the processes that p has left behind in its group. After reap, nobody may signal the
 // group.
 func (p *Process) reap() {
 	p.mu.Lock()
@@ -114,14 +114,14 @@ func (p *Process) reap() {
 	p.releaseGroup()
 }
 
-// Done returns a channel that is closed after the end of the process; nil before Start.
+// Done returns a channel that is closed after the end of the process. It returns nil before Start.
 func (p *Process) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.done
 }
 
-// pid returns the PID of the process; false if the process was not started.
+// pid returns the PID of the process, or false if the process was not started.
 func (p *Process) pid() (int, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,9 +152,9 @@ func (p *Process) Ended(d time.Duration) bool {
 	}
 }
 
-// Wait waits until the process has ended, and says how. It returns nil for exit code 0, and
-// otherwise an error that wraps [exec.ExitError] and contains what [Process.Stderr] kept. Wait may
-// be called more than once. For a process that was not started it returns an error.
+// Wait waits until the process has ended. It returns nil for exit code 0, and otherwise an error
+// that wraps [exec.ExitError] and contains what [Process.Stderr] kept. Wait may be called more than
+// once. If the process was not started, Wait returns an error.
 func (p *Process) Wait() error {
 	done := p.Done()
 	if done == nil {
@@ -190,9 +190,9 @@ func (p *Process) signal(s syscall.Signal) bool {
 }
 
 // Stop ends a process that the caller has already asked to end, for example by closing its standard
-// input. If the process still runs after untilTerminate, Stop calls Terminate; if it still runs
+// input. If the process still runs after untilTerminate, Stop calls Terminate. If it still runs
 // after another untilKill, Stop kills it. Stop returns when the process is gone, and reports
-// whether it had to do anything. For a process that was not started it does nothing.
+// whether it had to do anything. If the process was not started, Stop does nothing.
 func (p *Process) Stop(untilTerminate, untilKill time.Duration) (forced bool) {
 	done := p.Done()
 	if done == nil || p.Ended(untilTerminate) {

@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// running returns the PID of the process; false if the process was not started or has ended.
+// running returns the PID of the process. It returns false if the process was not started or has
+// ended.
 func (p *Process) running() (pid int, ok bool) {
 	pid, ok = p.pid()
 	return pid, ok && !p.Ended(0)
@@ -28,9 +29,9 @@ func (p *Process) CPU() (time.Duration, bool) {
 	return state.UserTime() + state.SystemTime(), true
 }
 
-// TreeCPU returns the processor time that the process and its descendants have used so far; false
-// if the system does not tell. Processes that have got another parent meanwhile do not count.
-// TreeCPU takes longer than [Process.CPU].
+// TreeCPU returns the processor time that the process and its descendants have used so far. A
+// descendant that has got another parent meanwhile does not count. known is false if the system
+// does not tell. TreeCPU takes longer than [Process.CPU].
 func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -48,8 +49,8 @@ func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	return sum, known
 }
 
-// Resident returns the memory that the process and its descendants have in use, in bytes; false if
-// the system does not tell, or the process does not run.
+// Resident returns the memory that the process and its descendants have in use, in bytes. known is
+// false if the system does not tell, or if the process does not run.
 func (p *Process) Resident() (sum int64, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -75,9 +76,9 @@ func (p *Process) PeakAddresses() (int64, bool) {
 	return procfs.StatusBytes(pid, "VmPeak")
 }
 
-// PeakMemory returns the largest resident memory of the process so far, in bytes; false if not
-// known. If the system tells nothing after the end of the process, PeakMemory returns the largest
-// value that earlier calls found.
+// PeakMemory returns the largest resident memory of the process so far, in bytes. After the end of
+// the process, some systems tell nothing. Then PeakMemory returns the largest value that earlier
+// calls found. It returns false if the peak is not known.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool
@@ -125,8 +126,8 @@ func Name(pid int) string {
 	return stat.Command
 }
 
-// OpenFiles returns what each descriptor of a process refers to, such as "pipe:[4711]"; nothing if
-// the process has ended, or if the system does not tell.
+// OpenFiles returns what each descriptor of a process refers to, such as "pipe:[4711]". It returns
+// nothing if the process has ended, or if the system does not tell.
 func OpenFiles(pid int) map[int]string {
 	fds, _ := procfs.Descriptors(pid)
 	files := map[int]string{}
@@ -139,6 +140,6 @@ func OpenFiles(pid int) map[int]string {
 	return files
 }
 
-// Tree lists a process and its living descendants; only the process itself if the system does not
-// tell.
+// Tree lists a process and its living descendants. If the system does not tell, it lists only the
+// process itself.
 func Tree(pid int) []int { return procfs.Tree(pid) }

@@ -16,8 +16,8 @@ import (
 const workEnv = "PIPEBENCH_WORK"
 
 // workerProcs is set in the environment of a worker. Two of a worker's threads may be in raw system
-// calls at the same time (see [syspipe.Blocking]), and each of them occupies one of the GOMAXPROCS
-// slots. The Go runtime needs further slots to go on.
+// calls at the same time (see [syspipe.Blocking]), and each occupies one of the GOMAXPROCS slots.
+// The Go runtime needs further slots to go on.
 const workerProcs = "GOMAXPROCS=4"
 
 // An assignment is a piece of work, in the form in which the environment hands it over.
@@ -27,17 +27,17 @@ type assignment struct {
 	Ends []string        `json:"ends"` // references (see End.Pass): leash, reports, then Work.Ends
 }
 
-// begun is the first report of every worker. A process that does not send it does not call [Main].
+// begun is the first report of every worker. A process that does not call [Main] does not send it.
 const begun = "begun"
 
 // ErrNotBegun is returned if a process that was started to work ended before it began. The usual
-// reason is that its function main does not call [Main], or calls it too late.
+// reason is that its main function does not call [Main], or calls it too late.
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
 // Self prepares another process of this program, to do the work with the given name. The process
-// gets args (as JSON, at most some 30 KiB) and inherits the ends. The ends stay open in this
-// process too, so the caller should close them after [Process.Start]. The work may use the standard
+// gets args, as JSON of at most some 30 KiB. It inherits the ends. They stay open in this process
+// too, so the caller should close them after [Process.Start]. The work may use the standard
 // streams.
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself again and again
@@ -65,8 +65,8 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openPipes opens two pipes to the worker: its leash, and the pipe for its reports. When the worker
-// reads the end of file from the leash, it exits. openPipes returns the worker's ends of both
+// openPipes opens two pipes to the worker: its leash, and the pipe for its reports. The worker
+// exits when it reads the end of file from the leash. openPipes returns the worker's ends of both
 // pipes.
 func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
@@ -128,7 +128,7 @@ func (p *Process) Report(v any) error {
 }
 
 // CloseAll closes everything in list, such as ends that no process needs any more. It ignores
-// errors: the only one to expect is that something was closed already.
+// errors: at worst, something was closed already.
 func CloseAll[C io.Closer](list []C) {
 	for _, c := range list {
 		c.Close()
@@ -147,9 +147,9 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work of this process and exits, if the process was started by [Self]. If the work
-// fails, its error goes to standard error and the exit code is 1. In any other process, Main
-// returns at once. Call it first in main and in TestMain of every program that calls [Self].
+// Main does the work of this process and exits, if [Self] started the process. If the work fails,
+// its error goes to standard error and the exit code is 1. In any other process, Main returns at
+// once. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {

@@ -10,9 +10,9 @@
 //	...
 //	answer, err := c.Next(ctx)
 //
-// One goroutine reads the program's output all the time, whether or not anybody calls [Conn.Next].
-// So the program does not have to wait for us to read. The messages queue up for Next, and none is
-// dropped. Only if more than 64 MiB are queued does reading pause, until Next has taken some.
+// One goroutine reads the program's output all the time, so the program need not wait for a call of
+// [Conn.Next]. Messages queue up for Next. None is dropped: if more than 64 MiB are queued, reading
+// pauses until Next has taken some.
 //
 // Deadlines are contexts. [Conn.Patient] makes a context that ends when the program has shown no
 // sign of work for a while: it has taken no input, sent no output and used hardly any CPU time.
@@ -59,12 +59,13 @@ type Options struct {
 	Held bool // the output is not read until Out.Resume is called
 
 	// Respond returns the answer to a request that the program sends, or nil to leave the request
-	// to Next. If Respond is nil, Next gets all requests. The reading goroutine calls Respond, but
-	// another goroutine sends the answer: the program may not take it before we have read more.
+	// to Next. If Respond is nil, Next gets all requests. The reading goroutine calls Respond.
+	// Another goroutine sends the answer, because the program may not take it before we have read
+	// more.
 	Respond func(Message) []byte
 
-	// Divert, if set, gets every message before Respond and Next do. If it returns true, they do
-	// not get the message. The reading goroutine calls Divert. The message is valid only during the
+	// Divert, if set, gets every message before Respond and Next. If it returns true, they do not
+	// get the message. The reading goroutine calls Divert. The message is valid only during the
 	// call.
 	Divert  func(Message) bool
 	Reading []framers.Option // further options for the framing's reader
@@ -264,9 +265,9 @@ func (c *Conn) Left(d time.Duration) bool {
 	}
 }
 
-// Ended waits up to d for the program to end, and reports whether it has ended. If the program has
-// a CPU or waits for one when d is over, Ended goes on waiting for about half a minute in all: on a
-// busy machine the end of a program may take seconds.
+// Ended waits up to d for the program to end, and reports whether it has ended. On a busy machine
+// the end of a program may take seconds. So if the program has a CPU or waits for one when d is
+// over, Ended waits longer: about half a minute in all.
 func (c *Conn) Ended(d time.Duration) bool {
 	began := time.Now()
 	for !c.Process.Ended(d) {

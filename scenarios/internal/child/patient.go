@@ -35,12 +35,13 @@ type reading struct {
 	known          bool          // cpu is valid: it was read, and the system tells it
 }
 
-// Patient returns a context that ends when the program has been silent for limit. A program is
-// silent while it takes no bytes, sends no bytes and uses at most busyShare of a CPU. It does not
-// count as silent if we have not read all its output yet, or if it waits for a CPU.
+// Patient returns a context that ends when the program has been silent for the duration "limit". A
+// program is silent while it takes no bytes, sends no bytes and uses at most busyShare of a CPU. It
+// does not count as silent if it waits for a CPU, or if we have not read all its output yet.
 //
-// Whatever the program does, the context ends at the first check after most, which is at most limit
-// later. In both cases ErrSilent is the cause of its end.
+// The duration "most" bounds the wait even for a program that is not silent: the context ends at
+// the first check after most, which is at most limit later. The cause of the end is ErrSilent in
+// both cases.
 //
 // While all goes well, this costs nothing: the CPU time of the program is not read before limit is
 // over.

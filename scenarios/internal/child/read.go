@@ -62,9 +62,9 @@ func (c *Conn) readAll(r framers.Reader) {
 }
 
 // limited reads the program's output, and fails if the current message grows beyond the limit that
-// SetMaxMessage set. (The framing's reader checks only Options.MaxMessage.) The framing's reader
-// asks for bytes only while its message is incomplete. So all bytes since the last message belong
-// to the current message or to its framing.
+// SetMaxMessage set. (The framing's reader checks only Options.MaxMessage.) It counts all bytes
+// since the last message. These belong to the current message, because the framing's reader asks
+// for bytes only while a message is incomplete.
 type limited struct{ c *Conn }
 
 // framingShare returns how many bytes a framing may add to a message of n bytes: 1/64 of n, and 8
@@ -95,8 +95,8 @@ func badFrame(err error) (Message, bool) {
 	return m, false
 }
 
-// pass shows a message to the watcher, and hands it to Divert, to Respond or to Next. Respond and
-// Next get a copy, because m.Raw is valid only until pass returns.
+// pass shows a message to the watcher. Then it hands the message to Divert, to Respond or to Next.
+// Respond and Next get a copy, because m.Raw is valid only until pass returns.
 func (c *Conn) pass(m Message) {
 	if c.watcher != nil {
 		c.watcher.Heard(m)

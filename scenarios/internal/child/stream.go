@@ -89,14 +89,13 @@ func (s *Stream) Write(p []byte) (int, error) {
 }
 
 // maxWrite is the largest number of bytes in one write. A slow program takes a long message bit by
-// bit. Because the message is written in several pieces, the bytes that were taken are counted
-// while the others still wait. A longer piece would not be faster: it would have to wait for the
-// reader, because maxWrite is already twice the usual capacity of a pipe.
+// bit. Because we write the message in pieces, we can count the bytes that the program has taken so
+// far. Longer pieces would not be faster: maxWrite is already twice the usual capacity of a pipe.
 const maxWrite = 128 << 10
 
-// frameWriter returns the writer for frames. If the stream can write several buffers in one call,
-// and if Options.WriteChunk asks for no smaller pieces, the returned writer takes header, message
-// and terminator in one call.
+// frameWriter returns the writer for frames. Where possible, this writer takes header, message and
+// terminator in one call. That is possible if the stream can write several buffers in one call, and
+// if Options.WriteChunk asks for no smaller pieces.
 func (s *Stream) frameWriter() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
@@ -149,7 +148,7 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 
 // Send writes one message. It waits until the pipe has taken all of it, or until ctx ends. If ctx
 // ends during the write, the error wraps ErrNotTaken. If nobody reads the pipe any more, the error
-// is ErrLeft. If a part of the message was written before an error, no further message can be sent.
+// is ErrLeft. After an error in the middle of a message, no further message can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
 		c.watcher.Sent(msg)

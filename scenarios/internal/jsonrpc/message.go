@@ -5,19 +5,23 @@
 //		line = jsonrpc.AppendResult(line[:0], m.ID, []byte(`{"ok":true}`))
 //	}
 //
-// There are two ways to read. [Parse] is the strict one: in one pass it validates the JSON and its
-// UTF-8, finds the members of the outermost object, and leaves params and result as they are.
-// [Scan] is the fast one, for programs that pass messages on: it finds the id, the method and the
-// kind of the message. It allocates nothing and validates nothing.
+// There are two ways to read a message:
+//
+//   - [Parse] is strict. In one pass it validates the JSON and its UTF-8, and finds the members of
+//     the outermost object. It leaves params and result as they are.
+//   - [Scan] is fast, for programs that pass messages on. It finds the id, the method and the kind
+//     of the message. It allocates nothing and validates nothing.
+//
+// An example of Scan:
 //
 //	e := jsonrpc.Scan(msg)
 //	if e.Kind() == jsonrpc.Result {
 //		finish(string(e.ID))
 //	}
 //
-// The names of members are matched exactly. An id keeps its text, so that 1, 1.0 and "1" stay three
-// ids. Parse and Scan look only at the members of the outermost object, so an "id" inside a result
-// does not mislead them. A batch does not count as a message.
+// The names of members are matched exactly. An id keeps its text: 1, 1.0 and "1" are three ids.
+// Only the members of the outermost object count, so an "id" inside a result is ignored. A batch is
+// not a message.
 //
 // The functions share nothing and may be called concurrently.
 package jsonrpc
@@ -198,8 +202,8 @@ type FormError struct {
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
 // Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. Parse accepts an escape
-// of half a surrogate pair, such as "\ud83d". JSON's grammar allows this, and encoders of other
-// languages write it if a text was cut inside a pair.
+// of half a surrogate pair, such as "\ud83d". JSON's grammar allows it. Encoders of other languages
+// write it if a text was cut inside a pair.
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
 		return Message{}, &SyntaxError{Err: errors.New("it is no UTF-8")}
@@ -234,10 +238,10 @@ func Parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// decoder returns a decoder that reads b without copying or changing it. The decoder does not look
-// for names that come twice, because that would cost a set for each object; members.set looks for
-// them in the outermost object. The decoder does not check UTF-8 either, because then it would
-// refuse half a surrogate pair; Parse has checked UTF-8 already.
+// decoder returns a decoder that reads b without copying or changing it. The decoder leaves two
+// checks to others. It does not look for duplicate names, because that would cost a set for each
+// object; members.set looks for them in the outermost object. It does not check UTF-8, because then
+// it would refuse half a surrogate pair; Parse has checked UTF-8 already.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -295,7 +299,7 @@ func (found *members) set(name string, value jsontext.Value) {
 	*member = value
 }
 
-// message returns the message. why says what is wrong with the message; it is "" if nothing is.
+// message returns the message. If something is wrong with it, why says what; otherwise why is "".
 func (found *members) message() (m Message, why string) {
 	m = Message{Params: found.params, Result: found.result, Failure: found.failure}
 	if answerable(found.id.Kind()) {

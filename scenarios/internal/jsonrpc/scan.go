@@ -135,8 +135,9 @@ func (e *Envelope) setID(member, value []byte) {
 	}
 }
 
-// validText returns at most the first maxKept bytes of text. It leaves out a character that would
-// be cut in two. It replaces each byte that is not valid UTF-8 by U+FFFD, as a JSON decoder does.
+// validText returns the first maxKept bytes of text, or all of a shorter text. It leaves out a
+// character that would be cut in two. It replaces each byte that is not valid UTF-8 by U+FFFD, as a
+// JSON decoder does.
 func validText(text []byte) []byte {
 	if len(text) > maxKept {
 		end := maxKept

@@ -10,10 +10,10 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// detect finds out what a server speaks by speaking to it. It first tries lines, because most
-// servers speak in lines. Then it tries headers as well, and last otherFramings. Each attempt
-// starts a server of its own, and has all the time that a handshake may take. If one attempt
-// settles the question, the server of the other attempt is ended.
+// detect finds out what a server speaks by speaking to it. It first tries lines, which most servers
+// speak. Then it tries headers as well, and last otherFramings. Each attempt starts a server of its
+// own, and has all the time that a handshake may take. When one attempt settles the question,
+// detect ends the server of the other attempt.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -56,7 +56,7 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 }
 
 // headstart is how long the attempt in lines runs alone. Most servers answer sooner. A server that
-// waits for headers never answers in lines, so after headstart the attempt with headers begins,
+// waits for headers never answers in lines. So after headstart, the attempt with headers begins,
 // too.
 const headstart = 1500 * time.Millisecond
 
@@ -67,8 +67,8 @@ type attempt struct {
 	withHeaders bool
 }
 
-// settles reports whether other attempts are pointless: the server was greeted, or it failed in a
-// way that another framing would not change.
+// settles reports whether further attempts are pointless. They are if the server was greeted, or if
+// it failed in a way that another framing would not change.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	if !ok {
@@ -125,8 +125,8 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 }
 
 // bothFailed joins the errors of two attempts, neither of which settled the question. It takes the
-// verdict of the attempt in lines, or of the attempt with headers if the server answered nothing in
-// lines.
+// verdict of the attempt in lines. If the server answered nothing in lines, it takes the verdict of
+// the attempt with headers.
 func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
@@ -224,8 +224,8 @@ func speakLSP(g greeting) (*Protocol, error) {
 }
 
 // checkFilter returns nil if the server is a filter, which answers each line with one line. It
-// returns an error if the server writes lines unasked. sent is the number of lines that we have
-// sent.
+// returns an error if the server writes lines unasked. The parameter sent is the number of lines
+// that we have sent.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)

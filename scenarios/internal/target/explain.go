@@ -23,7 +23,7 @@ const (
 )
 
 // Explain finds out how a server failed, and notes it in out: whether the server still lives, how
-// it ended, and what it used since the Usage before was taken.
+// it ended, and what it used since the Usage "before" was taken.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence

@@ -72,9 +72,9 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and returns its answer, which is the next message that comes. It drops a late
-// answer to server/discover, which may come while ask waits for the answer to initialize. Its
-// errors begin with name.
+// ask sends a message and returns the next message that comes, as its answer. While it waits for
+// the answer to initialize, a late answer to server/discover may come; ask drops that. Its errors
+// begin with name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
@@ -100,9 +100,8 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 // print a greeting before they answer.
 const settle = time.Second
 
-// askFirst sends the first request to a server about which nothing is known, and waits for its
-// answer. It counts lines before the answer as strays. If lines come but no answer, askFirst
-// returns the first line.
+// askFirst sends the first request to an unknown server, and waits for the answer. It counts lines
+// before the answer as strays. If only such lines come, askFirst returns the first line.
 func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
 		return child.Message{}, err
@@ -128,8 +127,8 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	}
 }
 
-// isTo reports whether m is a reaction to the request in sent: it is an answer, or it has the same
-// bytes, which a filter gives back.
+// isTo reports whether m is a reaction to the request in sent. It is if m is an answer, or if m has
+// the same bytes, because a filter gives the request back.
 func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }
@@ -177,7 +176,7 @@ func (g greeting) handshakeError(why error) error {
 	return e
 }
 
-// answersAtEnd ends the server's input, and reports whether the server sends a message then.
+// answersAtEnd ends the server's input. It reports whether the server then sends a message.
 func (g greeting) answersAtEnd() bool {
 	g.CloseInput()
 	ctx, cancel := context.WithTimeout(g.ctx, LeaveAtEnd)

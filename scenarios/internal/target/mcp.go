@@ -62,8 +62,9 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter completes the handshake. If the server's revision has initialize, that is part of it. o is
-// what the server has said so far; it is empty if the revision is known from an earlier start.
+// enter completes the handshake, including initialize if the server's revision has it. The
+// parameter o is what the server has said so far. It is empty if the revision is known from an
+// earlier start.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	err := decode(o.reply, &about)
@@ -83,8 +84,9 @@ func (m *mcp) enter(g greeting, o opening) error {
 	return m.chooseTools(g)
 }
 
-// initialize completes the handshake of a revision that has initialize. reply is the server's
-// answer to initialize. If reply is empty, initialize was not sent yet, and this function sends it.
+// initialize completes the handshake of a revision that has initialize. The parameter reply is the
+// server's answer to initialize. If reply is empty, initialize was not sent yet, and this function
+// sends it.
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
@@ -117,9 +119,8 @@ type tool struct {
 	}
 }
 
-// argument returns the name of an argument that has one of the JSON types. It prefers the arguments
-// that are required, and among several it takes the first in alphabetical order. It returns "" if
-// there is none.
+// argument returns the name of an argument that has one of the JSON types, or "" if there is none.
+// It prefers required arguments. Among several, it takes the first in alphabetical order.
 func (t tool) argument(types ...any) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
@@ -134,8 +135,11 @@ func (t tool) argument(types ...any) string {
 	return first
 }
 
-// chooseTools finds the tools to call. A tool may do anything, so we call only three kinds: tools
-// that the user named, a tool named echo and, for replies, a tool that just makes bytes.
+// chooseTools finds the tools to call. A tool may do anything, so we call only three kinds:
+//
+//   - tools that the user named
+//   - a tool named echo
+//   - for replies, a tool that just makes bytes
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call(listID, "tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if err != nil {
@@ -195,8 +199,10 @@ func bytesTool(tools []tool) ToolCall {
 }
 
 // complete looks the tool up among the tools of the server. If the call names no argument, complete
-// adds the name of one that has one of the JSON types. If the server has no such tool, complete
-// returns an error if the tool is demanded, and otherwise the zero ToolCall.
+// adds the name of an argument that has one of the JSON types.
+//
+// If the server has no such tool, complete returns an error if demanded is true, and the zero
+// ToolCall otherwise.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {

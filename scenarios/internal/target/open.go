@@ -6,9 +6,11 @@ import "context"
 // few small requests, to learn how the server refuses a request and whether its answers contain
 // what was sent.
 //
-// If the command cannot be run at all, the error is a [*StartError]. If it runs but cannot be
-// spoken to, the error is a [*HandshakeError]. The caller closes the server's Protocol after the
-// last server that uses it has ended.
+// If the command cannot be run at all, the error is a [*StartError]. If the command runs, but the
+// handshake fails, the error is a [*HandshakeError].
+//
+// Several servers may use one Protocol. After the last of them has ended, the caller closes the
+// Protocol.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error
@@ -84,9 +86,8 @@ func (s *Server) Greet(ctx context.Context) error {
 }
 
 // learn makes the first requests, and learns from them how the server refuses and whether its
-// answers contain what was sent. For each, the server has as much time as for its start. learn
-// returns the server, or a new one if the server failed. If no server runs, it returns nil and an
-// error.
+// answers contain what was sent. Each request may take as long as a start of the server. If the
+// server fails, learn returns a new server. If no server runs, it returns nil and an error.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
@@ -107,8 +108,8 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 	return s, err
 }
 
-// first makes one small request of a kind that was not tried before. If the server fails, first
-// starts another server. It returns the server that can be asked next.
+// first makes one small request of a kind that was not tried before. It returns the server for
+// further requests: the same, or a new one if the server failed.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)

@@ -17,8 +17,8 @@ type opening struct {
 }
 
 // open sends server/discover, the first request of MCP's newest revision. If the server is silent,
-// open sends initialize as well: some servers ignore methods that they do not know, and some ignore
-// everything before initialize.
+// open sends initialize as well. A server may be silent because it ignores methods that it does not
+// know, or because it ignores everything before initialize.
 func (g greeting) open() (opening, error) {
 	o := opening{sent: 1}
 	discover := g
@@ -39,10 +39,10 @@ func (g greeting) open() (opening, error) {
 	return o, err
 }
 
-// hearBoth waits for the answer to initialize, and keeps it in o.hello. If another message comes
-// before that answer, hearBoth keeps the first such message in o.reply. That message may be the
-// answer to server/discover, or a line that is not JSON-RPC. A filter sends only such lines and
-// never an answer, so hearBoth gives up soon after such a line.
+// hearBoth waits for the answer to initialize, and keeps it in o.hello. In o.reply it keeps the
+// first message that comes before that answer: the answer to server/discover, or a line that is not
+// JSON-RPC. Soon after such a line, hearBoth gives up, because a filter sends such lines and never
+// an answer.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Pace predicts the time that a server takes for a message, from the time that it took for
-// another one. The zero Pace is for a server about which nothing is known.
+// A Pace predicts how long a server takes for a message. It knows how long the server took for
+// another message. The zero Pace is for a server about which nothing is known.
 type Pace struct {
 	Size int           // bytes of the largest message that was answered
 	Took time.Duration // the time that this message took
@@ -34,8 +34,8 @@ func (p Pace) Predict(size int) time.Duration {
 // Margin is the factor by which a server may be slower than predicted.
 const Margin = 10
 
-// Limit returns how long a server may take for a request of size bytes: the sum of patience, which
-// it gets for any request, and of Margin times the predicted time.
+// Limit returns how long a server may take for a request of size bytes. That is patience, the time
+// for any request, plus Margin times the predicted time.
 func (p Pace) Limit(patience time.Duration, size int) time.Duration {
 	return patience + Margin*p.Predict(size)
 }

@@ -18,7 +18,8 @@ type Protocol struct {
 	Framing framers.Framing
 	JSONRPC bool // messages have ids; else every message counts as an answer
 	Echoes  bool // answers contain what was sent
-	// Demand makes a request for an answer of about n bytes; nil if there is no such request.
+	// Demand makes a request for an answer of about n bytes. It returns nil if there is no such
+	// request.
 	Demand    func(n int) *Request
 	ToolFails bool // the tool did not answer a first, small request
 	// Paces holds, by Kind, how long the first requests took. Every later server begins with these.
@@ -104,7 +105,7 @@ func (p *Protocol) Smallest(kind Kind) *Request {
 	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
-// plain makes a request, padded to size, that exercises no tool. It is a request for a method that
+// plain makes a request, padded to size, that exercises no tool. Usually its method is one that
 // servers refuse. If the server ignores unknown methods, it is a request for the list of tools.
 func (p *Protocol) plain(size int) *Request {
 	if p.ignores {

@@ -12,7 +12,7 @@ import (
 )
 
 // A Request is a request of one exact size, to be sent many times. Each copy has its own number in
-// its id and at both ends of its payload, so that an answer to another copy is noticed.
+// its id and at both ends of its payload. So the answer to another copy is noticed.
 //
 //	{"jsonrpc":"2.0","id":1000000007,"method":"…","params":{"pad":"00000007…00000007"}}
 //	 before                                              payload            after
@@ -24,7 +24,8 @@ type Request struct {
 	Query   *Request // sent right after this one, which gets no answer, to get one; nil: none
 	Release *Request // sent after the answer has come; nil: none
 
-	// Lead are messages that nobody answers, sent right before this one and in one write with it.
+	// Lead are messages that nobody answers. They are sent right before this request, in one write
+	// with it.
 	Lead [][]byte
 	// Least is the shortest time limit for the answer.
 	Least time.Duration
@@ -62,16 +63,16 @@ const StampDigits = 8
 // letters need no escape in any encoding.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// period is the number of bytes after which a payload repeats. It is a prime. So two chunks of a
-// round size differ, and a server that swaps them is noticed.
+// period is the number of bytes after which a payload repeats. Because it is a prime, two chunks of
+// a round size differ. So a server that swaps them is noticed.
 const period = 65521
 
 // asSmallAsCanBe is a size for newRequest: it makes a request without a payload.
 const asSmallAsCanBe = 0
 
 // newRequest makes a request of size bytes: before, a payload and after. If size is too small, the
-// payload is empty and the request is larger than size. In before, idMark stands for the number of
-// the copy.
+// payload is empty and the request is larger than size. The text before contains idMark in place of
+// the number of the copy.
 func newRequest(before, after string, size int) *Request {
 	size = max(size, len(before)+len(after))
 	r := &Request{
@@ -114,8 +115,8 @@ func Unanswerable(size int) *Request {
 	return r
 }
 
-// Again makes a request that sends a recorded message again. id is the id of that message, nil if
-// it has none. An error counts as a right answer.
+// Again makes a request that sends a recorded message again. The parameter id is the id of that
+// message, or nil if it has none. An error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }

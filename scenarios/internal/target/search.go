@@ -26,10 +26,14 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run tries sizes. It stops when Low and High are a byte apart, when Most works, when Least fails,
-// or at the time until. If until is zero, there is no time limit. Between Low and High, Run tries
-// round sizes first. A wrong guess costs no more than a step of bisection that is a little off the
-// middle.
+// Run tries sizes. Once a size has worked and another has failed, it tries the round sizes between
+// them, and then bisects. A wrong guess costs little more than a step of bisection.
+//
+// Run stops in these cases:
+//
+//   - Low and High are a byte apart.
+//   - The size Most works, or the size Least fails.
+//   - The time "until" has come. If until is zero, there is no time limit.
 func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
 	size := min(s.First, s.Most)
 	for until.IsZero() || time.Now().Before(until) {
@@ -65,8 +69,8 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
 // between returns a size between Low and High. It tries the round sizes, beginning with the one
-// nearest to the geometric mean of Low and High. It also tries the neighbours of each round size,
-// because a limit may be a byte or two off. If none of these fits, it returns the middle.
+// nearest to the geometric mean of Low and High. It also tries the neighbours of a round size,
+// because a limit may be off by a byte or two. If none of these fits, it returns the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

@@ -29,7 +29,7 @@ type arrivals struct {
 // strayText is the largest number of characters of a message that are kept.
 const strayText = 120
 
-// add counts a line or a message; foreign says that it is no JSON-RPC.
+// add counts a line or a message. The parameter foreign says that it is not JSON-RPC.
 func (a *arrivals) add(msg []byte, foreign bool) {
 	a.n++
 	if a.n == 1 {
@@ -39,8 +39,8 @@ func (a *arrivals) add(msg []byte, foreign bool) {
 	}
 }
 
-// String returns their number and the beginning of the first. It calls all of them lines if the
-// first is a line, and messages otherwise.
+// String returns the number of arrivals and the beginning of the first. It calls all of them lines
+// if the first is a line, and messages otherwise.
 func (a arrivals) String() string {
 	n := int(a.n)
 	if a.foreign {

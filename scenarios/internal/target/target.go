@@ -1,6 +1,6 @@
-// Package target talks to a stdio server. It starts the server, finds out which protocol the server
-// speaks, and completes the handshake. Then it makes requests of an exact size, and checks the
-// answers. It is for pipebench's scenarios alone.
+// Package target talks to a stdio server: it finds out which protocol the server speaks, completes
+// the handshake, makes requests of an exact size, and checks the answers. It is for pipebench's
+// scenarios alone.
 //
 //	s, err := target.Open(ctx, target.Options{Command: []string{"my-server"}, Start: time.Minute})
 //	if err != nil {
@@ -189,8 +189,8 @@ var ourMethods = []string{
 	"textDocument/documentSymbol",
 }
 
-// respond returns the answer to a request that the server sends. It returns nil if the server is
-// not known to speak JSON-RPC, or if the request is one of ours that came back.
+// respond returns the answer to a request from the server. It returns nil if the request is one of
+// ours that came back, or if it is not known that the server speaks JSON-RPC.
 func (s *Server) respond(m child.Message) []byte {
 	p := s.protocol.Load()
 	if p == nil || !p.JSONRPC || slices.Contains(ourMethods, string(m.Envelope.Method)) {
@@ -199,10 +199,12 @@ func (s *Server) respond(m child.Message) []byte {
 	return p.respond(m.Raw, m.Envelope)
 }
 
-// divert gets each message first, and reports whether it took the message. It counts a message that
-// cannot be an answer. A message that may be an answer goes to the Receiver. If there is no
-// Receiver, divert counts the message if answers are ignored, and otherwise leaves it to Next. It
-// leaves the server's own requests to respond.
+// divert gets each message first, and reports whether it took the message:
+//
+//   - It counts a message that cannot be an answer.
+//   - It gives a message that may be an answer to the Receiver. If there is no Receiver, it counts
+//     the message if answers are ignored, and otherwise leaves it to Next.
+//   - It leaves the server's own requests to respond.
 func (s *Server) divert(m child.Message) bool {
 	if m.InChunks {
 		s.inChunks.Store(true)
@@ -238,8 +240,8 @@ func (s *Server) divert(m child.Message) bool {
 	return true
 }
 
-// How long a server may take to leave when it is asked to. At the end of its input it may finish
-// its work. At SIGTERM it should just tidy up.
+// How long a server may take to leave when it is asked to. At the end of its input it may have to
+// finish its work. At SIGTERM it should just tidy up.
 const (
 	LeaveAtEnd  = 2 * time.Second
 	LeaveAtTerm = time.Second

@@ -51,8 +51,9 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 // maxPatience is a factor: a server that is at work gets up to maxPatience times its limit.
 const maxPatience = 10
 
-// LimitOf returns the time limit for one or more requests of a kind that have so many bytes in all.
-// The server may take that long to accept them, and as long again to answer them.
+// LimitOf returns the time limit for one or more requests of a kind. The parameter bytes is the sum
+// of their sizes. The server may take that long to accept the requests, and as long again to answer
+// them.
 func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
@@ -61,9 +62,9 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	return limit
 }
 
-// Trip sends the i-th copy of the request and waits for its answer. It returns an error only if ctx
-// ended. Whatever the server did wrong is in the outcome. If [Outcome.Lives] is false, nothing else
-// can be asked of the server.
+// Trip sends the i-th copy of the request and waits for its answer. The outcome says what the
+// server did wrong. If [Outcome.Lives] is false, nothing else can be asked of the server. Trip
+// returns an error only if ctx ended.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	size := r.Size()
@@ -104,8 +105,8 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// sendTogether does the same as SendWithin, but joins the messages into one write. So a single read
-// of the server may get several messages.
+// sendTogether does the same as SendWithin, but joins the messages into one write. So the server
+// may get several messages in one read.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
 	var all bytes.Buffer
 	w := s.Protocol().Framing.NewWriter(
@@ -121,8 +122,8 @@ func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][
 }
 
 // exchange sends the i-th copy of the request and waits for its answer. If no answer comes, the
-// verdict is provisional: Explain finds out why. A late answer goes into the channel answer of the
-// Outcome, until the caller calls s.Receive(nil).
+// verdict is provisional, and Explain finds out why. A late answer goes into the channel
+// Outcome.answer, until the caller calls s.Receive(nil).
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
 	if r.Query != nil {
@@ -178,8 +179,9 @@ func WhyNotTaken(err error, accepted int64) string {
 	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
-// expect returns a channel that gets the outcome of the next answer to r. began is when the sending
-// of r began. An answer to another request goes to the Receiver that was set before.
+// expect returns a channel that gets the outcome of the next answer to r. The parameter began is
+// the time when the sending of r began. An answer to another request goes to the Receiver that was
+// set before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	before := s.receive.Load()
@@ -207,8 +209,8 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// await waits for the outcome in got. It waits for limit, or for up to maxPatience times limit if
-// the server is at work.
+// await waits for the outcome in the channel got. It waits for the duration limit. If the server is
+// at work, it waits for up to maxPatience times limit.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {
@@ -230,7 +232,8 @@ func (s *Server) await(
 	return lastAnswer(got, out)
 }
 
-// lastAnswer returns an answer that came at the last moment, or out if none did.
+// lastAnswer returns the outcome of an answer that came at the last moment. If none came, it
+// returns out.
 func lastAnswer(got <-chan Outcome, out Outcome) Outcome {
 	select {
 	case answer := <-got:

@@ -35,8 +35,9 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample returns what both sides have done since the Usage before was taken. In the sample this
-// process is the writer, and the server is the reader. How many calls the server made is not known.
+// Sample returns what both sides have done since the Usage "before" was taken. In the sample this
+// process is the writer, and the server is the reader. The number of the server's calls is not
+// known.
 func (s *Server) Sample(before Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - before.Sent

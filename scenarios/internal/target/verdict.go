@@ -119,15 +119,13 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
-// adviceInPieces is the advice for a request that got no answer, but after which other messages
-// came.
+// adviceInPieces is the advice if a request got no answer, but other messages came after it.
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
-// Advice returns the advice of the verdict. For an unanswered request it adds how long we waited
-// for the answer, and what came instead. For a deaf server it says how far the server read. It also
-// says how to inspect that server: run command, which repeats the request and then waits long
-// enough.
+// Advice returns the advice of the verdict. For an unanswered request it adds how long we waited,
+// and what came instead of the answer. For a deaf server it says how far the server read, and how
+// to inspect it: run the given command, which repeats the request and then waits long enough.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
@@ -181,8 +179,8 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Advice says what to look at first. It has texts of its own for most verdicts, because
-// [Verdict.Advice] is about messages of a certain size, which would not fit a handshake.
+// Advice says what to look at first. Most verdicts have a text of their own here. The texts of
+// [Verdict.Advice] are about messages of a certain size, so they do not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	switch e.Verdict {
 	case Corrupt:

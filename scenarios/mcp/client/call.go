@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// Call sends a request and returns the result of its answer. params is a value for json.Marshal; if
-// it is a nil of any type, no params are sent.
+// Call sends a request and returns the result of its answer. The value params is encoded by
+// json.Marshal. If it is a nil of any type, no params are sent.
 //
 // The error wraps one of these:
 //
@@ -23,7 +23,7 @@ import (
 //     [ErrorOnOversize]
 //   - [ErrClosed] if the connection is closed
 //   - the error of the context if ctx or the RequestTimeout ended the call; the server is then told
-//     that the answer is not wanted any more
+//     that the answer is no longer wanted
 //
 // A call of [mcp.Listen] makes a subscription and has no RequestTimeout. It lasts until the server
 // answers it, until the server is lost, or until ctx ends.
@@ -54,8 +54,8 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 }
 
 // marshal returns params as JSON. If params is a nil of any type, marshal returns nil, so that no
-// params are sent: servers drop a request whose params are null. But a json.RawMessage that says
-// null is sent as it is.
+// params are sent: servers drop a request whose params are null. But it keeps a json.RawMessage
+// "null" as it is.
 func marshal(params any) ([]byte, error) {
 	raw, isRaw := params.(json.RawMessage)
 	if isRaw && len(raw) == 0 {
@@ -100,9 +100,9 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up. If its answer still comes, the answer is dropped. If an error is given,
-// the server is told that the call was given up, with the error as the reason. The error is nil if
-// the server did not get the request; then the server is not told.
+// abandon gives a call up. If its answer still comes, the answer is dropped. The server is told
+// that the call was given up, with the error "why" as the reason. If why is nil, the server is not
+// told, because it did not get the request.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +155,7 @@ func (c *Conn) addCall() *pendingCall {
 }
 
 // remove removes the call that has this id from c.pending, and returns it. If no call has the id, p
-// is nil, and late says whether a call had it before. All ids from 1 to lastID were ids of calls.
+// is nil. Then late says whether an earlier call had the id: all ids from 1 to lastID were in use.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {
@@ -259,9 +259,10 @@ func (l *link) respond(m *jsonrpc.Message) {
 	l.offer(jsonrpc.AppendError(nil, m.ID, unknown))
 }
 
-// deliver handles a message from the server. An answer goes to the call that waits for it. The
-// caller must hold the lock. It must release the lock, and then call the returned function if that
-// is not nil. m must stay valid until that function has returned.
+// deliver handles a message from the server. An answer goes to the call that waits for it.
+//
+// The caller must hold the lock. It must release the lock, and then call the function "after" if
+// that is not nil. The message must stay valid until that function has returned.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

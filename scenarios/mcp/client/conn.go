@@ -1,5 +1,5 @@
-// Package client starts a stdio MCP server and talks to it through a connection that outlives the
-// server's mistakes.
+// Package client starts a stdio MCP server and talks to it through a connection that survives the
+// server's failures.
 //
 //	command := client.NewCommand("server.js", "--verbose") // node server.js --verbose
 //	c, err := client.Open(command, client.Options{})
@@ -7,8 +7,8 @@
 //	tools, err := client.ListTools(ctx, c)
 //	answer, err := client.CallTool(ctx, c, "echo", map[string]any{"message": "hi"})
 //
-// A connection is a state machine. If anything goes wrong with the server, the requests in flight
-// fail with the same [TransportError]. After a while, the server is started again:
+// A connection is a state machine. If the server fails, all requests in flight fail with the same
+// [TransportError]. After a while, the server is started again:
 //
 //	            started               initialized
 //	Starting ------------> Initializing ---------> Ready
@@ -20,12 +20,11 @@
 //
 //	and from every state, with Close: Closing
 //
-// A [Conn] and a [Pool] may be used by many goroutines at once. Requests carry ids and answers may
-// come in any order.
+// A [Conn] and a [Pool] may be used by many goroutines at once. Answers may come in any order.
 //
-// If a server fails, its requests are not sent again, because they might take effect twice.
-// Requests from a server to the client are refused, except ping: there is no sampling, and there
-// are no roots.
+// The requests in flight are not sent again to a new server, because they might take effect twice.
+// Of the server's own requests, the client answers ping and refuses all others: it has no sampling
+// and no roots.
 package client
 
 import (
@@ -74,8 +73,8 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	return c, nil
 }
 
-// Wait returns when the connection is ready. If the connection is closed, it fails with ErrClosed
-// and the reason. If ctx ends, it fails with the error of ctx.
+// Wait returns when the connection is ready. If the connection is closed, the error is ErrClosed
+// with the reason. If ctx ends, the error is that of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
 // whenReady waits as Wait does, and then calls do with the lock held.
@@ -109,9 +108,9 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	}
 }
 
-// Close ends the connection: requests in flight fail, and the server's stdin is closed. If the
-// server does not end in time, it is told to end, and killed if that is not enough. Close returns
-// when the server is gone.
+// Close ends the connection: requests in flight fail, and the server's stdin is closed. A server
+// that does not end in time is told to end, and killed if that is not enough. Close returns when
+// the server is gone.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
@@ -122,10 +121,9 @@ func (c *Conn) Close() error {
 // has given up its server.
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Exit returns how the server that was started last has ended. code is its exit code, or 128 plus
-// the number of the signal that ended it. It is -1 if the server has not ended, or never ran.
-// forced says that it was not enough to close the server's stdin: the server had to be told to end,
-// or killed.
+// Exit returns how the latest server process has ended. code is its exit code, or 128 plus the
+// number of the signal that ended it. It is -1 if the server has not ended, or never ran. forced is
+// true if closing stdin was not enough: the server had to be told to end, or killed.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last

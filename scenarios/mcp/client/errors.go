@@ -19,8 +19,8 @@ const (
 	ReasonClosed    = "closed"
 )
 
-// A TransportError is returned for a request that was in flight when the server was lost. It is not
-// known whether the server carried the request out. All requests in flight at that moment get the
+// A TransportError is returned for a request that was in flight when the server was lost. The
+// server may or may not have carried the request out. All requests in flight at that moment get the
 // same TransportError.
 type TransportError struct {
 	Reason string // one of the Reason constants

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// stateless reports whether the revision has no handshake. In such a revision, each request says
+// stateless reports whether the revision has no handshake. In such a revision, each request carries
 // what initialize would have said. FirstWithout is the first such revision. Revisions are dates, so
 // they can be compared as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstWithout }

@@ -85,10 +85,11 @@ const (
 )
 
 // awaitEnd waits until the output of a process that has ended is read to its end, and reports
-// whether that happened. The end may never come, because another process that was left behind may
-// hold the pipe open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks
-// checks. The channel "over" is closed at the end of the output. The function "unread" returns how
-// many bytes are still to be read.
+// whether that happened. The end may never come, because a process that was left behind may hold
+// the pipe open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks checks.
+//
+// The channel "over" is closed at the end of the output. The function "unread" returns how many
+// bytes are still to be read.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {
@@ -154,8 +155,8 @@ func (l *link) fail(e event, reason string, err error) {
 }
 
 // take handles a message from the server. It always returns true, so that nobody else gets the
-// message. A link that was given up is still read to its end, so that the server can finish what it
-// writes. But dispatch then drops the events.
+// message. The output of a link that was given up is still read to its end, so that the server can
+// finish what it writes. But dispatch drops the events of such a link.
 func (l *link) take(m child.Message) bool {
 	switch {
 	case m.Err != nil:
@@ -200,8 +201,7 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 }
 
 // sendOversizeError tells the server that its frame was too large. It waits until the server has
-// taken the message, but at most for oversizeErrorTimeout: the connection is closed whether or not
-// the server takes it.
+// taken the message, but at most for oversizeErrorTimeout. The connection is closed in either case.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -215,8 +215,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait in sendOversizeError.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink passes the server's stderr on to Options.Stderr. It ignores the errors of that writer,
-// because stderr must still be read: a server that logs into a full pipe stands still.
+// stderrSink passes the server's stderr on to Options.Stderr. It ignores the errors of that writer
+// and goes on reading, because a server that logs into a full pipe stands still.
 type stderrSink struct{ to io.Writer }
 
 func (s stderrSink) Write(p []byte) (int, error) {

@@ -66,8 +66,8 @@ type step struct {
 	do   action
 }
 
-// machine says what an event leads to in each state. An event that is not listed is dropped, and
-// leaves the state as it is. If a process has started too late, in the state Backoff or Closing, it
+// machine says what an event leads to in each state. An event that is not listed is dropped and
+// leaves the state as it is. A process that has started too late, in the state Backoff or Closing,
 // is disconnected at once.
 var machine = map[State]map[event]step{
 	Starting: {
@@ -107,8 +107,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the state machine for an event of the server l. l is nil if the event does not
-// belong to a server. Events of a server that is not the current one are dropped, except "started".
+// dispatch runs the state machine for an event of the server l. If the event does not belong to a
+// server, l is nil. Events of a server other than the current one are dropped, except "started".
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -153,7 +153,7 @@ func (c *Conn) setState(next State) {
 }
 
 // act does a single action, or nothing if the action is 0. The caller must hold the lock. It must
-// release the lock, and then call the returned function if that is not nil.
+// release the lock, and then call the function "after" if that is not nil.
 func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	switch one {
 	case report:
@@ -186,7 +186,7 @@ func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	return nil
 }
 
-// leave ends the server. If politely is set, whatever the server still writes is read.
+// leave ends the server. If politely is true, leave also reads whatever the server still writes.
 func (l *link) leave(politely bool) {
 	close(l.down)
 	l.proc.Conn.Out.Resume() // reading is still held if the handshake has not begun
@@ -201,7 +201,7 @@ func (l *link) leave(politely bool) {
 }
 
 // failPending fails the calls that wait for their answer. If an oversized frame was the answer to
-// one of these calls, the error of that call says how large the frame was.
+// one of them, the error of that call says how large the frame was.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {

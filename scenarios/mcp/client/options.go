@@ -35,12 +35,14 @@ const (
 	Unlimited
 	// ErrorOnOversize answers the frame with a JSON-RPC error, and then closes the connection. The
 	// error has the id that is in the first KiB of the frame, or null if there is none. The request
-	// with that id fails with a *FrameError of its own.
+	// with that id fails with its own *FrameError.
 	ErrorOnOversize
 	// Negotiate is CloseOnOversize with a limit on which client and server agree in the handshake.
-	// Each names a number in capabilities.experimental.maxFrameSize, and the smaller number holds.
-	// If the server names none, the number of the client holds. The limit bounds requests, too. A
-	// strict server may refuse such a handshake, because MCP wants an object in place of the
+	// Each names a number in capabilities.experimental.maxFrameSize, and the smaller number is the
+	// limit. If the server names none, the limit is the client's number. The limit also bounds
+	// requests.
+	//
+	// A strict server may refuse such a handshake, because MCP wants an object in place of the
 	// number.
 	Negotiate
 )
@@ -56,8 +58,8 @@ type Options struct {
 	MaxMessage int             // bytes without the terminator; default: DefaultMaxMessage
 	Policy     Policy          // default: CloseOnOversize
 	Lenient    bool            // skip malformed header lines; only for the framing content-length
-	// MaxNoise is how many lines in a row may be no message. If more come, the server counts as
-	// lost. The default is DefaultMaxNoise. A negative number allows no such line.
+	// MaxNoise is how many lines in a row may not be messages. If more such lines come, the server
+	// counts as lost. The default is DefaultMaxNoise. A negative number allows no such line.
 	MaxNoise int
 
 	// RequestTimeout bounds a request whose context has no deadline. The default is
@@ -65,12 +67,12 @@ type Options struct {
 	RequestTimeout time.Duration
 	InitTimeout    time.Duration // for the handshake; default: DefaultInitTimeout; negative: none
 
-	// Restarts is how many times in a row the server is started again. 0 means without end, a
-	// negative number means never. A handshake that succeeds begins the count anew.
+	// Restarts is how many times in a row the server is started again. 0 means no limit, a negative
+	// number means never. A handshake that succeeds begins the count anew.
 	Restarts int
-	// The server is started again after a random time. The bound of that time is BackoffFirst at
-	// first. It doubles after each failure, up to BackoffMost. The defaults are DefaultBackoffFirst
-	// and DefaultBackoffMost.
+	// Before a new start, the connection waits for a random time. BackoffFirst is the upper bound
+	// of the first wait. The bound doubles after each failure, up to BackoffMost. The defaults are
+	// DefaultBackoffFirst and DefaultBackoffMost.
 	BackoffFirst time.Duration
 	BackoffMost  time.Duration
 	Random       func() float64 // returns a number in [0, 1) for the backoff; default: rand.Float64
@@ -127,7 +129,8 @@ func (o *Options) complete() error {
 }
 
 // A backoff computes the time until the next start. The time is random between 0 and a bound ("full
-// jitter"), so that several clients on one machine do not come back at the same moment.
+// jitter"), so that several clients on one machine do not all start their servers at the same
+// moment.
 type backoff struct {
 	first, most time.Duration
 	random      func() float64 // in [0, 1)

@@ -41,9 +41,10 @@ func (p *Pool) Wait(ctx context.Context) error {
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
 // Call sends a request to the ready server that has the fewest requests in flight. If none is
-// ready, Call waits for the first that becomes ready. Errors are those of [Conn.Call]. The
-// RequestTimeout is that of the first connection. A request is sent only once: if its server fails,
-// Call does not try another.
+// ready, Call waits for the first that becomes ready. If the server fails, Call does not send the
+// request to another server.
+//
+// Errors are those of [Conn.Call]. The RequestTimeout is that of the pool's first connection.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()
@@ -69,8 +70,8 @@ func (p *Pool) Notify(ctx context.Context, method string, params any) error {
 	return errors.Join(errs...)
 }
 
-// leastLoaded returns the ready connection that has the fewest requests in flight; nil if none is
-// ready.
+// leastLoaded returns the ready connection that has the fewest requests in flight. It returns nil
+// if none is ready.
 func (p *Pool) leastLoaded() (best *Conn) {
 	least := 0
 	for _, c := range p.conns {

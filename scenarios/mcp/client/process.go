@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Launcher starts servers. f is the framing of the messages in both directions. o says how the
-// messages of the server are read.
+// A Launcher starts servers. The parameter f is the framing of the messages in both directions, and
+// o says how the messages of the server are read.
 type Launcher interface {
 	Launch(f framers.Framing, o child.Options) (*Process, error)
 }
@@ -24,9 +24,9 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop waits for the end of the process, whose stdin must have been closed. If the process does
-	// not end in time, Stop tells it to end, and finally kills it; then forced is true. Stop
-	// returns when the process is gone.
+	// Stop waits for the end of the process, whose stdin must have been closed. A process that does
+	// not end in time is told to end, and finally killed; then forced is true. Stop returns when
+	// the process is gone.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when the process has ended
 	ExitCode func() int      // after its end: the code, or 128 plus the signal's number

@@ -19,8 +19,8 @@ type Request struct {
 	id     jsonrpc.ID      // of the answer that Send returns; the server gets another id
 }
 
-// ParseRequest reads a line: a JSON-RPC message, a method with params, or a tool with arguments.
-// For a method or a tool, the id is number, the number of the line. Examples:
+// ParseRequest reads a line in one of three forms: a JSON-RPC message, a method with params, or a
+// tool with arguments. In the last two forms, the id is number, the number of the line. Examples:
 //
 //	{"jsonrpc":"2.0","id":1,"method":"tools/list"}
 //	tools/list {"cursor":"2"}
@@ -61,7 +61,7 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 }
 
 // Send sends the request and returns the message that answers it. If the server gives no answer,
-// Send makes an error message itself. failed says that the answer is an error, or the result of a
+// Send makes an error message itself. failed is true if the answer is an error, or the result of a
 // tool that failed.
 func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
 	result, err := c.Call(ctx, q.Method, q.Params)

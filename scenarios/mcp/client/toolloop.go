@@ -32,8 +32,8 @@ type ToolCall struct {
 const MaxRounds = 16
 
 // ToolLoop asks a model, and calls the tools that the model wants, until the model wants no more.
-// It returns the last text of the model. The model is told if a tool fails, or if the server
-// answers a call with an error. Any other error ends the conversation.
+// It returns the last text of the model. If a tool fails, or the server answers a call with an
+// error, the model is told. Any other error ends the conversation.
 func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
 	tools, err := ListTools(ctx, c)
 	if err != nil {
