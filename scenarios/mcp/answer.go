@@ -58,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames returns the number of frames of a message, at most the given maximum; counting a
-// frame takes as long as making it. It returns 0 for a framing without frames.
+// countFrames returns the number of frames of a message, or 0 for a framing without frames. It
+// counts no further than most, because counting a frame takes as long as making it.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)

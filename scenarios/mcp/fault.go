@@ -25,9 +25,8 @@ import (
 //	trickle=16B  a quantity: the server writes 16 bytes at a time
 //	reorder      takes no size
 //
-// A threshold is compared with the length of a message without its terminator. If the threshold is
-// 0, the fault is triggered by the first message after the handshake, or by the answer to that
-// message.
+// A threshold is compared with the length of a message without its terminator. With a threshold of
+// 0, the trigger is the first message after the handshake, or the answer to that message.
 //
 // The zero Fault is no fault.
 type Fault struct {
@@ -167,10 +166,10 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	}
 }
 
-// stopReading leaves the input unread until the server is stopped. Since it does not read, it would
-// not notice that the client has ended. So it checks once a second whether this process has another
-// parent now, and ends the server when three checks have found another parent. This gives a test of
-// the client the time to see that the server was left behind.
+// stopReading leaves the input unread until the server is stopped. So it cannot notice by reading
+// that the client has ended. Instead, it checks once a second whether this process has another
+// parent now, and ends the server at the third check that finds one. Until then, a test of the
+// client can see that the server was left behind.
 func (f *faultInjector) stopReading() {
 	for orphaned := 0; orphaned < 3; {
 		select {
@@ -248,7 +247,7 @@ func (d *chunkDecoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastBoundary returns the length of text. If the last character is incomplete, it does not count.
+// lastBoundary returns the length of text without an incomplete character at its end.
 func lastBoundary(text []byte) int {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		at := len(text) - i

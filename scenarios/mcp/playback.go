@@ -11,13 +11,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. It looks for a recorded
-// request with the same method and, byte for byte, the same params, and gives the recorded answer.
-// If there are several such answers, it gives them in turn. For any other request, it gives the
-// next of all recorded answers to the method.
+// A Playback answers requests from a recording of a client and a server. A request with the method
+// and, byte for byte, the params of a recorded request gets the recorded answer. If there are
+// several such answers, they are given in turn. Any other request gets the next of all recorded
+// answers to its method.
 //
-// If the recording has no bodies, an answer is only padding of the recorded length. The answers
-// that open a session are never padding, because clients read them: the server makes them itself.
+// If the recording has no bodies, an answer is only padding of the recorded length. Clients read
+// the answers that open a session, so the server makes those answers itself.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {

@@ -115,13 +115,11 @@ type waitingItem struct {
 }
 
 // enqueue puts a function in the queue, to be called in its turn. The parameter size is the length
-// of the message, in bytes. If the queue has no room, enqueue waits. It drops the message in two
-// cases:
+// of the message, in bytes. If the queue has no room, enqueue waits. It drops the message, which
+// then counts as unanswered, in two cases:
 //
 //   - The server has drained.
 //   - No room has come for stallTime, and the client has left.
-//
-// A request that was dropped counts as unanswered.
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
 	for taken := s.room.TryAcquire(item.size); !taken; {

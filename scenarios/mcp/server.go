@@ -13,9 +13,9 @@
 //	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
 //	stdout <- framers.Mux <------------------------------'-----------'
 //
-// The server reads ahead while tools run and while the output blocks. So it sees a cancellation, or
-// the end of the input, behind requests that still wait. It reads up to [maxWaiting] bytes ahead.
-// Then it asks the system whether the client still holds its end of stdin.
+// The server reads up to [maxWaiting] bytes ahead while tools run and while the output blocks. So
+// it sees a cancellation, or the end of the input, behind requests that still wait. When maxWaiting
+// bytes wait, it asks the system whether the client still holds its end of stdin.
 //
 // A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
 // clients can test their programs. Package client is the other side.
@@ -262,9 +262,9 @@ func (s *Server) whyOver(stillReading bool, failure error) string {
 //	serve the requests that wait    | finish served | cancel the rest, write answers
 //	                                <-- at most ShutdownTimeout -->
 //
-// A client may send more requests than are served at a time, and then close its end at once. The
-// first phase serves these requests. It ends when no request waits for its turn, or when no request
-// has had its turn for stallTime.
+// The first phase is for a client that sends more requests than are served at a time, and then
+// closes its end at once. It ends when no request waits for its turn, or when no request has had
+// its turn for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
 	boundRead(s.in, longPast)

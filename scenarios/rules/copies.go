@@ -30,8 +30,8 @@ func copyOffsets() []int {
 // processor may copy much more slowly if the addresses of source and destination differ by certain
 // amounts, modulo the size of a page. These amounts are the zone.
 //
-// The kernel puts the first byte of a write at the start of a page of the pipe. So the offset of
-// the reader's buffer is the difference of the addresses.
+// The kernel puts the first byte of a write at the start of a page of the pipe. So the difference
+// of the addresses is the offset of the reader's buffer.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -65,8 +65,8 @@ func findCopyZone(t *trial) {
 	}
 }
 
-// timeRead writes the bytes in sent to the pipe, reads them back into the slice into, and returns
-// how long the reading took.
+// timeRead writes the bytes of the slice "sent" to the pipe, reads them back into the slice "into",
+// and returns how long the reading took.
 func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Duration {
 	if t.Err() != nil {
 		return 0

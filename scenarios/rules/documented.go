@@ -14,8 +14,8 @@ type Rule struct {
 }
 
 // Documented returns the documented rules of a system, or nil if none are known. Each rule names
-// the document or source code that it comes from. [Run] finds out whether the kernel of this
-// machine follows the rules of its own system. It cannot test the rules of other systems.
+// the document or source code that it comes from. [Run] tests the rules of this machine's system
+// only.
 func Documented(os string) []Rule {
 	var found []Rule
 	for _, r := range documented {

@@ -8,11 +8,9 @@
 //
 // [Run] takes no size for granted. It measures the capacity of a pipe, the limits, and the size of
 // a slot, which is a unit of the pipe's buffer. Its predictions are for that capacity and for this
-// machine's page size. Calls of Run that are active at the same time disturb each other's
-// measurements of time.
+// machine's page size. Calls of Run at the same time disturb each other's measurements of time.
 //
-// [Documented] also returns the rules of other operating systems. These rules come from documents
-// and source code, not from measurements.
+// [Documented] also returns the rules of other operating systems, from documents and source code.
 package rules
 
 import (

@@ -43,9 +43,9 @@ func writeLetters(w *proc.Work) error {
 }
 
 // interleave reads for interleaveTime. On a slow machine it goes on until it has read
-// leastMessages, but at most for slowInterleaveTime. The finding "no message was cut" needs at
-// least leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from one
-// writer.
+// leastMessages, but at most for slowInterleaveTime. To find that no message was cut, it must have
+// read at least leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from
+// one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second

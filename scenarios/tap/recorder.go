@@ -15,7 +15,7 @@ import (
 // disk.
 //
 // When a direction has passed on what it read, it calls begin, then record for each message that
-// ended in this read, then end. Between begin and end, the other direction cannot record. So the
+// ended in this read, then end. Between begin and end, the other direction cannot record, so the
 // recording is in the order of time.
 type recorder struct {
 	Options
@@ -170,9 +170,9 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
-// close writes the lines that wait, and then the record that closing returns. It returns the first
-// error of the recording. From the call of close on, no messages are recorded. So the function
-// closing sees the final counts.
+// close writes the lines that wait, and then the record that the function closing returns. That
+// function sees the final counts, because no messages are recorded after the call of close. close
+// returns the first error of the recording.
 func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true

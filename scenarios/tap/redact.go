@@ -11,10 +11,9 @@ import (
 
 // redact overwrites the values in a JSON text with values of the same kind and length. In strings,
 // each byte becomes x, and each escape becomes another escape. In numbers, each digit becomes 0 or
-// 1. The structure, the names of members, true, false and null stay.
+// 1. These things stay:
 //
-// Three more things stay:
-//
+//   - the structure, the names of members, true, false and null
 //   - the members jsonrpc, method and id of the outermost object, which say what a message is and
 //     to which request it belongs
 //   - the MCP revisions that the two ends agree on

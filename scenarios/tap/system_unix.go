@@ -150,8 +150,8 @@ var forwardedSignals = []os.Signal{
 // resetHandler removes Go's handler of a signal. os/signal keeps a handler for some signals, such
 // as SIGSEGV, even after a reset. The file system_linux.go sets this variable.
 //
-// Elsewhere the function does nothing, because x/sys has no sigaction there. Then the process does
-// not end by the signal, and only its exit status tells of the signal.
+// Elsewhere the function does nothing, because x/sys has no sigaction there. Then only the exit
+// status of the process tells of the signal.
 var resetHandler = func(int) {}
 
 // dieBySignal ends this process by a signal, without a core file. If core files are wanted, the

@@ -13,12 +13,12 @@
 // pass through, too. The server writes to standard error directly.
 //
 // The messages go through a bounded buffer to the recording. If the recording cannot keep up, the
-// traffic does not wait: instead of the missing messages, the recording gets a line with their
-// number. By default a recording holds sizes, times, methods and ids. The bodies of messages may
-// hold secrets, so they are recorded only if asked for.
+// traffic does not wait. Instead of the missing messages, the recording gets a line with their
+// number. By default a recording holds sizes, times, methods and ids. Bodies may hold secrets, so
+// they are recorded only if asked for.
 //
-// After the server has ended, the tap goes on passing the server's output to the client, including
-// the output of processes that the server left behind. The tap stops when the output ends, when the
+// After the server has ended, the tap goes on passing its output to the client, including the
+// output of processes that the server left behind. The tap stops when the output ends, when the
 // client closes its end, or at a signal.
 //
 // Only one Run at a time is allowed in a process, because signals belong to the process. The tap
@@ -39,7 +39,7 @@
 // allows that. So a program that hangs because a pipe is full may not hang under the tap.
 //
 // A batch is recorded as one message without id and method. If a message is above 2 MiB (16 MiB if
-// bodies are kept), only an id and a method in its first KiB are sure to be recorded.
+// bodies are kept), its id and method are sure to be recorded only if its first KiB contains them.
 package tap
 
 import (
@@ -98,10 +98,10 @@ func framingOf(protocol string) framers.Framing {
 // directions, one that waits for the server, one for the recording, one for signals, and one to
 // spare.
 //
-// Each thread that runs Go code holds one of the GOMAXPROCS slots of the Go scheduler, and keeps it
-// while it is in the kernel. The first three threads are there most of the time. If there are too
-// few slots, a thread that comes out of the kernel waits until the runtime takes a slot from
-// another thread. With one slot, a round trip of 1 KiB took 16 µs instead of 8.
+// A thread that runs Go code holds one of the GOMAXPROCS slots of the Go scheduler, and keeps it in
+// the kernel. The first three threads are in the kernel most of the time. If slots are missing, a
+// thread that comes out of the kernel waits until the runtime takes a slot from another thread.
+// With one slot, a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6
 
 // How long Run still waits after an ending signal, once the server has ended.
@@ -289,7 +289,7 @@ func (s *session) outputLost() error {
 // drainOutput waits until all of the server's output has been passed on, or until the client has
 // closed its end. The output has not ended while another process holds it open.
 //
-// A signal may end the wait early. If some bytes have then been read but not written, drainOutput
+// A signal may end the wait early. If some bytes were then read but not written, drainOutput
 // returns an error with their number. More bytes may be in the server's pipe.
 func (s *session) drainOutput() error {
 	gone := make(chan struct{})

@@ -8,14 +8,12 @@
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
 // [Cells] returns a fixed grid of combinations to measure, each a [results.Cell]. The grid contains
-// every way to send, including the usual way: whole messages through the usual pipe. Each way is
+// every way to send, including the usual one: whole messages through the usual pipe. Each way is
 // measured with both ends on one CPU, on two CPUs, and where the scheduler puts them. Some
 // combinations have readers that work on the bytes, and some have slow readers.
 //
 // [Decide] compares the records of the cells. It needs only the records, so it can also judge an
-// earlier run.
-//
-// The figures hold only for this machine and these readers.
+// earlier run. The figures hold only for this machine and these readers.
 package tune
 
 import (

@@ -15,11 +15,11 @@ import (
 // through the usual pipe. The Decision answers two separate questions:
 //
 //   - Is a larger pipe worth it, or are smaller writes? decideLever takes the mean gain over the
-//     placements. Of the changes that gain nearly as much as the best one, it prefers the simplest.
+//     placements. Of the changes that gain nearly as much as the best one, it takes the simplest.
 //   - Which chunk size is best, if small messages must not wait behind large ones? decideChunk
 //     weighs the speed that chunks cost against the wait that they save.
 //
-// If Unproven is set, then Lever, Alike and Chunk are the best choices so far, without proof.
+// If Unproven is set, then Lever, Alike and Chunk are only the best choices so far.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes

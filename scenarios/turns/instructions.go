@@ -13,7 +13,7 @@ import (
 
 // CountInstructions makes Run start both commands also under valgrind, which counts the
 // instructions that each command and its children execute. These counts do not depend on how busy
-// the machine is. They need no counters in the processor, which most virtual machines lack. The
+// the machine is, and need no counters in the processor, which most virtual machines lack. The
 // error says why valgrind cannot be started.
 func (p *Programs) CountInstructions(old, new []string, input, folder string) error {
 	valgrind, err := exec.LookPath("valgrind")

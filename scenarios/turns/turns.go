@@ -11,10 +11,9 @@
 // There are three kinds of Contest:
 //
 //   - [Builds] are two builds of pipebench. A pair is one run of each. While one run measures a
-//     round, the other waits. The records of each build are kept in a file, pair by pair.
-//     [Together] runs the builds of one pair.
-//   - [Programs] are any two commands. A pair is one start of each. What is compared is what the
-//     kernel counted (calls and bytes), CPU time, and elapsed time.
+//     round, the other waits. The records of each build are kept in a file.
+//   - [Programs] are any two commands. A pair is one start of each. They are compared by the calls
+//     and bytes that the kernel counted, by CPU time, and by elapsed time.
 //   - [GoTests] are two Go test binaries, compared by their benchmarks.
 //
 // Functions may be called from several goroutines, but runs on the same machine disturb each

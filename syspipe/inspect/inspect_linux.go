@@ -66,7 +66,7 @@ const maxDoubt = 5 * time.Second
 // Over looks at the processes twice, with a pause in between. It returns the report of the second
 // look, which includes what the processes did in the pause. If it cannot tell whether a process
 // spins, Over looks again after another pause, for up to five seconds in all. If the process ends
-// in the meantime, the error wraps [fs.ErrNotExist], as with [Process].
+// in the meantime, the error wraps [fs.ErrNotExist].
 //
 // A problem that one look can show is reported only if both looks show it. A pipe may be full for
 // just a moment, and a child has all descriptors of its parent open until it executes another

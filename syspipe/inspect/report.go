@@ -16,8 +16,8 @@
 // later.
 //
 // The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
-// looks twice. So it sees whether anything moves, and which process is busy without moving a byte.
-// Only Linux is supported; elsewhere the error wraps [errors.ErrUnsupported].
+// looks twice, and so sees whether anything moves, and which process is busy without moving a byte.
+// Only Linux is supported. Elsewhere the error wraps [errors.ErrUnsupported].
 package inspect
 
 import (

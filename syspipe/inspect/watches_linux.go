@@ -78,9 +78,9 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches returns the descriptors that an epoll descriptor watches, including those behind a
-// watched descriptor that is an epoll descriptor itself. It reads /proc/PID/fdinfo/FD, which has a
-// line for each watched descriptor, with its events in hexadecimal:
+// epollWatches returns the descriptors that an epoll descriptor watches. If it watches another
+// epoll descriptor, the descriptors behind that one are included. It reads /proc/PID/fdinfo/FD,
+// which has a line for each watched descriptor, with its events in hexadecimal:
 //
 //	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
 //

@@ -55,9 +55,9 @@ func adopted() (list []int, known bool) {
 }
 
 // EndAdopted waits until all processes that this one has adopted, and their descendants, have
-// ended. If some are still there after patience, EndAdopted kills them and returns each in the form
-// "1234 (name)". As in [EndMarked], processes that are running get more time. known is false if
-// [Adopt] was not called.
+// ended. After patience, it kills those that are still there and returns each in the form "1234
+// (name)". As in [EndMarked], processes that are running get more time. known is false if [Adopt]
+// was not called.
 //
 // We cannot tell which of our children left an adopted process behind. So call EndAdopted only when
 // no other child of ours may leave a process behind.

@@ -46,12 +46,12 @@ func isBecoming(pid int) bool {
 
 // EndMarked waits until all processes that were started with this variable, of the form
 // "NAME=value", in their environment have ended. Children inherit the variable, whatever group or
-// session they move to.
+// session they move to. known is false if the system does not show the environments of other
+// processes.
 //
-// If some processes are still there after patience, EndMarked kills them and returns each in the
-// form "1234 (name)". If one of them is running, rather than waiting for something, EndMarked kills
-// only after four times patience. known is false if the system does not show the environments of
-// other processes.
+// After patience, EndMarked kills the processes that are still there and returns each in the form
+// "1234 (name)". While one of them is running, rather than waiting for something, it gives them
+// more time: four times patience in all.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }

@@ -10,9 +10,9 @@
 //	...
 //	answer, err := c.Next(ctx)
 //
-// One goroutine reads the program's output all the time, so the program need not wait for a call of
-// [Conn.Next]. Messages queue up for Next. None is dropped: if more than 64 MiB are queued, reading
-// pauses until Next has taken some.
+// One goroutine reads the program's output all the time and queues the messages for [Conn.Next]. So
+// the program need not wait for a call of Next. If more than 64 MiB are queued, reading pauses
+// until Next has taken some.
 //
 // Deadlines are contexts. [Conn.Patient] makes a context that ends when the program has shown no
 // sign of work for a while: it has taken no input, sent no output and used hardly any CPU time.

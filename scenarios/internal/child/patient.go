@@ -39,11 +39,11 @@ type reading struct {
 // program is silent while it takes no bytes, sends no bytes and uses at most busyShare of a CPU. It
 // does not count as silent if it waits for a CPU, or if we have not read all its output yet.
 //
-// The duration "most" bounds the wait even for a program that is not silent: the context ends at
-// the first check after most, which is at most limit later. The cause of the end is ErrSilent in
-// both cases.
+// The duration "most" bounds the wait for a program that is not silent. The context then ends at
+// the first check after most, which is at most limit later. In both cases the cause of the end is
+// ErrSilent.
 //
-// While all goes well, this costs nothing: the CPU time of the program is not read before limit is
+// Patient costs nothing while all goes well: the program's CPU time is not read before limit is
 // over.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,

@@ -5,14 +5,11 @@
 //		line = jsonrpc.AppendResult(line[:0], m.ID, []byte(`{"ok":true}`))
 //	}
 //
-// There are two ways to read a message:
+// [Parse] is strict: it validates the JSON and its UTF-8, and finds the members of the outermost
+// object. It leaves params and result as they are.
 //
-//   - [Parse] is strict. In one pass it validates the JSON and its UTF-8, and finds the members of
-//     the outermost object. It leaves params and result as they are.
-//   - [Scan] is fast, for programs that pass messages on. It finds the id, the method and the kind
-//     of the message. It allocates nothing and validates nothing.
-//
-// An example of Scan:
+// [Scan] is fast, for programs that pass messages on: it finds the id, the method and the kind of
+// the message. It allocates nothing and validates nothing.
 //
 //	e := jsonrpc.Scan(msg)
 //	if e.Kind() == jsonrpc.Result {

@@ -67,8 +67,8 @@ type attempt struct {
 	withHeaders bool
 }
 
-// settles reports whether further attempts are pointless. They are if the server was greeted, or if
-// it failed in a way that another framing would not change.
+// settles reports whether further attempts are pointless: the server was greeted, or it failed in a
+// way that another framing would not change.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	if !ok {

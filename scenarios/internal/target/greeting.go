@@ -72,9 +72,9 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and returns the next message that comes, as its answer. While it waits for
-// the answer to initialize, a late answer to server/discover may come; ask drops that. Its errors
-// begin with name.
+// ask sends a message and returns the next message that comes, as its answer. Its errors begin with
+// name. If the message is initialize, a late answer to server/discover may come first; ask drops
+// that answer.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)

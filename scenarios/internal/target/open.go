@@ -9,8 +9,7 @@ import "context"
 // If the command cannot be run at all, the error is a [*StartError]. If the command runs, but the
 // handshake fails, the error is a [*HandshakeError].
 //
-// Several servers may use one Protocol. After the last of them has ended, the caller closes the
-// Protocol.
+// The caller closes the server's Protocol after the last server that uses it has ended.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error

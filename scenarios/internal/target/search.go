@@ -26,10 +26,8 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run tries sizes. Once a size has worked and another has failed, it tries the round sizes between
-// them, and then bisects. A wrong guess costs little more than a step of bisection.
-//
-// Run stops in these cases:
+// Run tries growing sizes until one fails. Then it tries the round sizes between Low and High, and
+// then bisects. It stops in these cases:
 //
 //   - Low and High are a byte apart.
 //   - The size Most works, or the size Least fails.

@@ -202,8 +202,8 @@ func (s *Server) respond(m child.Message) []byte {
 // divert gets each message first, and reports whether it took the message:
 //
 //   - It counts a message that cannot be an answer.
-//   - It gives a message that may be an answer to the Receiver. If there is no Receiver, it counts
-//     the message if answers are ignored, and otherwise leaves it to Next.
+//   - It gives a message that may be an answer to the Receiver. Without a Receiver, it counts the
+//     message if answers are ignored, and otherwise leaves it to Next.
 //   - It leaves the server's own requests to respond.
 func (s *Server) divert(m child.Message) bool {
 	if m.InChunks {

@@ -25,8 +25,8 @@ import (
 //   - the error of the context if ctx or the RequestTimeout ended the call; the server is then told
 //     that the answer is no longer wanted
 //
-// A call of [mcp.Listen] makes a subscription and has no RequestTimeout. It lasts until the server
-// answers it, until the server is lost, or until ctx ends.
+// A call of [mcp.Listen] makes a subscription and has no RequestTimeout: it lasts until the server
+// answers or is lost, or until ctx ends.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {

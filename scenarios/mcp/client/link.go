@@ -84,9 +84,9 @@ const (
 	maxDrainChecks = 40
 )
 
-// awaitEnd waits until the output of a process that has ended is read to its end, and reports
-// whether that happened. The end may never come, because a process that was left behind may hold
-// the pipe open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks checks.
+// awaitEnd waits until all output of a process that has ended is read, and reports whether that
+// happened. The output may never end, because a process that was left behind may hold the pipe
+// open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks checks.
 //
 // The channel "over" is closed at the end of the output. The function "unread" returns how many
 // bytes are still to be read.

@@ -38,9 +38,8 @@ const (
 	// with that id fails with its own *FrameError.
 	ErrorOnOversize
 	// Negotiate is CloseOnOversize with a limit on which client and server agree in the handshake.
-	// Each names a number in capabilities.experimental.maxFrameSize, and the smaller number is the
-	// limit. If the server names none, the limit is the client's number. The limit also bounds
-	// requests.
+	// Each names a number in capabilities.experimental.maxFrameSize. The limit is the smaller
+	// number, or the client's if the server names none. It also bounds requests.
 	//
 	// A strict server may refuse such a handshake, because MCP wants an object in place of the
 	// number.

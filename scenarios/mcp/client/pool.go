@@ -41,8 +41,8 @@ func (p *Pool) Wait(ctx context.Context) error {
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
 // Call sends a request to the ready server that has the fewest requests in flight. If none is
-// ready, Call waits for the first that becomes ready. If the server fails, Call does not send the
-// request to another server.
+// ready, Call waits for the first that becomes ready. If the server fails, Call does not try
+// another.
 //
 // Errors are those of [Conn.Call]. The RequestTimeout is that of the pool's first connection.
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
