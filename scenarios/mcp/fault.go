@@ -168,8 +168,8 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 
 // stopReading leaves the input unread until the server is stopped. So it cannot notice by reading
 // that the client has ended. Instead, it checks once a second whether this process has another
-// parent now, and ends the server at the third check that finds one. Until then, a test of the
-// client can see that the server was left behind.
+// parent now. It ends the server at the third check that finds one, so that a test of the client
+// can see before that the server was left behind.
 func (f *faultInjector) stopReading() {
 	for orphaned := 0; orphaned < 3; {
 		select {

@@ -26,12 +26,12 @@ func copyOffsets() []int {
 		2500, 3000, 3072, 3500, 4000, 4032, 4060, 4064, 4065, 4072, 4080, 4088, 4095)
 }
 
-// findCopyZone times reads from a pipe into buffers that begin at many offsets within a page. A
-// processor may copy much more slowly if the addresses of source and destination differ by certain
-// amounts, modulo the size of a page. These amounts are the zone.
+// findCopyZone times reads from a pipe into buffers that begin at many offsets within a page. At
+// some offsets, which are the zone, a processor may copy much more slowly.
 //
-// The kernel puts the first byte of a write at the start of a page of the pipe. So the difference
-// of the addresses is the offset of the reader's buffer.
+// What matters is the difference of the addresses of source and destination, modulo the size of a
+// page. This is the offset of the buffer, because the kernel puts the first byte of a write at the
+// start of a page of the pipe.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {

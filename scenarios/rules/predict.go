@@ -149,8 +149,8 @@ func (s system) model() pipeModel {
 type pipeModel func(n int) (accepted int)
 
 // ring models a pipe of Linux: a ring of slots, each of one page. The parameter free is the number
-// of unused slots. A write takes new slots. But first, if its size is not a multiple of the slot's
-// size, the odd bytes go into the newest slot, provided that all of them fit there.
+// of unused slots. A write takes new slots, but its odd bytes beyond a multiple of the slot's size
+// go into the newest slot if all of them fit there.
 func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false

@@ -135,8 +135,8 @@ func (t *trial) findLargestCapacity() {
 
 // findAllOrNothing looks for the largest size up to which each write is accepted either whole or
 // not at all. For a pipe it bisects: if a write of n bytes is accepted in part, so is every larger
-// write. For a socket it tries only the usual sizes, because the room in a socket depends on the
-// sizes of the earlier writes.
+// write. For a socket it tries the usual sizes, because the room depends on the sizes of the
+// earlier writes.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {

@@ -26,7 +26,7 @@ type trial struct {
 
 // found reports the finding of a step, and compares it with the value that the rules of this system
 // predict. If they predict none, the finding quotes the rule that covers the step, if there is one.
-// The unit is "" for a value without a unit. The text how says what was done.
+// The unit is "" for a value without a unit. The text "how" says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -49,9 +49,9 @@ func (t *trial) found(step string, value any, unit, how string) {
 // undecided lists the values with which a finding neither confirms nor refutes a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports a finding and compares its value with the value want, which the document or
-// code in source predicts. The verdict is [results.Holds] if the two are equal, and
-// [results.Refuted] if they differ.
+// foundBeside reports a finding and compares its value with the value want. The text "source" names
+// the document or code that predicts want. The verdict is [results.Holds] if the two values are
+// equal, and [results.Refuted] if they differ.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {

@@ -78,9 +78,8 @@ func interleaveSizes(slot int) []int {
 }
 
 // interleave starts two processes that write messages of the given size to one pipe. For a while it
-// reads what they write, into a buffer of as many bytes as the parameter read says. It counts the
-// runs that do not consist of whole messages. A run is a stretch of equal letters, which come from
-// one writer.
+// reads what they write, into a buffer of "read" bytes. It counts the runs that do not consist of
+// whole messages. A run is a stretch of equal letters, which come from one writer.
 func (t *trial) interleave(size, read int) {
 	w, r := t.open()
 	if t.Err() != nil {

@@ -171,8 +171,8 @@ func (r *recorder) write(lines []byte) {
 }
 
 // close writes the lines that wait, and then the record that the function closing returns. That
-// function sees the final counts, because no messages are recorded after the call of close. close
-// returns the first error of the recording.
+// function sees the final counts, because no message is recorded any more. The error is the first
+// one of the recording.
 func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true

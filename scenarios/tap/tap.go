@@ -110,10 +110,10 @@ const (
 	recordGrace = time.Second            // for the recording to be written
 )
 
-// Run starts the command, passes everything on in both directions, and returns when the server has
-// ended and its output has been passed on. If the command could not be started, the Ending is nil.
-// An error together with an Ending says that the last of the output was lost, or that the recording
-// is not whole.
+// Run starts the command and passes everything on in both directions. It returns when the server
+// has ended and its output has been passed on. If the command could not be started, the Ending is
+// nil. With an Ending, an error says that the last of the output was lost, or that the recording is
+// not whole.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())

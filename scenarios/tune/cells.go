@@ -32,8 +32,8 @@ type Options struct {
 	Framing string // framing of messages that are not cut into chunks, such as ndjson
 }
 
-// SliceTime is about how long one sample of the grid takes. It is enough for several messages of 1
-// MB, and for as many small ones as a median needs.
+// SliceTime is about how long one sample of the grid takes. It is enough for several messages of
+// one megabyte, and for as many small ones as a median needs.
 const SliceTime = 12 * time.Millisecond
 
 // A Choice is a way to send messages. The zero Choice writes each message whole through the usual

@@ -28,9 +28,9 @@ const (
 )
 
 // MeasureReader measures what a command spends on each byte that it reads. It runs the command
-// twice: once with a single message on standard input, and once with many. Both runs include the
-// start of the command, so the difference of their CPU times is the cost of the further bytes. Each
-// message is a JSON text of size bytes on a line of its own.
+// twice: with a single message on standard input, and with many. Both runs include the start of the
+// command, so the difference of their CPU times is the cost of the further bytes. Each message is a
+// line of size bytes of JSON.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {

@@ -72,8 +72,8 @@ func packagePath(word string) string {
 // begins with it.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are the flags of pipebench run that cannot be passed on to a run, because they would put
-// the results elsewhere or leave none. Each has the text that tells the user why.
+// reserved are the flags of pipebench run that cannot be passed on to a run. Each has the text that
+// tells the user why.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -193,8 +193,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn waits until the run, which has its turn, gives the turn up or ends. Then takeTurn
-// returns nil, or the records of the run if it has ended.
+// takeTurn waits until the run, which has its turn, gives the turn up or ends. It returns nil if
+// the run has given up its turn, and the records of the run if it has ended.
 func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

@@ -117,9 +117,9 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 }
 
 // nextOrder reports whether the old side goes first in the next pair. The parameter pairs is the
-// number of pairs that were run, and oldFirst is the order of the last one. The order of the first,
-// third, fifth pair, and so on, is random. Every second pair has the reverse order of the pair
-// before. So both sides go first equally often.
+// number of pairs that were run, and oldFirst is the order of the last one. Chance decides the
+// order of every odd pair. The even pair after it has the reverse order, so both sides go first
+// equally often.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0

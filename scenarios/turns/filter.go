@@ -78,9 +78,9 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input. It returns true if there is no
-// input, or if the file is still at its start, because the child shares the position in the file
-// with us. A file that is not regular counts as read.
+// isUnread reports whether a child has read nothing of its input. It looks at the position in the
+// file, which the child shares with us. It returns true if there is no file, and false if the file
+// is not regular.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
 	if !isFile { // input is nil: start sets a file or nothing

@@ -60,9 +60,9 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// unrecognised looks in valgrind's log for an instruction that valgrind does not know. It returns
-// the function that contains the instruction, or "" if there is no such instruction. In the log, a
-// line such as "at 0x4005F4: main (main.c:3)" follows the message.
+// unrecognised looks in valgrind's log for an instruction that valgrind does not know. It returns a
+// text that names the function with that instruction, or "" if there is none. In the log, a line
+// such as "at 0x4005F4: main (main.c:3)" follows the message.
 func unrecognised(log string) string {
 	_, rest, found := strings.Cut(log, "Unrecognised instruction")
 	if !found {

@@ -134,9 +134,8 @@ func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst b
 	return nil
 }
 
-// Pair starts both commands once, for their time. It returns an error if a command printed
-// something else or exited with another code than in the starts for the counts. If MayDiffer is
-// set, it allows that.
+// Pair starts both commands once, for their time. Unless MayDiffer is set, it returns an error if a
+// command printed something else or exited with another code than in the starts for the counts.
 func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {
 		return err

@@ -362,7 +362,7 @@ func (r *Report) waitsElsewhere(pid int) string {
 // to wake up their own threads.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels that lead nowhere: the process has both ends, or
+// checkLeaks finds processes with many channels that lead nowhere: such a process has both ends, or
 // nobody has the other end any more.
 func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{} // by PID
@@ -561,9 +561,9 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns the part of the time between two looks during which a thread ran. The time in which
-// the thread waited for a CPU does not count as part of the whole, because it depends on other
-// programs.
+// share returns the part of the time between two looks during which a thread ran. From the time
+// between the looks it subtracts the time in which the thread waited for a CPU, because that
+// depends on other programs.
 func (t cpuTime) share(look time.Duration) float64 {
 	possible := max(look-t.waited, t.ran, 1) // never 0, because it is a divisor
 	return float64(t.ran) / float64(possible)

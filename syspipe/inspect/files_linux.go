@@ -77,7 +77,7 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 
 // measurePipe finds out how full a pipe is, and whether all processes at its other end are gone.
 // For this it opens the end of a holder a second time, in non-blocking mode, and closes it again.
-// If that fails for one holder, it tries the next. All holders have the end open in the given mode,
+// If that fails, it tries the next holder. All holders have the end open in the given mode,
 // O_WRONLY or O_RDONLY.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {

@@ -15,8 +15,8 @@ type pair struct {
 
 // waitingPair returns a and b as a pair, or false if they do not wait for each other. The first
 // channel leads from a to b, the second from b to a. The server is the process that has one of the
-// channels as its standard input. If both or neither have, the server is the process that descends
-// from the other.
+// channels as its standard input. If both or neither have, it is the process that descends from the
+// other.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
@@ -103,7 +103,7 @@ func (f *finder) isRelay(p pair) bool {
 
 // follow adds the pair p to the chain. If the server of p is a relay, follow also adds the pairs of
 // that relay and the servers behind it. It returns false if the server of p also waits for a child,
-// or for a process with which it forms no pair: that process may be the one that has to answer.
+// or for a process with which it forms no pair: that process may have to answer.
 func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)

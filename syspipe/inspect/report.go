@@ -10,10 +10,11 @@
 //	}
 //
 // The package reads /proc and needs no privilege for one's own processes. It does not trace or stop
-// the processes, and reads and writes none of their data. To ask how full a pipe is, it opens an
-// end that some process has open a second time, for some microseconds. If the last reader or the
-// last writer closes the pipe at just that moment, the other side notices it some microseconds
-// later.
+// the processes, and reads and writes none of their data.
+//
+// To ask how full a pipe is, the package opens one of its ends, which some process has open
+// already, for some microseconds. If the last reader or the last writer closes the pipe at just
+// that moment, the other side notices it some microseconds later.
 //
 // The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
 // looks twice, and so sees whether anything moves, and which process is busy without moving a byte.

@@ -48,9 +48,9 @@ func readThreads(p *Proc) []Thread {
 }
 
 // readThread describes a thread, and reports whether the thread waits in one of the system calls in
-// [calls]. The file /proc/PID/task/TID/syscall has the number and the arguments of the call, such
-// as "0 0x3 0x7ffd...", or the word "running". If we may not read the file, readThread finds out
-// the call from the kernel function in which the thread sleeps (wchan).
+// [calls]. It reads the number and the arguments of the call from /proc/PID/task/TID/syscall, such
+// as "0 0x3 0x7ffd...", or the word "running". If it may not read that file, it finds the call by
+// the kernel function in which the thread sleeps (wchan).
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
@@ -92,9 +92,9 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf returns the short name of the system call in which a thread is that sleeps in a certain
-// kernel function. It returns "" if the call is not in [calls]. Kernel functions have been renamed
-// over time: pipe_read became anon_pipe_read.
+// callOf returns the short name of the system call that belongs to a kernel function: a thread that
+// sleeps in the function is in that call. It returns "" if the call is not in [calls]. Kernel
+// functions have been renamed over time: pipe_read became anon_pipe_read.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),

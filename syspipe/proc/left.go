@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Marked lists the living processes that were started with this variable, of the form "NAME=value",
-// in their environment. unclear is true if a process is just executing another program, so that its
+// Marked lists the living processes whose environment had this variable, of the form "NAME=value",
+// at their start. unclear is true if a process is just executing another program, so that its
 // environment cannot be read yet. known is false if the system does not show the environments of
 // processes.
 func Marked(variable string) (list []int, unclear, known bool) {
@@ -44,10 +44,9 @@ func isBecoming(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until all processes that were started with this variable, of the form
-// "NAME=value", in their environment have ended. Children inherit the variable, whatever group or
-// session they move to. known is false if the system does not show the environments of other
-// processes.
+// EndMarked waits until all processes whose environment had this variable, of the form
+// "NAME=value", at their start have ended. Children inherit the variable, whatever group or session
+// they move to. known is false if the system does not show the environments of other processes.
 //
 // After patience, EndMarked kills the processes that are still there and returns each in the form
 // "1234 (name)". While one of them is running, rather than waiting for something, it gives them

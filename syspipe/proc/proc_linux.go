@@ -18,9 +18,9 @@ const TellsOfOthers = true
 // stays in run until the process has ended.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
-// awaitExit waits until the process has ended and leaves it a zombie. So its PID, which is also the
-// number of its group, is not given to another process or group yet. awaitExit reports whether that
-// worked.
+// awaitExit waits until the process has ended and leaves it a zombie. So the system does not yet
+// give its PID, which is also the number of its group, to another process or group. awaitExit
+// reports whether that worked.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -16,8 +16,8 @@ const TellsOfOthers = false
 
 // A group is a Windows job. Windows ends the processes in a job when the last handle to the job is
 // closed, so none of them outlives us even if we crash. A process that does named work (see [Main])
-// has no job, because it may have to start processes that outlive it. Instead, it exits when we
-// close its leash, a pipe.
+// has no job, because it may start processes that outlive it. It exits when we close its leash, a
+// pipe.
 type group struct{ job windows.Handle } // 0: none
 
 // start starts the process. If the process gets a job, it is started suspended, so that it is in

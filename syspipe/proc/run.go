@@ -192,7 +192,7 @@ func (p *Process) signal(s syscall.Signal) bool {
 // Stop ends a process that the caller has already asked to end, for example by closing its standard
 // input. If the process still runs after untilTerminate, Stop calls Terminate. If it still runs
 // after another untilKill, Stop kills it. Stop returns when the process is gone, and reports
-// whether it had to do anything. If the process was not started, Stop does nothing.
+// whether it had to do anything. It does nothing if the process was not started.
 func (p *Process) Stop(untilTerminate, untilKill time.Duration) (forced bool) {
 	done := p.Done()
 	if done == nil || p.Ended(untilTerminate) {

@@ -29,8 +29,8 @@ func (b *inbox) put(m Message) {
 	ring(b.come)
 }
 
-// add adds a message and returns true, or returns false if the inbox is full. After close, it drops
-// the message and returns true.
+// add adds a message and returns true. If the inbox is full, it returns false. After close, it
+// drops the message and returns true.
 func (b *inbox) add(m Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

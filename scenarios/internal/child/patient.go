@@ -111,8 +111,8 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// isDelayed reports whether something else may hold the program up: we have not read all its
-// output, or the program would go on if it had a CPU.
+// isDelayed reports whether the program may be held up by something else: by us, because we have
+// not read all its output, or by other programs, because it waits for a CPU.
 func (c *Conn) isDelayed() bool {
 	unread, _ := c.Out.Unread()
 	return unread > 0 || c.Process != nil && c.Process.Runnable()

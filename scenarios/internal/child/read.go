@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns f itself unless f is NDJSON. For NDJSON it returns a framing that writes
-// lines, and reads both lines and chunks. A server that receives lines may send a long answer in
-// chunks.
+// LinesOrChunks returns f itself if f is not NDJSON. For NDJSON it returns a framing that writes
+// lines, and reads both lines and chunks, because a server may send a long answer in chunks.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -67,8 +66,8 @@ func (c *Conn) readAll(r framers.Reader) {
 // for bytes only while a message is incomplete.
 type limited struct{ c *Conn }
 
-// framingShare returns how many bytes a framing may add to a message of n bytes: 1/64 of n, and 8
-// KiB for a header.
+// framingShare returns how many bytes a framing may add to a message of n bytes: n/64, and 8 KiB
+// for a header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
@@ -159,9 +158,9 @@ func (c *Conn) Err() error {
 	return ErrLeft
 }
 
-// ReadAnswer decodes an answer. If the answer is an error, ReadAnswer also returns it as a
-// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: it accepts an answer without its version,
-// and one that has a null error beside a result.
+// ReadAnswer decodes an answer. If the answer is an error, it also returns that error as a
+// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: an answer may lack its version, and may
+// have a null error beside a result.
 func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {

@@ -89,8 +89,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 }
 
 // maxWrite is the largest number of bytes in one write. A slow program takes a long message bit by
-// bit. Because we write the message in pieces, we can count the bytes that the program has taken so
-// far. Longer pieces would not be faster: maxWrite is already twice the usual capacity of a pipe.
+// bit. We write it in pieces to count how many bytes the program has taken so far. Longer pieces
+// would not be faster: maxWrite is already twice the usual capacity of a pipe.
 const maxWrite = 128 << 10
 
 // frameWriter returns the writer for frames. Where possible, this writer takes header, message and
@@ -183,7 +183,7 @@ func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	})
 }
 
-// write waits until no other message is being written, and then calls do. If ctx ends meanwhile, it
+// write waits until no other message is being written, and then calls do. When ctx ends, it
 // interrupts the writes of do.
 func (c *Conn) write(ctx context.Context, do func() error) error {
 	select {
@@ -217,8 +217,8 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	return inputClosed{err}
 }
 
-// An inputClosed is the error of a write to a pipe that nobody reads. It matches ErrLeft, and has a
-// text of its own.
+// An inputClosed is the error of a write to a pipe that nobody reads. It matches ErrLeft, but has
+// its own text.
 type inputClosed struct{ error }
 
 func (e inputClosed) Error() string {

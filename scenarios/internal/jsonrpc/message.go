@@ -235,10 +235,10 @@ func Parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// decoder returns a decoder that reads b without copying or changing it. The decoder leaves two
-// checks to others. It does not look for duplicate names, because that would cost a set for each
-// object; members.set looks for them in the outermost object. It does not check UTF-8, because then
-// it would refuse half a surrogate pair; Parse has checked UTF-8 already.
+// decoder returns a decoder that reads b without copying or changing it. It accepts duplicate
+// names, because to find them would cost a set for each object; members.set finds them in the
+// outermost object. It does not check UTF-8, because then it would refuse half a surrogate pair.
+// Parse has checked UTF-8 already.
 func decoder(b []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

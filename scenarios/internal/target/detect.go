@@ -11,9 +11,9 @@ import (
 )
 
 // detect finds out what a server speaks by speaking to it. It first tries lines, which most servers
-// speak. Then it tries headers as well, and last otherFramings. Each attempt starts a server of its
-// own, and has all the time that a handshake may take. When one attempt settles the question,
-// detect ends the server of the other attempt.
+// speak. Then it tries headers as well, and last otherFramings. Each attempt starts its own server,
+// and has all the time that a handshake may take. When an attempt settles the question, the server
+// of the other attempt is ended.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()

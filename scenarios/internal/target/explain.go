@@ -143,7 +143,7 @@ func explainFull(out *Outcome) {
 	}
 }
 
-// probe sends a small request, and returns the result of this probe, such as probeAnswered.
+// probe sends a small request, and returns the result, such as probeAnswered.
 func (s *Server) probe(ctx context.Context) string {
 	if s.Process.Ended(0) {
 		return probeGone
@@ -187,8 +187,8 @@ var (
 		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
 )
 
-// StderrLines returns the last lines on standard error, shortened, without those of a stack trace.
-// The last line that looks like an error is always among them.
+// StderrLines returns the last lines on standard error, shortened and without stack traces. The
+// last line that looks like an error is always among them.
 func (s *Server) StderrLines() []string {
 	var out []string
 	failure := -1 // the index in out of the last line that looks like an error

@@ -39,8 +39,8 @@ type greeting struct {
 	within time.Duration // the usual time for each answer
 }
 
-// decode reads the result of an answer. If the answer is an error, decode returns an error that
-// wraps it as a *jsonrpc.Error.
+// decode reads the result of an answer. If the answer is an error, the returned error wraps it as a
+// *jsonrpc.Error.
 func decode(m child.Message, result any) error {
 	a, err := child.ReadAnswer(m)
 	if a.Failure != nil {

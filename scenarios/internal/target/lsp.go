@@ -96,7 +96,7 @@ func (l *lsp) request(kind Kind, size int) *Request {
 }
 
 // editorCapabilities are the capabilities that we claim, as an editor does. They allow a server to
-// ask for settings, to announce its progress, and to register capabilities of its own.
+// ask for settings, to announce its progress, and to register its own capabilities.
 const editorCapabilities = `{"workspace":{"configuration":true,"workspaceFolders":true,` +
 	`"applyEdit":true,"didChangeConfiguration":{"dynamicRegistration":true}},` +
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
@@ -165,8 +165,8 @@ func Languages() []string {
 }
 
 // template makes a request of size bytes that opens the document. Its Query asks for the symbols of
-// the document. Its Release closes the document after the symbols have come. The document is no
-// file in the folder, because the request itself contains the text.
+// the document. Its Release then closes the document. The document is no file in the folder,
+// because the request itself contains the text.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
 	params := `{"textDocument":{"uri":` + quoted(uri)

@@ -16,9 +16,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// mcp is the Model Context Protocol. In its newest revision a client begins with server/discover,
-// and there is no initialize. A server that does not know server/discover is greeted with
-// initialize.
+// mcp is the Model Context Protocol. In its newest revision a client begins with server/discover
+// instead of initialize. A server that does not know server/discover is greeted with initialize.
 type mcp struct {
 	Protocol
 	known     bool     // its revision and tools are known from an earlier start
@@ -44,8 +43,8 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	return m
 }
 
-// discoverParams are the params of server/discover: the _meta that each request carries in the
-// revisions that have no initialize.
+// discoverParams are the params of server/discover: the _meta of each request in the revisions that
+// have no initialize.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
 
 func (m *mcp) greet(g greeting) error {

@@ -40,9 +40,8 @@ func (g greeting) open() (opening, error) {
 }
 
 // hearBoth waits for the answer to initialize, and keeps it in o.hello. In o.reply it keeps the
-// first message that comes before that answer: the answer to server/discover, or a line that is not
-// JSON-RPC. Soon after such a line, hearBoth gives up, because a filter sends such lines and never
-// an answer.
+// first message that comes before: the answer to server/discover, or a line that is not JSON-RPC.
+// Soon after such a line, hearBoth gives up, because a filter sends only such lines.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -12,7 +12,7 @@ import (
 )
 
 // A Protocol is what a server speaks. It keeps what the first server said in the handshake, so that
-// a server that is started later need not be asked again.
+// later servers need not be asked again.
 type Protocol struct {
 	Name    string // with its revision, as records have it: "mcp 2025-11-25"
 	Framing framers.Framing

@@ -30,7 +30,7 @@ type Request struct {
 	// Least is the shortest time limit for the answer.
 	Least time.Duration
 
-	// Heard, if set, gets an answer that is no echo. The reading goroutine calls it, and the answer
+	// Heard, if set, gets an answer that is not an echo. The reading goroutine calls it. The answer
 	// is valid only during the call.
 	Heard func(answer []byte)
 
@@ -67,7 +67,7 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 // a round size differ. So a server that swaps them is noticed.
 const period = 65521
 
-// asSmallAsCanBe is a size for newRequest: it makes a request without a payload.
+// asSmallAsCanBe is a size for newRequest. It makes a request without a payload.
 const asSmallAsCanBe = 0
 
 // newRequest makes a request of size bytes: before, a payload and after. If size is too small, the

@@ -66,9 +66,9 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 // IsLate reports whether the time was up before any size failed and before Most worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
-// between returns a size between Low and High. It tries the round sizes, beginning with the one
-// nearest to the geometric mean of Low and High. It also tries the neighbours of a round size,
-// because a limit may be off by a byte or two. If none of these fits, it returns the middle.
+// between returns a size between Low and High. It tries the round sizes, and first the one nearest
+// to the geometric mean of Low and High. It also tries the neighbours of a round size, because a
+// limit may be off by a byte or two. If none of these fits, it returns the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

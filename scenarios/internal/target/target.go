@@ -58,8 +58,8 @@ func (o Options) observe(step string) {
 	}
 }
 
-// framing returns the framing that o.Framing names, or else the standard one. If the standard one
-// is lines, the framing also reads answers in chunks (see child.LinesOrChunks).
+// framing returns the framing that o.Framing names, or else the standard one. Standard lines also
+// read answers in chunks (see child.LinesOrChunks).
 func (o Options) framing(standard framers.Framing) framers.Framing {
 	f, err := framers.Parse(o.Framing)
 	if o.Framing != "" && err == nil {
@@ -169,8 +169,8 @@ func (s *Server) Check(r *Request, m child.Message) Outcome {
 	return out
 }
 
-// Receive makes f the [Receiver] of the server: f is called with each message that may be an
-// answer, and Next no longer returns these messages. Receive(nil) removes the Receiver.
+// Receive makes f the [Receiver] of the server. From then on, f is called with each message that
+// may be an answer, and Next no longer returns such messages. Receive(nil) removes the Receiver.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)

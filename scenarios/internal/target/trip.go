@@ -25,7 +25,7 @@ type Outcome struct {
 	// false if Options.Framing asked for a framing.
 	InFrames bool
 	// Evidence tells how the server failed. It is nil if the server did not fail. Explain completes
-	// it.
+	// Evidence.
 	Evidence *results.FailureEvidence
 
 	arrivals arrivals       // what came in place of the answer

@@ -85,11 +85,11 @@ const (
 )
 
 // awaitEnd waits until all output of a process that has ended is read, and reports whether that
-// happened. The output may never end, because a process that was left behind may hold the pipe
-// open. So awaitEnd gives up when nothing is left to read, or after maxDrainChecks checks.
+// happened. It gives up when nothing is left to read, or after maxDrainChecks checks, because a
+// process that was left behind may hold the pipe open.
 //
-// The channel "over" is closed at the end of the output. The function "unread" returns how many
-// bytes are still to be read.
+// The channel "over" is closed at the end of the output. The function "unread" returns the number
+// of bytes still to be read.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {
