@@ -186,8 +186,8 @@ func (f *faultInjector) stopReading() {
 }
 
 // oddVersions has the version of the protocol with which a server answers initialize, for each
-// fault that is about versions. A server with such a fault refuses server/discover, which clients
-// may send instead of initialize.
+// fault that is about versions. A server with such a fault refuses server/discover, so that clients
+// send initialize.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
 // reply returns what to send in place of msg, the answer to r. The caller must call the returned
@@ -259,8 +259,8 @@ func lastBoundary(text []byte) int {
 }
 
 // A quadraticReader reads lines as some programs do: it appends each chunk to a copy of all that
-// came before, and searches the whole for a newline. So the time for each byte grows with the
-// length of the message.
+// came before, and searches the whole for a newline. So the time per byte grows with the length of
+// the message.
 type quadraticReader struct {
 	r     io.Reader
 	chunk []byte // the buffer of a read

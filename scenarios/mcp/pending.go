@@ -95,8 +95,8 @@ func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	return r
 }
 
-// release frees the id of r, and reports whether the client still wants the answer. It must be
-// called before the answer is sent: as soon as the client has the answer, it may use the id again.
+// release frees the id of r, and reports whether the client still wants the answer. Call it before
+// the answer is sent, because the client may use the id again as soon as it has the answer.
 func (t *pendingTable) release(r *request) (wanted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

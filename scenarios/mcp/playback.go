@@ -34,7 +34,7 @@ func exactKey(m jsonrpc.Message) string {
 	return m.Method + "\n" + string(hash[:])
 }
 
-// A recordedAnswer is a result or an error. If its body was not recorded, it is only a size.
+// A recordedAnswer is a result or an error. If the body was not recorded, it is only a size.
 type recordedAnswer struct {
 	result, failure []byte // JSON text; both nil if only the size is known
 	size            int    // bytes of the message

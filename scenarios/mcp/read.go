@@ -182,7 +182,7 @@ func (s *Server) cancel(m jsonrpc.Message) {
 }
 
 // sendOversizeError answers a message that is larger than the limit, so that its sender does not
-// wait forever. The answer has the id of the message if the first KiB of the message contains it.
+// wait forever. The answer has the id of the message if that is in the first KiB of the message.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	if e.Declared {
 		s.logOversize(e)

@@ -91,7 +91,7 @@ func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 }
 
 // about returns the experiment that makes the inquiry with one kind of pipe. If kind is empty, the
-// experiment uses an anonymous pipe, and its findings are about all kinds.
+// pipe is anonymous, and the findings are about all kinds.
 func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	return experiment.Experiment{
 		ID:    ID(kind, i.name),

@@ -105,8 +105,8 @@ func setCapacities(t *trial) {
 	}
 }
 
-// findLargestCapacity doubles the capacity of a pipe until the system refuses. It stops at 64 MiB
-// to spare kernel memory.
+// findLargestCapacity doubles the capacity of a pipe until the system refuses. To spare kernel
+// memory, it stops at 64 MiB.
 func (t *trial) findLargestCapacity() {
 	w, _ := t.openNonBlocking()
 	best := 0

@@ -181,9 +181,8 @@ func echo(w *proc.Work) error {
 // and writes, so without a deadlock it would have read within this time.
 const stallTime = 500 * time.Millisecond
 
-// deadlock builds the deadlock that most people meet. A parent writes everything that it has before
-// it reads anything, while its child writes answers as it reads. In the end both wait for room in a
-// pipe.
+// deadlock builds the most common deadlock. A parent writes everything that it has before it reads
+// anything, while its child writes answers as it reads. In the end both wait for room in a pipe.
 func deadlock(t *trial) {
 	toChild, in := t.open()
 	out, fromChild := t.open()

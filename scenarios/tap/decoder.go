@@ -66,7 +66,7 @@ func (d *decoder) framingName() string {
 	return d.framing.String()
 }
 
-// lines returns the framing of bare lines, among which there may be frames of chunked messages.
+// lines returns a framing that reads bare lines, and also frames of chunked messages among them.
 func lines() framers.Framing {
 	f, err := framers.Adaptive(framers.DefaultChunk)
 	if err != nil {

@@ -143,7 +143,7 @@ func (t *track) lose() {
 	t.lines = t.lines[:t.start]
 }
 
-// flush writes the lines that wait. After a write that failed, it drops them instead.
+// flush writes the lines that wait. If an earlier write failed, it drops them instead.
 func (r *recorder) flush() {
 	r.writing.Lock()
 	defer r.writing.Unlock()

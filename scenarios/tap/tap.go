@@ -71,9 +71,9 @@ type Options struct {
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
 	Run    string    // the id of the run, written into each line
 	// Protocol is "mcp", "lines" or "jsonrpc" for messages in lines, or "lsp" for messages with
-	// headers. If it is "" or "auto", the tap finds out.
+	// headers. If Protocol is "" or "auto", the tap finds out.
 	Protocol string
-	// Framing is how messages are told apart. If it is nil, the tap uses the framing of the
+	// Framing is how messages are told apart. If Framing is nil, the tap uses the framing of the
 	// protocol, and also finds frames of chunked messages among lines.
 	Framing framers.Framing
 	Bodies  bool // record the bodies of messages, up to 16 MiB each
@@ -104,7 +104,7 @@ func framingOf(protocol string) framers.Framing {
 // With one slot, a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6
 
-// How long Run still waits after an ending signal, once the server has ended.
+// How long Run still waits after one of the endingSignals, once the server has ended.
 const (
 	outputGrace = 200 * time.Millisecond // for the last of the output to reach the client
 	recordGrace = time.Second            // for the recording to be written
@@ -214,8 +214,8 @@ func (s *session) catchSignals() {
 }
 
 // forwardSignals sends the signals to the server, which decides what they do. After the server has
-// ended, an ending signal makes the tap stop waiting. Signals stay caught until this process ends
-// or calls Release.
+// ended, one of the endingSignals makes the tap stop waiting. Signals stay caught until this
+// process ends or calls Release.
 func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
 	s.forwarded = make(chan struct{})

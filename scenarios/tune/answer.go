@@ -213,7 +213,7 @@ func (d Decision) bestGamble() string {
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 
-// chunkAdvice says what chunk frames cost, and how much shorter small messages wait with them.
+// chunkAdvice says what chunk frames cost, and by how much they shorten the wait of small messages.
 func (d Decision) chunkAdvice() string {
 	if d.Chunk == 0 {
 		return ""
@@ -263,7 +263,7 @@ func (d Decision) waitText(c Choice) string {
 }
 
 // pipeWarning says by how much longer small messages wait behind a slow reader if the pipe is
-// larger. They wait for all that the pipe holds.
+// larger. The reason is that they wait for all that the pipe holds.
 func (d Decision) pipeWarning() string {
 	if d.Lever.Capacity == 0 {
 		return ""

@@ -248,8 +248,8 @@ func halfWidth(e stat.Estimate) float64 {
 // isBlurred reports whether an estimate is too uncertain for an answer.
 func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 
-// decideLever finds the simplest change that gains nearly as much as the best one. A change that
-// loses too much at any placement does not count. If the records prove nothing, Unproven says why.
+// decideLever finds the simplest change that gains nearly as much as the best one. It ignores
+// changes that lose too much at any placement. If the records prove nothing, Unproven says why.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
@@ -313,7 +313,7 @@ func (d *Decision) decideChunk() {
 }
 
 // chunkValue weighs the speed of a chunk size against the wait of small messages. Both are ratios
-// to whole messages. The value is the logarithm of speed ÷ waitʷ (see waitWeight).
+// to whole messages. The value is the logarithm of speed ÷ waitʷ, where w is waitWeight.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	speed, ok := d.chunkSpeed(c)
 	if !ok {

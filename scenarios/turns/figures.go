@@ -71,9 +71,9 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. Gates judge the figures that the user named. By default they
-// judge only the CPU time, or the elapsed time if the clock of CPU time is too coarse. If nothing
-// was timed, they judge what was counted: calls, bytes and instructions.
+// Compare judges the starts so far. Gates judge the figures that the user named. If the user named
+// none, they judge the CPU time, or the elapsed time if the clock of CPU time is too coarse. If
+// nothing was timed, they judge what was counted: calls, bytes and instructions.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
 	t.old.Name = p.OldName
@@ -148,8 +148,8 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes says how the calls have changed: "16 reads of 4 KiB instead of 1 of 64 KiB". It returns ""
-// if no calls have changed.
+// causes says how the calls have changed: "16 reads of 4 KiB each, on average, instead of 1 of 64
+// KiB". It returns "" if no change is certain.
 func (p *Programs) causes(c *stat.Comparison) string {
 	bytesOf := map[string]figure{reads.name: bytesRead, writes.name: bytesWritten}
 	var parts []string

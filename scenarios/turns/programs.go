@@ -31,8 +31,8 @@ type Start struct {
 // A Starter starts a command once and returns what was counted and timed.
 type Starter func(context.Context) (Start, error)
 
-// Programs are two commands that are compared by starting them. First each is started at least
-// twice, for what is counted. Then pairs of starts are timed.
+// Programs are two commands that are compared by starting them. First both are started at least
+// twice, to count calls. Then pairs of starts are timed.
 type Programs struct {
 	OldName, NewName string
 	Old, New         Starter

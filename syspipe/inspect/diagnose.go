@@ -114,8 +114,8 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether the process pid moved fewBytes or more between the two looks. It returns
-// false if the process is not in the tree.
+// moves reports whether the process pid moved at least fewBytes bytes between the two looks. It
+// returns false if the process is not in the tree.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
 		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
@@ -338,9 +338,9 @@ func (f *finder) describeIdle(readers []Holder) string {
 	return text
 }
 
-// waitsElsewhere names the channel from which a process waits for bytes of another process: ": it
-// waits for the stdout of 4711 (server)". It returns "" if there is no such channel, or more than
-// one.
+// waitsElsewhere names the channel from which a process waits for bytes of another process, such as
+// ": it waits for the stdout of 4711 (server)". It returns "" if there is not exactly one such
+// channel.
 func (r *Report) waitsElsewhere(pid int) string {
 	text := ""
 	for i := range r.Channels {

@@ -129,8 +129,7 @@ type snapshot struct {
 }
 
 // read adds to the snapshot what a process has open and for what its threads wait. It skips the
-// waits of kernel threads. These make no system calls, but /proc says that they are in call 0,
-// which is read.
+// waits of kernel threads, because /proc says of these that they are in call 0, which is read.
 func (s *snapshot) read(pid int) {
 	p := s.procs[pid]
 	files, err := openFiles(pid)

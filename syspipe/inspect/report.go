@@ -26,8 +26,7 @@ import (
 	"time"
 )
 
-// A Report is what was seen of a process, of its descendants, and of the pipes and sockets that
-// they have open.
+// A Report is what was seen of a process, of its descendants, and of their pipes and sockets.
 type Report struct {
 	PID       int       `json:"pid"`
 	Processes []Proc    `json:"processes"` // the process PID first, then its descendants
@@ -70,8 +69,8 @@ type Proc struct {
 	network     bool // it waits for a socket that is no channel, such as a network connection
 }
 
-// A Usage counts what a process did: its reads and writes of files and pipes of every kind, and the
-// time for which its busiest thread had a CPU or waited for one.
+// A Usage counts the reads and writes of a process, of files and pipes of every kind. It also has
+// the time for which the busiest thread of the process had a CPU or waited for one.
 type Usage struct {
 	ReadCalls  int64         `json:"read_calls"`
 	WriteCalls int64         `json:"write_calls"`

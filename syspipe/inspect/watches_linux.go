@@ -59,8 +59,8 @@ func pollWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// selectWatches reads the arguments of select: the number of bits in each set of descriptors, the
-// set to read from, and the set to write to. A set is an array of 64-bit words.
+// selectWatches reads the arguments of select: the number of bits in each set, the set of
+// descriptors to read from, and the set to write to. A set is an array of 64-bit words.
 func selectWatches(pid int, args [3]uint64) []watch {
 	const wordBits, wordBytes = 64, 8
 	var list []watch

@@ -55,7 +55,7 @@ func adopted() (list []int, known bool) {
 }
 
 // EndAdopted waits until all processes that this one has adopted, and their descendants, have
-// ended. After patience, it kills those that are still there and returns each in the form "1234
+// ended. After the time "patience", it kills those that are still there and returns each as "PID
 // (name)". As in [EndMarked], processes that are running get more time. known is false if [Adopt]
 // was not called.
 //

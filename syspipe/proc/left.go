@@ -48,9 +48,9 @@ func isBecoming(pid int) bool {
 // "NAME=value", at their start have ended. Children inherit the variable, whatever group or session
 // they move to. known is false if the system does not show the environments of other processes.
 //
-// After patience, EndMarked kills the processes that are still there and returns each in the form
-// "1234 (name)". While one of them is running, rather than waiting for something, it gives them
-// more time: four times patience in all.
+// After the time "patience", EndMarked kills the processes that are still there and returns each as
+// "PID (name)". While one of them is running, rather than waiting for something, it gives them more
+// time: four times patience in all.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
@@ -62,13 +62,13 @@ const (
 	maxUnclear   = 50              // empty lists in a row that are all unclear
 )
 
-// moreTime is a factor. While one of the processes is running, endAll waits for moreTime times
-// patience before it kills: on a busy machine, that process may be about to end.
+// moreTime is a factor. On a busy machine, a process that is running may be about to end. Then
+// endAll waits for moreTime times patience before it kills.
 const moreTime = 4
 
-// endAll calls list until list finds no process any more. After patience it kills the processes
-// that list finds (see also moreTime). It lists and kills repeatedly, because a process may fork
-// between the listing and the killing.
+// endAll calls list until list finds no process any more. After the time "patience" (see also
+// moreTime) it kills the processes that list finds. It lists and kills repeatedly, because a
+// process may fork between the listing and the killing.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

@@ -111,8 +111,7 @@ func Command(path string, args ...string) *Process {
 	return &Process{Cmd: exec.Command(path, args...), name: path}
 }
 
-// ShellLine returns a command as one line for a POSIX shell, with quotation marks where they are
-// needed.
+// ShellLine returns a command as one line for a POSIX shell, quoted where needed.
 func ShellLine(argv []string) string {
 	words := slices.Clone(argv)
 	for i, w := range words {
@@ -124,8 +123,8 @@ func ShellLine(argv []string) string {
 }
 
 // Pipe connects a standard stream of the child (0, 1 or 2) with a new pipe and returns our end of
-// the pipe. [Process.Close] closes that end, too. Call Pipe before Start. If Pipe fails, it closes
-// the process.
+// the pipe, which [Process.Close] closes, too. Call Pipe before Start. If Pipe fails, it closes the
+// process.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

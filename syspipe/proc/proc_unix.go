@@ -13,8 +13,8 @@ import (
 // A group is a process group. Its number is the PID of its leader.
 type group struct{ leader int }
 
-// start starts the process as the leader of a group of its own. So a terminal's Ctrl-C reaches us
-// but not the group, and we can end a wrapper such as npx together with the program that it runs.
+// start starts the process as the leader of its own group. So a terminal's Ctrl-C reaches us but
+// not the group, and we can end a wrapper such as npx together with the program that it runs.
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid = p.Session // a session's leader leads a group as well
 	p.Cmd.SysProcAttr.Setpgid = !p.Session

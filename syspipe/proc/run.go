@@ -39,8 +39,8 @@ func (p *Process) Start(ctx context.Context) error {
 }
 
 // run starts the process, sends the error of the start (or nil) to started, and waits for the end
-// of the process. It does all this on one thread, because Linux ends a child together with the
-// thread that started it (see endWithUs).
+// of the process. It does all this on one thread, because Linux kills a child when the thread that
+// started it ends (see endWithUs).
 func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

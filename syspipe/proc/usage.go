@@ -16,8 +16,8 @@ func (p *Process) running() (pid int, ok bool) {
 	return pid, ok && !p.Ended(0)
 }
 
-// CPU returns the processor time that the process has used so far. After the end of the process, it
-// returns all that the process used. It returns false if the system does not tell.
+// CPU returns the processor time that the process has used so far, or in all if it has ended. It
+// returns false if the system does not tell.
 func (p *Process) CPU() (time.Duration, bool) {
 	if pid, ok := p.running(); ok {
 		return runningCPU(pid)
@@ -66,8 +66,8 @@ func (p *Process) Resident() (sum int64, known bool) {
 }
 
 // PeakAddresses returns the largest address space of the process so far, in bytes. This includes
-// memory that was allocated but never touched. PeakAddresses returns false if the system does not
-// tell, or if the process does not run.
+// memory that was allocated but never touched. It returns false if the system does not tell, or if
+// the process does not run.
 func (p *Process) PeakAddresses() (int64, bool) {
 	pid, ok := p.running()
 	if !ok {

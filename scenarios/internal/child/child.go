@@ -89,7 +89,7 @@ type Message struct {
 	At       time.Time        // when all of the message had come
 	Err      error            // why the frame could not be read; nil if it could
 	// InChunks says that the message came in chunks (see LinesOrChunks). It is always false if
-	// Options.Reading contains a WithProgress, because only the last WithProgress counts.
+	// Options.Reading contains a WithProgress, because that replaces the one which finds out.
 	InChunks bool
 }
 

@@ -35,12 +35,12 @@ type reading struct {
 	known          bool          // cpu is valid: it was read, and the system tells it
 }
 
-// Patient returns a context that ends when the program has been silent for the duration "limit". A
+// Patient returns a context that ends when the program has been silent for the time "limit". A
 // program is silent while it takes no bytes, sends no bytes and uses at most busyShare of a CPU. It
 // does not count as silent if it waits for a CPU, or if we have not read all its output yet.
 //
-// The duration "most" bounds the wait for a program that is not silent. The context then ends at
-// the first check after most, which is at most limit later. In both cases the cause of the end is
+// The time "most" bounds the wait for a program that is not silent. The context then ends at the
+// first check after most, which is at most limit later. In both cases the cause of the end is
 // ErrSilent.
 //
 // Patient costs nothing while all goes well: the program's CPU time is not read before limit is

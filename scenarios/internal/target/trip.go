@@ -48,7 +48,7 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// maxPatience is a factor: a server that is at work gets up to maxPatience times its limit.
+// maxPatience is a factor: a server that is at work gets up to maxPatience times the usual limit.
 const maxPatience = 10
 
 // LimitOf returns the time limit for one or more requests of a kind. The parameter bytes is the sum
@@ -92,8 +92,8 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	return out, nil
 }
 
-// SendWithin sends messages. The server has to take them within limit. If it is at work, it gets up
-// to maxPatience times limit.
+// SendWithin sends messages. The server has to take them within the time "limit". If the server is
+// at work, it gets up to maxPatience times limit.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
@@ -209,8 +209,8 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// await waits for the outcome in the channel got. It waits for the duration limit. If the server is
-// at work, it waits for up to maxPatience times limit.
+// await waits for the outcome in the channel got. It waits for the time "limit" or, if the server
+// is at work, for up to maxPatience times limit.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {

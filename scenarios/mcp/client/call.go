@@ -146,7 +146,8 @@ type answer struct {
 	err    error
 }
 
-// addCall adds a call with a new id. The caller must hold the lock, as for remove and failPending.
+// addCall adds a call with a new id. The caller must hold the lock. The same goes for remove and
+// failPending.
 func (c *Conn) addCall() *pendingCall {
 	c.lastID++
 	p := &pendingCall{id: jsonrpc.Number(c.lastID), answer: make(chan answer, 1)}
@@ -222,7 +223,8 @@ func ListTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
 	}
 }
 
-// CallTool calls a tool. If the tool fails, that is no error here: the result has IsError.
+// CallTool calls a tool. If the tool fails, CallTool returns no error, but a result with IsError
+// set.
 func CallTool(
 	ctx context.Context, c Caller, name string, arguments any,
 ) (*mcp.ToolResult, error) {

@@ -83,8 +83,8 @@ type Options struct {
 	Stderr io.Writer    // gets the server's stderr; nil: stderr is read and dropped
 	Logger *slog.Logger // nil: no log. The content of messages is never logged
 
-	// The connection's goroutines call the following functions, which must return soon. Each may be
-	// nil.
+	// The following functions may be nil. The connection's goroutines call them, so they must
+	// return soon.
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
