@@ -161,8 +161,8 @@ func findAllOrNothing(t *trial) {
 }
 
 // largestUnsplit fills a new pipe for each of the usual sizes, in ascending order, with writes of
-// that size. It stops at the first size with a write that is accepted in part. It returns the size
-// before that one, or 0 if there is none.
+// that size. At the first size with a write that is accepted in part, it stops and returns the size
+// before, or 0 if there is none.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {

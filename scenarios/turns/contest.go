@@ -68,8 +68,8 @@ func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 
-// run does the work of Run. ctx comes from limited. A pair that ctx ends because the time is up
-// does not count. That is an error only if it is the first pair.
+// run does the work of Run. ctx comes from limited. If the time is up during a pair, the pair does
+// not count. This is an error only in the first pair.
 func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	until, _ := ctx.Deadline()
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))

@@ -95,8 +95,7 @@ func isUnread(input io.Reader) bool {
 }
 
 // peakOf returns the largest memory of a process, or 0 if it is not known. A new process has its
-// parent's memory until it executes another program. So a peak that is not above the parent's says
-// nothing.
+// parent's memory until it executes another program. So a peak up to the parent's says nothing.
 func peakOf(p *proc.Process) int64 {
 	peak, _ := p.PeakMemory()
 	own, _ := proc.PeakMemory(os.Getpid())

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A pair is a client and a server that wait for each other's bytes, while the channels between them
-// are empty.
+// A pair is a client and a server that wait for each other's bytes, while both channels between
+// them are empty.
 type pair struct {
 	client, server Holder
 	there, back    *Channel // "there" leads to the server, "back" to the client
@@ -90,8 +90,8 @@ func (f *finder) canOnlyRead(p pair) bool {
 		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
-// isRelay reports whether the client of a pair also waits at its standard input, for a client of
-// its own. Such a process may have nothing to ask, so it may not be waiting for an answer of this
+// isRelay reports whether the client of a pair also waits at its standard input, for its own
+// client. Such a process may have nothing to ask, so it may not be waiting for an answer of this
 // server.
 func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {

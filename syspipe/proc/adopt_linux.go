@@ -55,9 +55,9 @@ func adopted() (list []int, known bool) {
 }
 
 // EndAdopted waits until all processes that this one has adopted, and their descendants, have
-// ended. After the time "patience", it kills those that are still there and returns each as "PID
-// (name)". As in [EndMarked], processes that are running get more time. known is false if [Adopt]
-// was not called.
+// ended. After the time "patience", it kills those that are still there and returns the PID and the
+// name of each. As in [EndMarked], processes that are running get more time. known is false if
+// [Adopt] was not called.
 //
 // We cannot tell which of our children left an adopted process behind. So call EndAdopted only when
 // no other child of ours may leave a process behind.

@@ -48,9 +48,9 @@ func isBecoming(pid int) bool {
 // "NAME=value", at their start have ended. Children inherit the variable, whatever group or session
 // they move to. known is false if the system does not show the environments of other processes.
 //
-// After the time "patience", EndMarked kills the processes that are still there and returns each as
-// "PID (name)". While one of them is running, rather than waiting for something, it gives them more
-// time: four times patience in all.
+// After the time "patience", EndMarked kills the processes that are still there and returns the PID
+// and the name of each, as "1234 (name)". While one of them is running, rather than waiting for
+// something, it gives them more time: four times patience in all.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }

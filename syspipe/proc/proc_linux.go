@@ -48,8 +48,8 @@ func runningCPU(pid int) (time.Duration, bool) {
 func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
 // peakOf returns the largest resident memory of a process that has ended, in bytes. A process
-// begins with the peak of the process that forked it, which is us. So a peak that is not above our
-// own says nothing, and peakOf returns false.
+// begins with the peak of the process that forked it, which is us. So a peak up to our own says
+// nothing, and peakOf returns false.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -122,8 +122,8 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text in one language, with one symbol. The payload goes between the fields before
-// and after. There it is inside a comment or a value.
+// A document is a text in one language, with one symbol. The payload goes between the texts before
+// and after, where it is inside a comment or a value.
 type document struct {
 	language      string // its languageId in LSP
 	suffix        string // of its file

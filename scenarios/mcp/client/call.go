@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// Call sends a request and returns the result of its answer. The value params is encoded by
-// json.Marshal. If it is a nil of any type, no params are sent.
+// Call sends a request and returns the result of its answer. It encodes params by json.Marshal. If
+// params is a nil of any type, no params are sent.
 //
 // The error wraps one of these:
 //
@@ -54,8 +54,8 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 }
 
 // marshal returns params as JSON. If params is a nil of any type, marshal returns nil, so that no
-// params are sent: servers drop a request whose params are null. But it keeps a json.RawMessage
-// "null" as it is.
+// params are sent: servers drop a request whose params are null. A json.RawMessage of the text null
+// is not a nil, and is sent.
 func marshal(params any) ([]byte, error) {
 	raw, isRaw := params.(json.RawMessage)
 	if isRaw && len(raw) == 0 {
