@@ -143,9 +143,9 @@ func (s system) model() pipeModel {
 	return nil
 }
 
-// A pipeModel stands for one pipe. Each call makes a non-blocking write of n bytes to it, and
-// returns how many of these bytes the pipe accepts; 0 means EAGAIN. The pipe may be a real one, or
-// one that follows a documented rule.
+// A pipeModel stands for one pipe, which may be a real one, or one that follows a documented rule.
+// Each call makes a non-blocking write of n bytes to the pipe, and returns how many of these bytes
+// the pipe accepts. 0 means EAGAIN.
 type pipeModel func(n int) (accepted int)
 
 // ring models a pipe of Linux: a ring of slots, each of one page. The parameter free is the number
@@ -190,8 +190,8 @@ const (
 )
 
 // fillModel writes n bytes at a time to m until m refuses a write. total is the number of bytes
-// that m accepted. last is the size of the part of the last write that m accepted. It is 0 if m
-// accepted each write whole.
+// that m accepted. last is how many bytes of the last write m accepted, or 0 if it accepted that
+// write whole.
 func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

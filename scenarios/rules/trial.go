@@ -139,8 +139,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 }
 
 // fill writes n bytes with each call until the pipe refuses a write. total is the number of bytes
-// that the pipe accepted. last is the size of the part of the last write that the pipe accepted. It
-// is 0 if the pipe accepted each write whole.
+// that the pipe accepted. last is how many bytes of the last write the pipe accepted, or 0 if it
+// accepted that write whole.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {

@@ -70,9 +70,11 @@ func interleaveWrites(t *trial) {
 	}
 }
 
-// interleaveSizes returns sizes of writes that different systems treat differently: PIPE_BUF of the
-// BSDs and of Linux, the size of a slot of the pipe's buffer, one byte more than each of these, and
-// 60 KiB, which every system splits.
+// interleaveSizes returns sizes of writes that different systems treat differently:
+//
+//   - PIPE_BUF of the BSDs and of Linux, and the size of a slot of the pipe's buffer
+//   - one byte more than each of these
+//   - 60 KiB, which every system splits
 func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }

@@ -133,7 +133,8 @@ func (s *starts) knows(f figure) bool {
 // two cases:
 //
 //   - A start has no CPU time at all.
-//   - The first starts have at most half as many different CPU times as there are starts.
+//   - Many of the first starts have equal CPU times: there are at most half as many different times
+//     as starts.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true

@@ -156,7 +156,7 @@ func (c *Conn) addCall() *pendingCall {
 }
 
 // remove removes the call that has this id from c.pending, and returns it. If no call has the id, p
-// is nil. Then late says whether an earlier call had the id: all ids from 1 to lastID were in use.
+// is nil. Then late is true if an earlier call had the id: it lies between 1 and lastID.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {
