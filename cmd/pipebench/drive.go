@@ -37,8 +37,8 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o := &f.options
 	addDuration(cmd, &o.Start, "start-timeout", 10*time.Second,
-		"deadline of the handshake and of the first requests; thrice as long for a handshake during "+
-			"which the server is at work")
+		"deadline of the first requests and of the handshake, which has three times as long while "+
+			"the server is at work")
 	addDuration(cmd, &o.Patience, "patience", time.Second,
 		"the shortest reply timeout; larger messages have more, by what smaller ones took")
 	addDuration(cmd, &o.Budget, "duration", 300*time.Millisecond,
@@ -97,7 +97,8 @@ func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 	flags.StringVar(&o.ReplyArg, "reply-arg", "",
 		"the argument of that tool that says how much (default its first number)")
 	flags.StringVar(&o.Language, "language", "",
-		"language of --request document, as LSP names it, such as "+strings.Join(drive.Languages(), ", "))
+		"language of --request document, as LSP names it, such as "+
+			strings.Join(drive.Languages(), ", "))
 	addList(cmd, &f.plan.Sizes, "size", "", measure.ParseSizes,
 		"message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 }

@@ -49,7 +49,7 @@ func (f *sharedFlags) register(
 		"its records; may be repeated (CI, Slurm and Kubernetes add their own)")
 	flags.BoolVar(&f.anonymous, "anonymous", false,
 		"records have hashes in place of the names of hosts and of users' folders")
-	flags.Int64Var(&f.seed, "seed", 1, "seed of the random choices: messages, and the order of samples")
+	flags.Int64Var(&f.seed, "seed", 1, "seed of what is random: messages and the order of samples")
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 

@@ -32,8 +32,10 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	}
 	addParsed(cmd, &f.objective, "objective", string(tune.Balanced), tune.ParseObjective,
 		"what counts: "+strings.Join(objectives, "; "))
-	addParsed(cmd, &f.options.Size, "size", "1000000", parseSize, "size of the large messages in bytes")
-	flags.StringVar(&f.options.Framing, "framing", "ndjson", "framing of the messages that are not cut into chunks")
+	addParsed(cmd, &f.options.Size, "size", "1000000", parseSize,
+		"size of the large messages in bytes")
+	flags.StringVar(&f.options.Framing, "framing", "ndjson",
+		"framing of the messages that are not cut into chunks")
 	addCount(cmd, &f.samples, "samples", countFlag{usual: 12, least: 1}, samplesUsage)
 	flags.BoolVar(&f.detail, "detail", false, "print the table of an earlier run too")
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)

@@ -240,8 +240,8 @@ func TestGroupsOfAnswersThatHaveNoColumnAreNamed(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 	notes := sections[1].Notes
-	if len(notes) != 1 || !strings.HasSuffix(notes[0], "; not shown are those that answer "+
-		"otherwise still: m6 and m7") {
+	if len(notes) != 1 || !strings.HasSuffix(notes[0], "; these give other answers "+
+		"and are not shown: m6 and m7") {
 		t.Errorf("notes %q", notes)
 	}
 }

@@ -38,8 +38,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.fails("keeps in memory what nobody has read yet: %s; with a file it needs %s",
 			results.FormatSize(o.peak), results.FormatSize(ref.peak))
 	case o.foundRoom(ref):
-		f.cannotTell("writes so slowly that its pipe was never full, so what it would do then is not known: "+
-			"give it more time, such as --timeout %s", 6*p.options.Timeout)
+		f.cannotTell("writes so slowly that its pipe was never full, so what it does then is not "+
+			"known: give it more time, such as --timeout %s", 6*p.options.Timeout)
 	case !compared:
 		f.cannotTell("wrote %s; with a file no two runs write the same, so it cannot be compared",
 			size(o.total))
@@ -87,7 +87,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 		f.slow("waits for ever: it writes %s to standard error, and nobody reads that",
 			size(ref.logs))
 	case o.end == "" && o.working(ref):
-		f.cannotTell("was still at work after %s: give it more time with --timeout", duration(o.took))
+		f.cannotTell("was still at work after %s: give it more time with --timeout",
+			duration(o.took))
 	case o.end == "":
 		f.fails("had not ended after %s: %s of %s written, %s of CPU time used",
 			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))

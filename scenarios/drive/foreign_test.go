@@ -80,7 +80,7 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 			}
 			d := begin(t, o)
 			if !strings.HasPrefix(d.Protocol(), "mcp 2025-06-18") ||
-				!strings.HasPrefix(d.Request(), "tool echo, its answers compared") {
+				!strings.HasPrefix(d.Request(), "tool echo, answers checked") {
 				t.Errorf("found %s, %s", d.Protocol(), d.Request())
 			}
 			limits, err := d.FindLimits(t.Context(), 128<<10, discard)

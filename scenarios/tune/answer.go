@@ -135,8 +135,8 @@ func (d Decision) workingAdvice() string {
 			"would change: goodput %s. Change nothing until you know.", c,
 			strings.Join(ratios, ", "))
 	}
-	return fmt.Sprintf("If your reader spends 1 ns per byte or more, as one that parses does: change nothing. "+
-		"With %s its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
+	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
+		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
 // changeText writes a ratio, which must have an interval, as a change in percent, such as "+6 %".

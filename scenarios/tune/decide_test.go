@@ -317,7 +317,7 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 	text := strings.Join(Decide(usual.records(12, 1), Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
 		"Chunks need a protocol that both ends speak: MCP and LSP have no chunks.",
-		"If your reader spends 1 ns per byte or more, as one that parses does: change nothing.",
+		"If your reader parses (1 ns per byte or more): change nothing.",
 		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, " +
 			"by either end).",
 		"unless small messages must not wait behind large ones: then frames of 60 KiB shorten that wait",

@@ -159,7 +159,7 @@ func (p *Programs) causes(c *stat.Comparison) string {
 		if !isCall || !change.Established() {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s of %s each, on average, instead of %s of %s",
+		parts = append(parts, fmt.Sprintf("%s %s of %s instead of %s of %s",
 			results.FormatGrouped(int64(change.New.Median)), change.Metric,
 			bytesPerCall(bytes, p.counted.new, change.New.Median),
 			results.FormatGrouped(int64(change.Old.Median)),
