@@ -238,8 +238,8 @@ func (e *endpoint) takeOver() (n int64, err error) {
 	return account[0], err
 }
 
-// summariseLoad fills in the report: the latencies, what was moved, and how well an open loop kept
-// its rate.
+// summariseLoad fills in the report: the latencies, how many messages and bytes were transferred,
+// and how well an open loop kept its rate.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()

@@ -36,8 +36,9 @@ const watchdogTime = 6 * time.Millisecond
 // messages of 65,000 B on one CPU, a tenth to a third of the samples took twice as long because of
 // this.
 //
-// Therefore the scheduler must never count a worker's goroutine as blocked. So the worker sleeps
-// here, and reads its jobs, in raw system calls, which the scheduler does not notice.
+// To keep the watchdog calm, the scheduler must never count a worker's goroutine as blocked. So the
+// worker uses raw system calls, which the scheduler does not notice: here to sleep, and elsewhere
+// to read its jobs.
 func calmWatchdog() { rawSleep(watchdogTime) }
 
 // jobs is standard input.

@@ -144,9 +144,13 @@ func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 // option.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
-// WithLenient makes a Content-Length Reader ignore header lines without a colon and blank lines
-// before a header, which some servers send. A line of white space then ends a header, as a blank
-// line does. Without this option, all three are errors.
+// WithLenient makes a Content-Length Reader accept what some servers send:
+//
+//   - Header lines that have no colon. They are ignored.
+//   - Blank lines before a header. They are ignored.
+//   - A line of white space as the end of a header.
+//
+// Without this option, each of these is an error.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
 // WithIDs makes a Writer take the ids of chunked messages from the function ids, so that the output

@@ -300,8 +300,8 @@ func (e *End) wait(toward direction) error {
 
 // SetReadDeadline sets the time after which reads fail with an error that wraps
 // [os.ErrDeadlineExceeded]. This includes a read that is waiting already. The zero time means no
-// deadline. Deadlines need an end with [Poller]. With any other IO, the error of SetReadDeadline
-// wraps [os.ErrNoDeadline].
+// deadline. Only an end with the IO [Poller] has deadlines. For any other end, SetReadDeadline
+// returns an error that wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {

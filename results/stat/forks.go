@@ -94,11 +94,11 @@ func valuesOf(all []observation) []float64 {
 }
 
 // forkInterval returns Student's interval of the forks' medians, on a logarithmic scale if all
-// medians are above zero. It is widened if necessary, so that it holds centre, the median of all
-// samples.
+// medians are above zero. centre is the median of all samples. If the interval would not contain
+// centre, it is widened until it does.
 //
 // Samples of one fork may depend on each other in any way, and some forks may scatter more than
-// others. Student's test keeps its level even then (Ibragimov and Müller, t-statistic based
+// others. Student's test keeps its significance level even then (Ibragimov and Müller, t-statistic based
 // correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few forks does
 // not keep its level.
 func forkInterval(forks [][]float64, centre float64) *Interval {

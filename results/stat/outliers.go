@@ -96,8 +96,8 @@ func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] 
 // median. A machine is far off if its distance from centre is larger than limit.
 type usualFigure struct{ centre, limit float64 }
 
-// usualFigures returns the usual figure of each cell that at least [LeastPeers] of the peers
-// measured.
+// usualFigures returns, for each cell, the figure that is usual among the peers. It leaves out
+// cells that fewer than [LeastPeers] peers measured.
 func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
 	for _, i := range peers {

@@ -189,7 +189,7 @@ func drivenServers(s *results.Set) [][]results.Target {
 	return grouped(all, func(t results.Target) string { return CommandName(t.Command) })
 }
 
-// serverSection shows the servers that the drive command loaded.
+// serverSection shows the servers that the drive command put under load.
 func serverSection(s *results.Set) Section {
 	out := Section{ID: "servers", Title: "Servers"}
 	for _, own := range drivenServers(s) {

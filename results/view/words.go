@@ -128,7 +128,7 @@ var absentFields = map[string]string{
 	"write_size":   "whole",
 }
 
-// fieldTitle returns the title of the column that shows a field of cells.
+// fieldTitle returns the title of a column. The column shows one field of [results.Cell].
 func fieldTitle(name string) string {
 	switch name {
 	case "source":

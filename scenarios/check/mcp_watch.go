@@ -65,8 +65,8 @@ func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 	return w.misfits, w.fit, w.framed
 }
 
-// inFrames is what situations other than mcp-schema say if answers come in chunk frames. Only
-// mcp-schema fails because of them.
+// inFrames is the remark of all situations but mcp-schema if answers come in chunk frames. Only
+// mcp-schema fails because of the frames.
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
 

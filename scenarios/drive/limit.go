@@ -20,7 +20,8 @@ const (
 )
 
 // FindLimits searches for the largest request and the largest reply that work, in coarse steps
-// first, and then to the byte. It tries no size above most bytes; 0 is 64 MiB.
+// first, and then to the byte. It tries no message larger than most, in bytes. If
+// most is 0, that is 64 MiB.
 //
 // For the limit of requests, FindLimits asks for a method that the server refuses, since a refusal
 // takes the least work. It calls the tool instead if

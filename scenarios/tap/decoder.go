@@ -75,8 +75,8 @@ func lines() framers.Framing {
 	return f
 }
 
-// feed takes the next bytes of the stream, the time when they had been passed on, and the stall of
-// their write. If the reader has given up, feed ignores the bytes.
+// feed takes the next bytes of the stream. at is the time when they had been passed on. stall is
+// for how long their write was blocked. If the reader has given up, feed ignores the bytes.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.stalled += stall

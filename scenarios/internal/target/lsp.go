@@ -144,8 +144,8 @@ var documents = []document{
 	{language: "java", suffix: "java", before: "class pipebench {} // ", after: "\n"},
 }
 
-// documentOf returns the document of a language. For an unknown language the document is just the
-// payload.
+// documentOf returns the document that carries a payload in the given language. For an unknown
+// language, the document has nothing but the payload.
 func documentOf(language string) *document {
 	for _, d := range documents {
 		if d.language == language {

@@ -117,8 +117,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Done returns a channel that is closed in the state Closing: after Close, or when the connection
-// has given up its server.
+// Done returns a channel that is closed after Close, or when the connection has given up on its
+// server (state Closing).
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
 // Exit returns how the latest server process has ended. code is its exit code, or 128 plus the
