@@ -98,9 +98,9 @@ func valuesOf(all []observation) []float64 {
 // centre, it is widened until it does.
 //
 // Samples of one fork may depend on each other in any way, and some forks may scatter more than
-// others. Student's test keeps its significance level even then (Ibragimov and Müller, t-statistic based
-// correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few forks does
-// not keep its level.
+// others. Student's test keeps its significance level even then (Ibragimov and Müller, t-statistic
+// based correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few forks
+// does not keep its level.
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {
