@@ -50,8 +50,8 @@ func waitingChart(all rows) Chart {
 	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
 	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
 	if least, most := stays.pauseCosts(); least.times > 2 {
-		c.Title = "On a full pipe, a writer that sleeps carries " +
-			view.FromTo(least.String(), most.String()) + " less than one that polls"
+		c.Title = "Sleeping on a full pipe: " +
+			view.FromTo(least.String(), most.String()) + " less goodput than polling"
 	}
 	return c
 }

@@ -200,15 +200,14 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "On a full pipe, a writer that sleeps carries 9.0× (4 KiB) to " +
-		"110× (64 KiB) less than one that polls"
+	const want = "Sleeping on a full pipe: 9.0× (4 KiB) to 110× (64 KiB) less goodput than polling"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
 	for i := range set.Records {
 		set.Records[i].Samples = set.Records[i].Samples[1:]
 	}
-	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "sleeps") {
+	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "Sleeping") {
 		t.Errorf("too few samples, and the title is %q", c.Title)
 	}
 }
