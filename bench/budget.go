@@ -95,14 +95,14 @@ const leastRounds = 3
 // cell of the group is taken. If there is enough time, roundsFor returns what the plan asks for.
 // Otherwise, all groups take the same share of the rounds that they have left.
 func (r *runner) roundsFor(g *group) int {
-	forks, rounds := r.left(g)
+	forks, rounds := r.remaining(g)
 	asked := (rounds + forks - 1) / forks // rounded up
 	if r.MaxTime == 0 {
 		return asked
 	}
 	var starting, measuring time.Duration
 	for _, other := range r.groups {
-		forks, rounds := r.left(other)
+		forks, rounds := r.remaining(other)
 		starting += time.Duration(forks) * other.cost.fork
 		measuring += time.Duration(rounds) * other.cost.round
 	}
@@ -114,8 +114,8 @@ func (r *runner) roundsFor(g *group) int {
 	return min(max(int(share), leastRounds), asked)
 }
 
-// left returns how many forks and rounds a group still has to take. Both are at least 1.
-func (r *runner) left(g *group) (forks, rounds int) {
+// remaining returns how many forks and rounds a group still has to take. Both are at least 1.
+func (r *runner) remaining(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)
 	// If samples were left out, the group needs additional forks. Each additional fork takes as
@@ -124,9 +124,9 @@ func (r *runner) left(g *group) (forks, rounds int) {
 	return forks, rounds
 }
 
-// late reports whether something that takes as long as cost says would end after MaxTime if it
+// wouldEndLate reports whether something that takes as long as cost says would end after MaxTime if it
 // began now.
-func (r *runner) late(cost time.Duration) bool {
+func (r *runner) wouldEndLate(cost time.Duration) bool {
 	if !r.measured {
 		cost = 0 // until there is a sample, the cost is a guess
 	}

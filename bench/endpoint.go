@@ -146,8 +146,8 @@ func parseIO(s string) (writer, reader syspipe.IO, err error) {
 // isReader reports whether this end receives the stream or, in round trips, answers.
 func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == server }
 
-// isTimer reports whether this endpoint starts and stops the clock.
-func (e *endpoint) isTimer() bool { return e.Role == receiver || e.Role == client }
+// hasClock reports whether this endpoint starts and stops the clock.
+func (e *endpoint) hasClock() bool { return e.Role == receiver || e.Role == client }
 
 // run does this endpoint's part of a job. It warms up, waits for the common start (see meet), and
 // moves the timed messages. There is no pause between these steps, because an idle CPU is slow to
@@ -173,7 +173,7 @@ func (e *endpoint) run(j job) error {
 	if err := e.runMessages(); err != nil {
 		return explain("timed part", err)
 	}
-	if e.isTimer() {
+	if e.hasClock() {
 		e.report.ElapsedNS = int64(syspipe.Now() - began)
 	}
 	var after usage
@@ -231,7 +231,7 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 // other endpoint says that it is ready, and waits. The endpoint with the clock then starts the
 // clock and tells the other endpoint to go.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
-	if e.isTimer() {
+	if e.hasClock() {
 		if _, err := e.awaitPeer(); err != nil {
 			return began, err
 		}

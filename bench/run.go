@@ -100,7 +100,7 @@ func (r *runner) run(ctx context.Context) error {
 	for begun := true; begun && len(r.groups) > 0; {
 		begun = false
 		for _, g := range shuffled(r.random, r.groups) {
-			if r.late(g.cost.fork + g.cost.round) {
+			if r.wouldEndLate(g.cost.fork + g.cost.round) {
 				continue
 			}
 			begun = true
@@ -223,7 +223,7 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 		if err := r.turn(ctx); err != nil {
 			return err
 		}
-		if r.measured && r.late(g.cost.round) {
+		if r.measured && r.wouldEndLate(g.cost.round) {
 			return nil
 		}
 		began := time.Now()

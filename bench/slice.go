@@ -165,7 +165,7 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 		c.rate /= fallbackDivisor
 		return true
 	}
-	if r.late(0) { // with more time it might have finished
+	if r.wouldEndLate(0) { // with more time it might have finished
 		r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
 		c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
 		return true

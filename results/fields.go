@@ -25,7 +25,7 @@ type Field struct {
 type fieldKind int
 
 const (
-	aText     fieldKind = iota
+	kindText  fieldKind = iota
 	aNeeded             // text that must not be empty
 	aCount              // number of messages
 	aSize               // size in bytes
@@ -62,7 +62,7 @@ var fields = []Field{
 	{"messages", "hash of the recording that is replayed", "generated messages",
 		aHash, func(c *Cell) any { return &c.Messages }},
 	{"older", "older files: what a cell cannot be any more", "nothing",
-		aText, func(c *Cell) any { return &c.Older }},
+		kindText, func(c *Cell) any { return &c.Older }},
 	{"pattern", "what passes between the ends", "",
 		aNeeded, func(c *Cell) any { return &c.Pattern }},
 	{"payload", "what generated messages are made of", "",
@@ -84,7 +84,7 @@ var fields = []Field{
 	{"touch", "the reader looks at every byte of each message", "it does not",
 		aSwitch, func(c *Cell) any { return &c.Touch }},
 	{"transfer", "vmsplice: hand over pages instead of copies, in raw streams", "copied",
-		aText, func(c *Cell) any { return &c.Transfer }},
+		kindText, func(c *Cell) any { return &c.Transfer }},
 	{"work", "CPU time that the reader spends after each read, in ns per byte", "none",
 		aDecimal, func(c *Cell) any { return &c.Work }},
 	{"write_size", "most bytes that one write hands over", "whole messages",

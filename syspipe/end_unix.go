@@ -127,13 +127,13 @@ func (e *End) writePolled(p []byte) (int, error) {
 // from a socket whose reader left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-// pollSlice is the longest time that one call of poll(2) waits. The limit is needed on macOS, for
+// pollTimeout is the longest time that one call of poll(2) waits. The limit is needed on macOS, for
 // two reasons:
 //   - Nothing can interrupt the call there. So the end has to check regularly whether it was
 //     closed.
 //   - The call does not report there that the other end of a FIFO has left. So the read or write
 //     has to be tried again regularly.
-const pollSlice = 100 * time.Millisecond
+const pollTimeout = 100 * time.Millisecond
 
 // poll waits in poll(2) until a read or write, as toward says, may be tried again.
 func (e *End) poll(toward direction) error {
@@ -143,7 +143,7 @@ func (e *End) poll(toward direction) error {
 	}
 	for e.open.Load() {
 		fds := [1]unix.PollFd{{Fd: int32(e.fd), Events: events}}
-		n, err := unix.Poll(fds[:], int(pollSlice/time.Millisecond))
+		n, err := unix.Poll(fds[:], int(pollTimeout/time.Millisecond))
 		timeout := n == 0 && err == nil
 		if n > 0 || timeout && e.kind == FIFO {
 			return nil

@@ -309,11 +309,11 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 // After the first pair, it also warns if there is too little time for a verdict.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
-	f.pace.asked = p.Pairs
+	f.pace.wanted = p.Pairs
 	p.Observe = func(pair int, took time.Duration) {
 		f.pace.pairs = pair
-		f.pace.spent = time.Since(began)
-		f.pace.took += took
+		f.pace.sinceBegin = time.Since(began)
+		f.pace.inPairs += took
 		took = took.Round(time.Millisecond)
 		if p.Pairs > 0 {
 			s.progress.finish(max(p.Pairs, pair), took.String())

@@ -27,19 +27,19 @@ type gateFlags struct {
 
 // A pace is how fast the pairs of a comparison were measured.
 type pace struct {
-	pairs int
-	asked int           // --pairs; 0: as many pairs as there is time for
-	spent time.Duration // since the comparison began
-	took  time.Duration // the sum over the pairs
+	pairs      int
+	wanted     int           // --pairs; 0: as many pairs as there is time for
+	sinceBegin time.Duration // since the comparison began
+	inPairs    time.Duration // the sum over the pairs
 }
 
-func (p pace) each() time.Duration { return p.took / time.Duration(max(p.pairs, 1)) }
+func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
 
 // timeFor estimates how long a comparison of this many pairs takes from its beginning. The estimate
 // includes a reserve of a fifth, and is in whole seconds.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
-	return ((p.spent + more) * 6 / 5).Truncate(time.Second) + time.Second
+	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
 }
 
 // longestAdvised is the duration of the longest comparison that advice suggests.
@@ -54,7 +54,7 @@ func (p pace) advice(pairs int) string {
 	case total > longestAdvised:
 		return fmt.Sprintf("compare fewer figures (--metric), or on a quieter machine: a verdict "+
 			"takes about %d pairs, and a pair %s", pairs, each)
-	case p.asked > 0 && p.pairs >= p.asked:
+	case p.wanted > 0 && p.pairs >= p.wanted:
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
 			each)
 	}

@@ -25,7 +25,7 @@ func NoiseOf(s *results.Set) []Noise {
 	rows := gatherRows(s)
 	sortRows(rows)
 	for _, row := range rows {
-		raw := row.raw(rows)
+		raw := row.findRaw(rows)
 		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) != "" {
 			continue
 		}

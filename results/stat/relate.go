@@ -193,8 +193,8 @@ func (k *cellComparer) compare(old Row) {
 	if new == nil {
 		return
 	}
-	oldRaw := old.raw(k.old)
-	newRaw := new.raw(k.new)
+	oldRaw := old.findRaw(k.old)
+	newRaw := new.findRaw(k.new)
 	reason := Incomparable(old.Cell)
 	switch {
 	case reason != "":

@@ -212,7 +212,7 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 	m := RelativeMetric(r.Cell)
 	warning := ""
-	if base := r.raw(all); base != nil {
+	if base := r.findRaw(all); base != nil {
 		ratios := m.ratios(r.Records, base.Records)
 		if len(ratios) > 0 {
 			r.ToRaw = new(estimate(ratios))
@@ -229,9 +229,9 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 }
 
-// raw finds the row of the same cell on the same machine, but with framing raw. It returns nil if
+// findRaw finds the row of the same cell on the same machine, but with framing findRaw. It returns nil if
 // there is none.
-func (r *Row) raw(all []Row) *Row {
+func (r *Row) findRaw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
 	for i := range all {

@@ -33,12 +33,12 @@ func FleetSections(members []stat.Member) []Section {
 		}
 	}
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
-		condition(members[0]) + ", or any other condition on its environment or labels."}
+		whereCondition(members[0]) + ", or any other condition on its environment or labels."}
 	return append([]Section{answer}, shown...)
 }
 
-// condition returns the argument of --where that selects a machine.
-func condition(m stat.Member) string {
+// whereCondition returns the argument of --where that selects a machine.
+func whereCondition(m stat.Member) string {
 	e := m.Environment()
 	switch m.Name {
 	case e.Hostname:

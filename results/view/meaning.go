@@ -128,7 +128,7 @@ func transportSentences(bare []stat.Row) []string {
 			toldSize = one.size
 		}
 		out = append(out, start+": "+text+".")
-		known, _ := one.kept()
+		known, _ := one.comparedRows()
 		faster = faster || len(known) > 0 && known[0].ToRaw.Above(gainThatCounts)
 	}
 	if room := mostSentencesOnSeries - len(out); len(noisy) > room {
@@ -162,7 +162,7 @@ func programSentence(program []stat.Row) sentence {
 	if len(all) == 0 {
 		return sentence{}
 	}
-	shares, noisy := all[0].kept()
+	shares, noisy := all[0].comparedRows()
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}

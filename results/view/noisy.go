@@ -113,7 +113,7 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 		return false // not noise: the text of tooFewSamples says what to do
 	}
 	for _, one := range seriesIn(bare, patternStream) {
-		known, noisy := one.kept()
+		known, noisy := one.comparedRows()
 		if len(known) > 0 && len(noisy) == 0 && one.sharesText() != tooNoisyToTell {
 			return false
 		}

@@ -38,7 +38,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 	differ := results.DifferingFields(cells, "placement", "framing", "size", "pattern")
 	for i := range all {
 		one := &all[i]
-		one.size = tellingSize(one.rows)
+		one.size = sizeForSentences(one.rows)
 		one.where = PlacementPhrase(one.cell.Placement)
 		one.short = ShortPlacement(one.cell.Placement)
 		for _, name := range differ {
@@ -58,9 +58,9 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 // usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
 const usualSize = 65_536
 
-// tellingSize returns the size that is nearest to usualSize among the rows. It prefers rows that
+// sizeForSentences returns the size that is nearest to usualSize among the rows. It prefers rows that
 // are compared with raw.
-func tellingSize(rows []stat.Row) int {
+func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
 		better := sizeDistance(r.Cell.Size) < sizeDistance(best.Cell.Size)
@@ -80,9 +80,9 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a row has a ratio to raw with an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// kept returns the rows of size s.size that are compared with raw. known are the rows whose share
+// comparedRows returns the rows of size s.size that are compared with raw. known are the rows whose share
 // of raw's goodput is known, the largest share first. noisy are the rows whose share is too noisy.
-func (s series) kept() (known, noisy []stat.Row) {
+func (s series) comparedRows() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
 		case r.Cell.Size != s.size || !isCompared(r):
@@ -112,7 +112,7 @@ func sharesAlike(a, b stat.Estimate) bool {
 // content-length 80 %". It returns tooNoisyToTell if noise hides all differences, and "" if no
 // framing was compared with raw.
 func (s series) sharesText() string {
-	known, noisy := s.kept()
+	known, noisy := s.comparedRows()
 	if len(known) == 0 {
 		if len(noisy) > 0 {
 			return tooNoisyToTell

@@ -38,8 +38,8 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 		if err != nil {
 			return err
 		}
-		behind := piped.behind(shown)
-		usual := max(shown.behind(first), first.behind(shown))
+		behind := piped.maxDelay(shown)
+		usual := max(shown.maxDelay(first), first.maxDelay(shown))
 		fewPieces := len(shown.arrivals) < 4
 		gathers := 3*len(piped.arrivals) <= len(shown.arrivals)
 		if fewPieces || !gathers || behind < late+usual {
@@ -57,10 +57,10 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// behind compares o with another run of the program, and returns the largest delay of a byte in o.
+// maxDelay compares o with another run of the program, and returns the largest delay of a byte in o.
 // A byte is late only if it came longer after the program's start and also closer to its end. One
 // of these alone proves nothing on a busy machine.
-func (o *outcome) behind(other *outcome) (most time.Duration) {
+func (o *outcome) maxDelay(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })
 		if i >= 0 {

@@ -126,7 +126,7 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":
 		f.ok("keeps the rule")
-	case !proc.TellsOfOthers && slices.Contains(c.good.sessions, ""):
+	case !proc.TellsOfOthers && slices.Contains(c.good.sessionEnds, ""):
 		f.cannotTell("%s; or its end came first, which takes the server along here", broken)
 	default:
 		f.fails("%s", broken)

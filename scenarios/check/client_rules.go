@@ -22,7 +22,7 @@ var clientRules = map[string]func(*visit) string{
 
 func breaksShutdown(v *visit) string {
 	forced := 0 // sessions in which something else than the end of its input ended the server
-	for _, end := range v.sessions {
+	for _, end := range v.sessionEnds {
 		if end != mcpstdio.EndOfInput {
 			forced++
 		}

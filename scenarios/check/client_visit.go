@@ -31,7 +31,7 @@ type visit struct {
 	messages []results.Message
 	// For each start of the server, why the server ended. The reason is "" if the server was
 	// killed, or if it ended of its own accord.
-	sessions []string
+	sessionEnds []string
 
 	asked     int // requests of the client that do not belong to the handshake
 	again     int // requests among these that repeat an earlier one with the same params
@@ -132,7 +132,7 @@ func (v *visit) read(path string) error {
 		for _, t := range set.OfRun(e.Run).Targets {
 			end = t.Verdict
 		}
-		v.sessions = append(v.sessions, end)
+		v.sessionEnds = append(v.sessionEnds, end)
 	}
 	v.count()
 	return nil
@@ -226,7 +226,7 @@ func (v *visit) sideActions() string {
 	if v.cancelled > 0 {
 		out.WriteString("; it cancelled what it had asked")
 	}
-	if n := len(v.sessions); n > 1 {
+	if n := len(v.sessionEnds); n > 1 {
 		fmt.Fprintf(&out, "; it started the server %d times", n)
 	}
 	if v.again > 0 {

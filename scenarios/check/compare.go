@@ -21,7 +21,7 @@ const mostOfEndless = 4 << 20
 func (p *program) compare(o *outcome) (d difference, compared bool) {
 	want := p.ref().last()
 	if p.ref().endless() {
-		n := min(p.ref().stable(), mostOfEndless, len(o.out))
+		n := min(p.ref().commonPrefix(), mostOfEndless, len(o.out))
 		return differ(want.out[:n], o.out[:n]), true
 	}
 	level := p.ref().likeness()
@@ -79,7 +79,7 @@ func countMissing(want, got []string) (missing int) {
 // cutClearly reports whether an output that varies from run to run was certainly cut. That is so if
 // it is exactly as long as its pipe holds, or if more than a tenth of the usual bytes is missing.
 func (o *outcome) cutClearly(usual int64) bool {
-	return o.total == int64(o.holds) || 10*o.total < 9*usual
+	return o.total == int64(o.capacity) || 10*o.total < 9*usual
 }
 
 // compareLengths judges the output o by its length, if nothing else can be compared. It finds a cut
@@ -107,11 +107,11 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 		return d
 	}
 	d.text = fmt.Sprintf("cut at %s of %s", size(o.total), size(p.ref().last().total))
-	if o.holds > 0 && o.total == int64(o.holds) {
+	if o.capacity > 0 && o.total == int64(o.capacity) {
 		d.text = fmt.Sprintf("cut at %s: what one pipe holds", size(o.total))
 	} else if o.queued > 0 && o.total == int64(o.queued) {
 		queue := "pair of sockets"
-		if o.holds > 0 {
+		if o.capacity > 0 {
 			queue = "pipe"
 		}
 		d.text = fmt.Sprintf("cut at %s: what a %s holds that nobody reads", size(o.total), queue)

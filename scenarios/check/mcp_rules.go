@@ -66,7 +66,7 @@ func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + 
 // answersDiscover sends server/discover without a handshake. A server that does not know this
 // method may refuse it with any error, but must not end. Clients then go on with initialize.
 func answersDiscover(s *mcpSession) error {
-	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func refusesVersion(m heardMessage) bool {
 // then it asks whether the server speaks such a revision. If so, the server must have listed its
 // tools.
 func answersWithoutSession(s *mcpSession) error {
-	listed, err := s.ask("tools/list", meta(mcpstdio.FirstWithout))
+	listed, err := s.ask("tools/list", meta(mcpstdio.FirstStateless))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func answersWithoutSession(s *mcpSession) error {
 		return err
 	}
 	switch {
-	case !slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout):
+	case !slices.Contains(about.SupportedVersions, mcpstdio.FirstStateless):
 		return exemption("speaks no revision without sessions")
 	case about.Capabilities["tools"] == nil:
 		return exemption("has no tools")

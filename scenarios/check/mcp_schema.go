@@ -94,7 +94,7 @@ func fitSchemas(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
 ) error {
 	var asked McpEvidence
-	for _, revision := range []string{mcpstdio.LastWithHandshake, mcpstdio.FirstWithout} {
+	for _, revision := range []string{mcpstdio.LastWithHandshake, mcpstdio.FirstStateless} {
 		s, err := startSession(ctx, f, p, o)
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 // the server speaks it. It returns the server's capabilities, and the params that each request of
 // the revision must carry; nil for none.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
-	if revision != mcpstdio.FirstWithout {
+	if revision != mcpstdio.FirstStateless {
 		answer, err := s.initialize(revision)
 		if err == nil {
 			err = s.send("", "notifications/initialized", nil)

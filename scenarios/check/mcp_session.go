@@ -208,7 +208,7 @@ type discoverResult struct {
 // result is zero.
 func (s *mcpSession) discover() (discoverResult, error) {
 	var about discoverResult
-	m, err := s.ask("server/discover", meta(mcpstdio.FirstWithout))
+	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))
 	if err == nil && m.Failure == nil {
 		_ = json.Unmarshal(m.Result, &about) // a missing field stays zero
 	}

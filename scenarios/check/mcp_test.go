@@ -166,7 +166,7 @@ func TestOnlyAServerWithoutSessionsIsHeldToTheirSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := watch.begin()
-		params := meta(mcpstdio.FirstWithout)
+		params := meta(mcpstdio.FirstStateless)
 		w.Sent(jsonrpc.AppendRequest(nil, "1", "tools/list", params))
 		w.Heard(child.Message{Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)})
 		w.Sent(jsonrpc.AppendRequest(nil, "2", "tools/list", meta(futureVersion)))

@@ -17,12 +17,12 @@ import (
 type schemaWatch struct {
 	stateless bool // the server speaks mcpstdio.FirstWithout, the first revision without sessions
 
-	mu       sync.Mutex
-	sessions *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
-	without  *mcpSchema // of FirstWithout
-	fit      int        // how many messages fit
-	misfits  []Misfit   // the first message of each kind that does not fit
-	framed   int        // bytes of the smallest message that came in chunk frames; 0 if none did
+	mu              sync.Mutex
+	sessionSchema   *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
+	statelessSchema *mcpSchema // of FirstWithout
+	fit             int        // how many messages fit
+	misfits         []Misfit   // the first message of each kind that does not fit
+	framed          int        // bytes of the smallest message that came in chunk frames; 0 if none did
 }
 
 // A Misfit is a message of a server that does not fit the schema of MCP.
@@ -43,12 +43,12 @@ func newSchemaWatch(protocol string) (*schemaWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	without, err := readSchema(mcpstdio.FirstWithout)
+	without, err := readSchema(mcpstdio.FirstStateless)
 	if err != nil {
 		return nil, err
 	}
-	stateless := protocol == "mcp "+mcpstdio.FirstWithout
-	return &schemaWatch{stateless: stateless, sessions: sessions, without: without}, nil
+	stateless := protocol == "mcp "+mcpstdio.FirstStateless
+	return &schemaWatch{stateless: stateless, sessionSchema: sessions, statelessSchema: without}, nil
 }
 
 // begin returns a watcher for another conversation with the server.
@@ -111,8 +111,8 @@ func (c *conversation) Sent(msg []byte) {
 // names a revision that does not exist.
 func revisionOf(params []byte) string {
 	switch {
-	case bytes.Contains(params, []byte(mcpstdio.Meta(mcpstdio.FirstWithout))):
-		return mcpstdio.FirstWithout
+	case bytes.Contains(params, []byte(mcpstdio.Meta(mcpstdio.FirstStateless))):
+		return mcpstdio.FirstStateless
 	case bytes.Contains(params, []byte(`"_meta"`)):
 		return ""
 	}
@@ -168,16 +168,16 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 		if asked.method != "" {
 			name = "its error in answer to " + asked.String()
 		}
-		err := w.sessions.misfit(w.sessions.Error, m.Failure)
+		err := w.sessionSchema.misfit(w.sessionSchema.Error, m.Failure)
 		w.add(name, mcpstdio.LastWithHandshake, err, line)
 		return
 	}
 	var schema *mcpSchema
 	switch {
 	case asked.revision == mcpstdio.LastWithHandshake:
-		schema = w.sessions
-	case asked.revision == mcpstdio.FirstWithout && w.stateless:
-		schema = w.without
+		schema = w.sessionSchema
+	case asked.revision == mcpstdio.FirstStateless && w.stateless:
+		schema = w.statelessSchema
 	default:
 		return
 	}
@@ -203,7 +203,7 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	defer w.mu.Unlock()
 	var err error
 	described := "" // the last revision tried that has such a message; "" if none has
-	for _, schema := range []*mcpSchema{w.without, w.sessions} {
+	for _, schema := range []*mcpSchema{w.statelessSchema, w.sessionSchema} {
 		part := schema.Sent[m.Method]
 		if part == nil {
 			continue

@@ -217,7 +217,7 @@ const doubtRuns = 3
 // one more variation.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
-	ends := p.ref().endsAlike()
+	ends := p.ref().allEndedAlike()
 	runs := doubtRuns
 	if f.Class == classCut && alike <= sameNumbers {
 		runs = 1 // a cut is easy to believe if the runs with a file differ in numbers at most
@@ -229,7 +229,7 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 		if err := p.addRun(ctx, f); err != nil {
 			return false, err
 		}
-		if p.ref().likeness() != alike || p.ref().endsAlike() != ends {
+		if p.ref().likeness() != alike || p.ref().allEndedAlike() != ends {
 			return true, nil
 		}
 	}
@@ -260,7 +260,7 @@ func (p *program) writesOtherToPipes(
 // judgeSpin makes the situation fail if the program burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref().last().cpu
-	if o.spins && !p.ref().endless() && o.cpu-usual > tooMuch(usual) {
+	if o.spins && !p.ref().endless() && o.cpu-usual > spinningAbove(usual) {
 		f.Class = classSpin
 		f.fails("burns a CPU while it waits: %s, where all of its work takes %s",
 			duration(o.cpu), duration(usual))
@@ -277,7 +277,7 @@ func (p *program) limit() time.Duration {
 // end.
 func (p *program) bound() int64 {
 	if p.ref().endless() {
-		return int64(max(1, min(p.ref().stable(), mostOfEndless)))
+		return int64(max(1, min(p.ref().commonPrefix(), mostOfEndless)))
 	}
 	return mostCompared
 }

@@ -17,7 +17,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	d, compared := p.compare(o)
 	f.Class = d.class
 	failed := o.end != "" && o.code != 0
-	gaveUp := failed && !p.ref().ends(o.end) // it never ended in this way with a file
+	gaveUp := failed && !p.ref().anyEnded(o.end) // it never ended in this way with a file
 	says := o.saysMoreThan(ref)
 	// A program may refuse to write to a non-blocking pipe. But it must fail as it never does with
 	// a file, or say why on standard error.
@@ -31,7 +31,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 		f.fails("%s; %s%s", d.text, o.end, says)
 	case d.class != "":
 		f.fails("%s; %s", d.text, cmp.Or(o.end, "running on"))
-	case p.ref().endsOtherwise(o.end):
+	case p.ref().endedOtherwise(o.end):
 		f.fails("%s, and with a file %s%s", o.end, ref.end, says)
 	case o.hoards(ref):
 		f.Class = classMemory
@@ -51,7 +51,7 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 // foundRoom reports whether the program wrote so slowly that a late reader came before the pipe was
 // full. So the program never had to wait, although it writes more than the pipe holds.
 func (o *outcome) foundRoom(ref *outcome) bool {
-	return o.early && o.holds > 0 && ref.total > int64(o.holds) && ref.end != ""
+	return o.stillWrote && o.capacity > 0 && ref.total > int64(o.capacity) && ref.end != ""
 }
 
 // saysMoreThan returns the last line of standard error after a colon, to end a sentence with. It
@@ -85,25 +85,25 @@ func endsInTime(p *program, f *finding, o *outcome) {
 		f.cannotTell("with a file it does not end either")
 	case o.end == "" && o.unreadErr:
 		f.slow("waits for ever: it writes %s to standard error, and nobody reads that",
-			size(ref.logs))
+			size(ref.stderrBytes))
 	case o.end == "" && o.working(ref):
 		f.cannotTell("was still at work after %s: give it more time with --timeout",
 			duration(o.took))
 	case o.end == "":
 		f.fails("had not ended after %s: %s of %s written, %s of CPU time used",
 			duration(o.took), size(o.total), size(ref.total), duration(o.cpu))
-	case slices.Contains(crashes, o.end) && !p.ref().ends(o.end):
+	case slices.Contains(crashes, o.end) && !p.ref().anyEnded(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
 		// Writing to a terminal raises no SIGPIPE, so the program wrote to another program that had
 		// ended.
 		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
-	case o.refusesTerminal() && !p.ref().ends(o.end):
+	case o.refusesTerminal() && !p.ref().anyEnded(o.end):
 		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
-	case o.pipe == syspipe.PTY && p.ref().endsOtherwise(o.end):
+	case o.pipe == syspipe.PTY && p.ref().endedOtherwise(o.end):
 		f.fails("%s, and with a file %s: %s", o.end, ref.end, o.words())
 	default:
-		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.logs))
+		f.ok("%s, %s; %s to standard error", o.end, size(o.total), size(o.stderrBytes))
 	}
 }
 
@@ -111,7 +111,7 @@ func endsInTime(p *program, f *finding, o *outcome) {
 //   - it wrote in its last second, and had not written everything, or
 //   - it was using a CPU, and has not used much more CPU time than the run ref.
 func (o *outcome) working(ref *outcome) bool {
-	wrote := o.moved > 0 && o.took-o.moved < time.Second
+	wrote := o.lastOutputAt > 0 && o.took-o.lastOutputAt < time.Second
 	computed := o.running || 2*o.cpu > o.took
 	return wrote && o.total < ref.total || computed && o.cpu < 2*ref.cpu+time.Second/2
 }
@@ -131,14 +131,14 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	ref := p.ref().last()
 	switch {
 	case o.end != "":
-		f.ok("%s after %s", o.end, duration(o.noticed))
+		f.ok("%s after %s", o.end, duration(o.endedAfterLeave))
 	case ref.total == 0:
 		f.cannotTell("it writes nothing")
 	case p.ref().endless() && ref.total < 64<<10: // the pipe could hold it all
 		f.cannotTell("it writes too little to notice that the reader has left")
 	default:
 		f.fails("runs on for %s after its reader left, using %s of CPU time",
-			duration(o.noticed), duration(o.cpu))
+			duration(o.endedAfterLeave), duration(o.cpu))
 	}
 }
 
@@ -151,9 +151,9 @@ func complains(p *program, f *finding, o *outcome) {
 		f.ok("writes nothing")
 	case o.end == "":
 		f.cannotTell("had not ended after %s", duration(o.took))
-	case !p.ref().ends(o.end):
+	case !p.ref().anyEnded(o.end):
 		f.ok("%s: %s", o.end, o.words())
-	case o.logs != ref.logs:
+	case o.stderrBytes != ref.stderrBytes:
 		f.ok("says so: %s", o.words())
 	case o.code == 0:
 		f.fails("%s, though nothing of %s was written", o.end, size(ref.total))

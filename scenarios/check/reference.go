@@ -60,23 +60,23 @@ func (r reference) alikeAt(level likeness) bool {
 	return true
 }
 
-// ends reports whether at least one run ended in the given way, such as "exit 0".
-func (r reference) ends(end string) bool {
+// anyEnded reports whether at least one run ended in the given way, such as "exit 0".
+func (r reference) anyEnded(end string) bool {
 	return slices.ContainsFunc(r, func(o *outcome) bool { return o.end == end })
 }
 
-// endsAlike reports whether all runs ended in the same way.
-func (r reference) endsAlike() bool {
+// allEndedAlike reports whether all runs ended in the same way.
+func (r reference) allEndedAlike() bool {
 	return !slices.ContainsFunc(r, func(o *outcome) bool { return o.end != r[0].end })
 }
 
 // endless reports whether at least one run did not end by itself.
-func (r reference) endless() bool { return r.ends("") }
+func (r reference) endless() bool { return r.anyEnded("") }
 
-// endsOtherwise reports whether all runs ended by themselves and in the same way, but not in the
+// endedOtherwise reports whether all runs ended by themselves and in the same way, but not in the
 // given way.
-func (r reference) endsOtherwise(end string) bool {
-	return r.endsAlike() && !r.endless() && !r.ends(end)
+func (r reference) endedOtherwise(end string) bool {
+	return r.allEndedAlike() && !r.endless() && !r.anyEnded(end)
 }
 
 // lengths returns the smallest and the largest number of bytes that a run wrote.
@@ -89,8 +89,8 @@ func (r reference) lengths() (least, most int64) {
 	return least, most
 }
 
-// stable returns how many bytes at the beginning are the same in the outputs of all runs.
-func (r reference) stable() int {
+// commonPrefix returns how many bytes at the beginning are the same in the outputs of all runs.
+func (r reference) commonPrefix() int {
 	n := len(r[0].out)
 	for _, o := range r[1:] {
 		n = min(n, samePrefix(r[0].out, o.out))
@@ -213,7 +213,7 @@ func (p *program) judgeReference(f *finding) {
 	case len(ref.holding) > 0:
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
 			strings.Join(ref.holding, ", "))
-	case p.options.ExpectExit != nil && !p.ref().ends(fmt.Sprint("exit ", *p.options.ExpectExit)):
+	case p.options.ExpectExit != nil && !p.ref().anyEnded(fmt.Sprint("exit ", *p.options.ExpectExit)):
 		f.fails("ends with %s, where exit %d is expected: %s",
 			ref.end, *p.options.ExpectExit, ref.words())
 	case p.ref().endless():
@@ -222,10 +222,10 @@ func (p *program) judgeReference(f *finding) {
 		f.Advice = "leave out of the output what no two runs have in common: " +
 			"times, process numbers, the order of a map"
 		f.fails("two runs differ from byte %s on (%s)",
-			results.FormatGrouped(int64(p.ref().stable())), wrote)
+			results.FormatGrouped(int64(p.ref().commonPrefix())), wrote)
 	case alike > sameBytes:
 		f.ok("%s; runs differ from byte %s on: they are %s",
-			wrote, results.FormatGrouped(int64(p.ref().stable())), likenessText[alike])
+			wrote, results.FormatGrouped(int64(p.ref().commonPrefix())), likenessText[alike])
 	case len(ref.left) > 0:
 		f.ok("%s; leaves %s behind, which holds none of its output",
 			wrote, strings.Join(ref.left, ", "))

@@ -270,13 +270,13 @@ func TestWhatComesLateIsSeenFromBothEnds(t *testing.T) {
 		took:     520 * time.Millisecond,
 		arrivals: []arrival{{510 * time.Millisecond, 100}},
 	}
-	if late := lines(300 * time.Millisecond).behind(lines(0)); late != 0 {
+	if late := lines(300 * time.Millisecond).maxDelay(lines(0)); late != 0 {
 		t.Errorf("a slow start makes lines %v late", late)
 	}
-	if late := gathered.behind(lines(0)); late != 490*time.Millisecond {
+	if late := gathered.maxDelay(lines(0)); late != 490*time.Millisecond {
 		t.Errorf("what is gathered until the end comes %v late", late)
 	}
-	if late := lines(0).behind(gathered); late != 0 {
+	if late := lines(0).maxDelay(gathered); late != 0 {
 		t.Errorf("what comes early comes %v late", late)
 	}
 }
@@ -290,10 +290,10 @@ func TestAPipeThatWasNotFullTellsNothing(t *testing.T) {
 		"full": results.OK, "not full": results.CannotTell, "smaller output": results.OK,
 	} {
 		late := whole
-		late.holds = 65_536
-		late.early = pipe != "full"
+		late.capacity = 65_536
+		late.stillWrote = pipe != "full"
 		if pipe == "smaller output" {
-			late.holds = 1 << 20
+			late.capacity = 1 << 20
 		}
 		f := &finding{}
 		sameAsFile(p, f, &late)

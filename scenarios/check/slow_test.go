@@ -27,7 +27,7 @@ func TestAProgramThatStillWritesIsNotTakenForAStuckOne(t *testing.T) {
 	} {
 		p := &program{runs: reference{whole}}
 		f := &finding{}
-		late := &outcome{took: 20 * time.Second, moved: row.moved, total: row.total,
+		late := &outcome{took: 20 * time.Second, lastOutputAt: row.moved, total: row.total,
 			cpu: 1510 * time.Millisecond}
 		endsInTime(p, f, late)
 		if f.Verdict != row.wants {
@@ -50,7 +50,7 @@ func TestAProgramThatEndsBecauseItsTimeIsUpHasNotEndedInTime(t *testing.T) {
 	if inTime.end != "exit 0" {
 		t.Errorf("in its time: %q", inTime.end)
 	}
-	late := &outcome{process: p, begun: time.Now(), overdue: true}
+	late := &outcome{process: p, begun: time.Now(), givenUp: true}
 	late.conclude("", time.Now())
 	if late.end != "" {
 		t.Errorf("when its time was up: %q", late.end)

@@ -78,28 +78,28 @@ type outcome struct {
 	reader  *syspipe.End // our end of standard output; nil if standard output is a file
 	begun   time.Time
 
-	out   []byte // the beginning of the output, up to spill bytes more than was expected
-	total int64  // bytes of output
-	end   string // how it ended, such as "exit 0" or "SIGPIPE"; "" if not by itself in time
-	code  int    // the exit code
-	said  string // the last part of standard error
-	logs  int64  // bytes of standard error
+	out         []byte // the beginning of the output, up to spill bytes more than was expected
+	total       int64  // bytes of output
+	end         string // how it ended, such as "exit 0" or "SIGPIPE"; "" if not by itself in time
+	code        int    // the exit code
+	said        string // the last part of standard error
+	stderrBytes int64  // bytes of standard error
 
-	took    time.Duration // from the program's start to its end, or to when we gave it up
-	noticed time.Duration // from when the reader closed its end to when the program ended
-	moved   time.Duration // from the program's start to when the last bytes came
-	cpu     time.Duration // CPU time in all; 0 if not known
+	took            time.Duration // from the program's start to its end, or to when we gave it up
+	endedAfterLeave time.Duration // from when the reader closed its end to when the program ended
+	lastOutputAt    time.Duration // from the program's start to when the last bytes came
+	cpu             time.Duration // CPU time in all; 0 if not known
 
 	// The peak of the program's memory, in bytes; 0 if not known. It is read after the wait for a
 	// late reader or for silent input. Without such a wait, it is read at the program's end.
-	peak    int64
-	queued  int       // bytes in the pipe when the reader began
-	grew    time.Time // when looksBusy last found more bytes in the pipe than before
-	early   bool      // the late reader began while the program still wrote
-	holds   int       // bytes that the pipe holds; 0 if not known
-	spins   bool      // the program ran all the time while it had to wait
-	running bool      // the program still had a CPU, or waited for one, when its time was up
-	overdue bool      // the program's time was up, so its reader closed its end
+	peak       int64
+	queued     int       // bytes in the pipe when the reader began
+	grew       time.Time // when looksBusy last found more bytes in the pipe than before
+	stillWrote bool      // the late reader began while the program still wrote
+	capacity   int       // bytes that the pipe holds; 0 if not known
+	spins      bool      // the program ran all the time while it had to wait
+	running    bool      // the program still had a CPU, or waited for one, when its time was up
+	givenUp    bool      // the program's time was up, so its reader closed its end
 
 	arrivals      []arrival
 	left, holding []string // names of processes that outlived it, and of those that hold its output
@@ -154,7 +154,7 @@ func (f *finding) start(
 		return nil, err
 	}
 	if o.reader != nil && o.reader.Kind().IsPipe() && s.leaves != leavesAtOnce {
-		o.holds, _ = o.reader.Capacity()
+		o.capacity, _ = o.reader.Capacity()
 	}
 	if s.wait > 0 {
 		o.delayReader(limit / 2)
@@ -214,8 +214,8 @@ func (o *outcome) delayReader(limit time.Duration) {
 	for {
 		o.watch(o.reader, o.wait)
 		writes := time.Since(o.grew) < o.wait/2 // it wrote in the later half of the wait
-		o.early = writes && !o.process.Ended(0)
-		if !o.early || time.Since(o.begun) > limit {
+		o.stillWrote = writes && !o.process.Ended(0)
+		if !o.stillWrote || time.Since(o.begun) > limit {
 			return
 		}
 	}
@@ -256,7 +256,7 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	case <-over:
 		o.running = o.stillRuns()
 	}
-	o.overdue = !o.process.Ended(0)
+	o.givenUp = !o.process.Ended(0)
 	o.reader.Close()
 	return <-read
 }
@@ -308,7 +308,7 @@ const mostArrivals = 10_000 // the largest number of arrivals that are kept
 // arrived notes what a read brought.
 func (o *outcome) arrived(p []byte, bound int64) {
 	now := time.Since(o.begun)
-	o.moved = now
+	o.lastOutputAt = now
 	o.total += int64(len(p))
 	if int64(len(o.out)) < bound+spill {
 		o.out = append(o.out, p...)
@@ -335,12 +335,12 @@ func (o *outcome) conclude(mark string, leftAt time.Time) {
 	now := time.Now()
 	p := o.process
 	o.took = now.Sub(o.begun)
-	o.noticed = now.Sub(leftAt)
+	o.endedAfterLeave = now.Sub(leftAt)
 	if o.peak == 0 {
 		o.peak, _ = p.PeakMemory()
 	}
 	o.cpu, _ = p.CPU()
-	if p.Ended(0) && !o.overdue { // an overdue program may have ended because its reader left
+	if p.Ended(0) && !o.givenUp { // an overdue program may have ended because its reader left
 		o.code = p.ExitCode()
 		o.end = fmt.Sprintf("exit %d", o.code)
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {
@@ -351,7 +351,7 @@ func (o *outcome) conclude(mark string, leftAt time.Time) {
 		}
 	}
 	o.said = p.Stderr().String()
-	o.logs = p.Stderr().Total()
+	o.stderrBytes = p.Stderr().Total()
 }
 
 // words returns the last line of standard error, to be quoted in a sentence.

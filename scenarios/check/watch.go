@@ -34,7 +34,7 @@ const (
 func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	before, known := o.process.CPU()
 	now := before
-	enough := max(before+leastSpun, o.work+tooMuch(o.work)+tick)
+	enough := max(before+leastSpun, o.work+spinningAbove(o.work)+tick)
 	enough = min(enough, before+mostSpun*d)
 	end := time.Now().Add(mostTime * d)
 	for known && now < enough && time.Now().Before(end) {
@@ -46,8 +46,8 @@ func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	return now-before > tick
 }
 
-// tooMuch returns how much CPU time beyond that of the program's work counts as spinning.
-func tooMuch(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
+// spinningAbove returns how much CPU time beyond that of the program's work counts as spinning.
+func spinningAbove(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
 
 // leastLooks is how many looks at a program are needed to call it busy.
 const leastLooks = 6

@@ -94,9 +94,9 @@ func (e *Evidence) has(need string) bool {
 	return false
 }
 
-// failed returns why the experiment for a need had no result. It returns "" if the set does not say
+// whyMissing returns why the experiment for a need had no result. It returns "" if the set does not say
 // so, for example because the experiment was not made.
-func (e *Evidence) failed(need string) string {
+func (e *Evidence) whyMissing(need string) string {
 	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]
 		if known && (f.Verdict == results.CannotTell || f.Verdict == results.Unsupported) {
@@ -116,7 +116,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 		if e.has(need) {
 			continue
 		}
-		why := e.failed(need)
+		why := e.whyMissing(need)
 		switch {
 		case wasJudged:
 			return recorded, true

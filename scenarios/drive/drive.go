@@ -61,11 +61,11 @@ type Driver struct {
 	isLoud   bool // a record has warned that the server wrote much to standard error
 	unopened bool // an LSP server gets no document, and no record says so yet
 
-	least map[int]int64 // how many round trips a sweep must make at least, by size
+	demanded map[int]int64 // how many round trips a sweep must make at least, by size
 	// failedStarts counts the restarts of the server that failed and that no record tells of yet.
 	failedStarts int
 	failure      string // how the server failed in the sweep; "" if it did not
-	unswept      int    // the sweep had no time for sizes above this; 0 if it had time for all
+	sweptTo      int    // the sweep had no time for sizes above this; 0 if it had time for all
 }
 
 // A StartError is returned when the command could not be started at all.

@@ -223,9 +223,9 @@ func (s *search) record() results.Target {
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
 	t.Evidence.Limit = e
 	largest := int64(s.tried[s.Low].Size)
-	if s.side == requestSide && s.driver.unswept > 0 {
+	if s.side == requestSide && s.driver.sweptTo > 0 {
 		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
-			stat.FormatBytes(int64(s.driver.unswept)))
+			stat.FormatBytes(int64(s.driver.sweptTo)))
 	}
 	if s.High == 0 {
 		t.SearchedTo = &largest

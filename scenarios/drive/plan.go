@@ -60,7 +60,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	if len(sizes) == 0 {
 		sizes = Doubling(defaultFrom, defaultTo)
 	}
-	d.least = p.least
+	d.demanded = p.least
 	r := &reach{}
 	err := d.firstSweep(ctx, sizes, r, sink)
 	needsLimits := p.Limits || r.cutShort || d.failure != ""
@@ -153,7 +153,7 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	}
 	r.cutShort = true
 	if d.failure == "" {
-		d.unswept = r.served
+		d.sweptTo = r.served
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
 	sweep := &Sweep{}
-	held := false // the last size was slow, so its record waits for the next size
+	lastIsWithheld := false // the last size was slow, so its record waits for the next size
 	var err error
 	for i, size := range sizes {
 		r := d.protocol.Request(target.Tool, size)
@@ -56,9 +56,9 @@ func (d *Driver) sweep(
 		if n := len(sweep.Targets); n > 0 {
 			judgeSlow(&sweep.Targets[n-1], t)
 		}
-		if held {
+		if lastIsWithheld {
 			d.measureSlowAgain(ctx, sweep.Targets, t)
-			held = false
+			lastIsWithheld = false
 			err = sink(sweep.Targets[len(sweep.Targets)-1])
 			if err != nil {
 				break
@@ -71,15 +71,15 @@ func (d *Driver) sweep(
 			}
 		}
 		sweep.Targets = append(sweep.Targets, *t)
-		held = t.Verdict == string(target.Slow)
-		if !held {
+		lastIsWithheld = t.Verdict == string(target.Slow)
+		if !lastIsWithheld {
 			err = sink(*t)
 		}
 		if err != nil || !t.Served() {
 			break
 		}
 	}
-	if held {
+	if lastIsWithheld {
 		err = errors.Join(err, sink(sweep.Targets[len(sweep.Targets)-1]))
 	}
 	sweep.Growth = stat.FitTargetGrowth(sweep.Targets)
@@ -279,7 +279,7 @@ const tooLong = 10 * time.Second
 // been measured so far.
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
-	demanded := s.least[s.request.Size()]
+	demanded := s.demanded[s.request.Size()]
 	switch {
 	case s.served <= demanded: // one more is needed, as the first trip is in no sample
 		return spent < demandTime

@@ -111,9 +111,9 @@ func All() []Failure {
 	}
 }
 
-// moved has the names of failures that this package no longer shows. Each maps to the command that
+// replacements has the names of failures that this package no longer shows. Each maps to the command that
 // shows the failure now.
-var moved = map[string]string{
+var replacements = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
 	"both-write-first": "pipebench probe --step deadlock",
@@ -129,7 +129,7 @@ func Find(name string) (Failure, error) {
 		}
 		known = append(known, f.Name)
 	}
-	if instead := moved[name]; instead != "" {
+	if instead := replacements[name]; instead != "" {
 		return Failure{}, fmt.Errorf("failure %q is measured by: %s", name, instead)
 	}
 	return Failure{}, fmt.Errorf("failure %q is not known; known are %s",

@@ -48,11 +48,11 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endless is a stream without a newline. It ends after size bytes. The field read counts the
+// An endlessReader is a stream without a newline. It ends after size bytes. The field read counts the
 // bytes that were read.
-type endless struct{ read, size int64 }
+type endlessReader struct{ read, size int64 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessReader) Read(p []byte) (int, error) {
 	if e.read == e.size {
 		return 0, io.EOF
 	}
@@ -70,7 +70,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
 		debug.SetGCPercent(100) // garbage collection is off in other experiments
-		in := &endless{size: size}
+		in := &endlessReader{size: size}
 		next := open(in)
 		before := memory().Sys
 		_, refused := next()

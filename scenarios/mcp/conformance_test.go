@@ -128,7 +128,7 @@ func (b *bridge) session(r *http.Request, method string) (id string, c *bridged)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id = r.Header.Get("Mcp-Session-Id")
-	stateless := r.Header.Get("Mcp-Protocol-Version") == mcp.FirstWithout
+	stateless := r.Header.Get("Mcp-Protocol-Version") == mcp.FirstStateless
 	switch {
 	case method == "initialize" && !stateless:
 		id = fmt.Sprint(len(b.sessions) + 1)
@@ -358,7 +358,7 @@ func TestConformanceSuitePasses(t *testing.T) {
 		t.Skipf("the suite does not start: %v\n%s", err, said)
 	}
 	for revision, least := range map[string]int{
-		"2025-03-26": 1, "2025-06-18": 25, mcp.LastWithHandshake: 30, mcp.FirstWithout: 50,
+		"2025-03-26": 1, "2025-06-18": 25, mcp.LastWithHandshake: 30, mcp.FirstStateless: 50,
 	} { // the suite knows no older one
 		t.Run(revision, func(t *testing.T) {
 			b := &bridge{t: t, sessions: map[string]*bridged{}}

@@ -98,7 +98,7 @@ func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	switch {
 	case !r.stateless:
 		return err
-	case params.Meta.Revision != FirstWithout:
+	case params.Meta.Revision != FirstStateless:
 		data, _ := json.Marshal(map[string]any{ // texts always marshal
 			"supported": newestFirst(), "requested": clip(params.Meta.Revision),
 		})
@@ -135,7 +135,7 @@ func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 		return nil, invalidRequest("initialize came before")
 	}
 	revision := params.ProtocolVersion
-	if !slices.Contains(Revisions(), revision) || revision == FirstWithout {
+	if !slices.Contains(Revisions(), revision) || revision == FirstStateless {
 		revision = LastWithHandshake
 	}
 	offers := s.capabilities()

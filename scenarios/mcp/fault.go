@@ -75,11 +75,11 @@ func (f Fault) String() string {
 // answers or writes. Without a fault, it changes nothing.
 type faultInjector struct {
 	Fault
-	s      *Server
-	deaf   bool        // the fault "deaf" has begun: no message is served any more
-	past   atomic.Bool // the answer that is being sent comes after the handshake
-	order  reverser
-	parent int // the process that started this one
+	s              *Server
+	deaf           bool        // the fault "deaf" has begun: no message is served any more
+	afterHandshake atomic.Bool // the answer that is being sent comes after the handshake
+	order          reverser
+	parent         int // the process that started this one
 }
 
 // reader returns the reader of the server's input.
@@ -121,7 +121,7 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 			return len(p), nil
 		}
 		fits := len(p) <= at+1 // one byte is the terminator, which does not count
-		isHandshake := !f.past.Load()
+		isHandshake := !f.afterHandshake.Load()
 		if fits || at == 0 && isHandshake {
 			return w.Write(p)
 		}
@@ -205,7 +205,7 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 			msg = recordedAnswer{size: int(f.Bytes)}.message(r)
 		}
 	case "truncate-at-exit":
-		f.past.Store(!slices.Contains(OpeningMethods, r.method))
+		f.afterHandshake.Store(!slices.Contains(OpeningMethods, r.method))
 	case "reorder":
 		return msg, f.order.wait()
 	}

@@ -7,19 +7,19 @@ import (
 )
 
 // LastWithHandshake is the last revision of the protocol in which a session begins with initialize.
-// FirstWithout is the first revision without initialize: every request carries what initialize
+// FirstStateless is the first revision without initialize: every request carries what initialize
 // said.
 const (
 	LastWithHandshake = "2025-11-25"
-	FirstWithout      = "2026-07-28"
+	FirstStateless    = "2026-07-28"
 )
 
 // Revisions returns the revisions of MCP that this package speaks, oldest first.
 func Revisions() []string {
-	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstWithout}
+	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstStateless}
 }
 
-// To be told of changes, a client of revision [FirstWithout] sends a request of the method Listen.
+// To be told of changes, a client of revision [FirstStateless] sends a request of the method Listen.
 // The server first sends the notification Acknowledged. It answers the request only when it will
 // tell of no more changes.
 const (

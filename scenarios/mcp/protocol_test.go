@@ -49,7 +49,7 @@ func TestDiscover(t *testing.T) { // MCP 2026-07-28 has no initialize
 // it is whole; one of a revision that nobody knows is refused with those that are spoken.
 func TestStatelessRequestsStandAlone(t *testing.T) {
 	r := serve(t, mcp.Options{})
-	meta := mcp.Meta(mcp.FirstWithout)
+	meta := mcp.Meta(mcp.FirstStateless)
 	for _, request := range []string{
 		`"tools/call","params":{"name":"echo","arguments":{"message":"m"},` + meta + `}`,
 		`"tools/call","params":{"name":"fail",` + meta + `}`,
@@ -82,7 +82,7 @@ func TestSubscriptions(t *testing.T) {
 		meta := `{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}` + rest + `}`
 		return `{"jsonrpc":"2.0","method":"` + method + `","params":` + meta + `}`
 	}
-	meta := mcp.Meta(mcp.FirstWithout)
+	meta := mcp.Meta(mcp.FirstStateless)
 	r := serve(t, mcp.Options{ChangingTools: true})
 	r.send(`{"jsonrpc":"2.0","id":"$1",` + listen + meta + `}}`)
 	r.want(of(`"$1"`, mcp.Acknowledged, `,"notifications":{"toolsListChanged":true}`))

@@ -123,7 +123,7 @@ type waitingItem struct {
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
 	for taken := s.room.TryAcquire(item.size); !taken; {
-		if s.deserted {
+		if s.clientLeft {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.drained, stallTime)
@@ -132,14 +132,14 @@ func (s *Server) enqueue(size int, do func()) {
 		if !taken && s.drained.Err() != nil {
 			return
 		}
-		s.deserted = !taken && syspipe.HungUp(s.in)
+		s.clientLeft = !taken && syspipe.HungUp(s.in)
 	}
 	s.waiting <- item
 }
 
-// takeTurns takes the items from the queue and calls their functions, one after the other. It
+// serveQueue takes the items from the queue and calls their functions, one after the other. It
 // returns when the server has drained.
-func (s *Server) takeTurns() {
+func (s *Server) serveQueue() {
 	for {
 		select {
 		case item := <-s.waiting:

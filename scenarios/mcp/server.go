@@ -78,8 +78,8 @@ type Server struct {
 	listening   sync.Mutex
 	subscribed  []*request // subscriptions that are told of changes; guarded by listening
 
-	deserted bool // the client has left while the queue was full; for the reading goroutine
-	workers  sync.WaitGroup
+	clientLeft bool // the client has left while the queue was full; for the reading goroutine
+	workers    sync.WaitGroup
 
 	began     time.Time
 	recording sync.Mutex // held while a line is recorded
@@ -135,7 +135,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.began = time.Now()
 	s.mux = framers.NewMux(s.fault.output(s.out), s.opts.Framing, framers.WithWait(s.opts.Wait))
-	s.workers.Go(s.takeTurns)
+	s.workers.Go(s.serveQueue)
 	go s.supervise(ctx)
 	return nil
 }

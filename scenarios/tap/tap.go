@@ -127,7 +127,7 @@ func Run(o Options) (*Ending, error) {
 		runtime.GOMAXPROCS(sessionThreads)
 		defer runtime.GOMAXPROCS(before)
 	}
-	s := &session{recorder: newRecorder(o), hurry: make(chan struct{})}
+	s := &session{recorder: newRecorder(o), stopWaiting: make(chan struct{})}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -148,9 +148,9 @@ func (o *Options) complete() {
 // A session is one server and its client.
 type session struct {
 	*recorder
-	server  *proc.Process
-	in, out *relay        // from the client to the server, and back
-	hurry   chan struct{} // closed at an ending signal after the server has ended
+	server      *proc.Process
+	in, out     *relay        // from the client to the server, and back
+	stopWaiting chan struct{} // closed at an ending signal after the server has ended
 
 	signals   chan os.Signal
 	forwarded chan struct{} // closed when no more signals are forwarded
@@ -228,7 +228,7 @@ func (s *session) forwardSignals() {
 				s.server.Cmd.Process.Signal(sig) // fails if the server has just ended: no matter
 			case !told && slices.Contains(endingSignals, sig):
 				told = true
-				close(s.hurry)
+				close(s.stopWaiting)
 			}
 		}
 	}()
@@ -248,7 +248,7 @@ func (s *session) finish() (*Ending, error) {
 	var err error
 	select {
 	case err = <-written:
-	case <-s.hurry:
+	case <-s.stopWaiting:
 		select {
 		case err = <-written:
 		case <-time.After(recordGrace):
@@ -306,7 +306,7 @@ func (s *session) drainOutput() error {
 	select {
 	case <-s.out.done:
 	case <-gone:
-	case <-s.hurry:
+	case <-s.stopWaiting:
 		select {
 		case <-s.out.done:
 			return nil

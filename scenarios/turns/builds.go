@@ -152,7 +152,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 				// Any byte gives the run its turn. If the run has died, takeTurn notices.
 				_, _ = runs[i].stdin.Write([]byte{enquiry})
 			}
-			set, err := runs[i].takeTurn(ctx)
+			set, err := runs[i].awaitTurnEnd(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -193,9 +193,9 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// takeTurn waits until the run, which has its turn, gives the turn up or ends. It returns nil if
+// awaitTurnEnd waits until the run, which has its turn, gives the turn up or ends. It returns nil if
 // the run has given up its turn, and the records of the run if it has ended.
-func (r *run) takeTurn(ctx context.Context) (*results.Set, error) {
+func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil
 	}

@@ -89,8 +89,8 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 			}
 		}
 	}
-	if len(p.instructed.old) > 0 {
-		t.add(instructions, p.instructed, isTimed)
+	if len(p.underValgrind.old) > 0 {
+		t.add(instructions, p.underValgrind, isTimed)
 	}
 	isCoarse := isTimed && p.timed.isCoarse()
 	if isTimed && !isCoarse {
@@ -105,7 +105,7 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	if c.Different != "" && !p.MayDiffer {
 		c.Different += ": --allow-different-output compares them all the same"
 	}
-	c.Doubt = p.doubt()
+	c.Doubt = p.whyNotJudged()
 	c.Calls = p.causes(c)
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+

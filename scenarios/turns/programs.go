@@ -44,7 +44,7 @@ type Programs struct {
 
 	oldInstructions, newInstructions Starter // nil unless CountInstructions was called
 
-	counted, instructed, timed starts
+	counted, underValgrind, timed starts
 }
 
 // starts are the starts of both sides. old[i] and new[i] ran one after the other.
@@ -71,7 +71,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 			found, _ := p.Compare(plan.Options) // the error of count says more than this one
 			return found, err
 		}
-		pointless := p.whyDifferent() != "" && !p.MayDiffer || plan.Gated && p.doubt() != ""
+		pointless := p.whyDifferent() != "" && !p.MayDiffer || plan.Gated && p.whyNotJudged() != ""
 		if p.CountOnly || pointless {
 			return p.Compare(plan.Options)
 		}
@@ -91,16 +91,16 @@ func (p *Programs) count(ctx context.Context) error {
 	if p.oldInstructions == nil || p.whyDifferent() != "" && !p.MayDiffer {
 		return nil
 	}
-	err := p.instructed.addForCounts(ctx, p.oldInstructions, p.newInstructions)
+	err := p.underValgrind.addForCounts(ctx, p.oldInstructions, p.newInstructions)
 	if err != nil {
 		return err
 	}
 	if p.MayDiffer {
 		return nil
 	}
-	err = p.sameAsCounted(p.instructed.old[0], p.instructed.new[0])
+	err = p.sameAsCounted(p.underValgrind.old[0], p.underValgrind.new[0])
 	if err != nil {
-		p.instructed = starts{}
+		p.underValgrind = starts{}
 		return fmt.Errorf("under valgrind %w", err)
 	}
 	return nil
@@ -191,8 +191,8 @@ func (s *starts) countsDiffer() bool {
 	return false
 }
 
-// doubt returns "" if the commands did their work. Otherwise it says why no gate can pass.
-func (p *Programs) doubt() string {
+// whyNotJudged returns "" if the commands did their work. Otherwise it says why no gate can pass.
+func (p *Programs) whyNotJudged() string {
 	counted := slices.Concat(p.counted.old, p.counted.new)
 	if len(counted) == 0 {
 		return ""

@@ -27,15 +27,15 @@ func Marked(variable string) (list []int, unclear, known bool) {
 		if slices.Contains(environ, variable) {
 			list = append(list, pid)
 		}
-		unclear = unclear || len(environ) == 0 && isBecoming(pid)
+		unclear = unclear || len(environ) == 0 && isInExec(pid)
 	}
 	return list, unclear, known
 }
 
-// isBecoming reports whether a process without an environment is just executing another program.
+// isInExec reports whether a process without an environment is just executing another program.
 // Such a process has memory, but no arguments yet. A zombie and a thread of the kernel have no
 // memory.
-func isBecoming(pid int) bool {
+func isInExec(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
 		return false

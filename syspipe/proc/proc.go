@@ -138,7 +138,7 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 		theirs = r
 	}
 	p.ours = append(p.ours, ours)
-	p.give(stream, theirs)
+	p.setStream(stream, theirs)
 	return ours, nil
 }
 
@@ -153,7 +153,7 @@ func (p *Process) Connect(
 		return nil, fmt.Errorf("a pipe for %s: %w", p.name, err)
 	}
 	p.ours = append(p.ours, ours)
-	p.give(stream, file)
+	p.setStream(stream, file)
 	return ours, nil
 }
 
@@ -187,8 +187,8 @@ func connect(
 	return ours, file, nil
 }
 
-// give makes f a standard stream of the child.
-func (p *Process) give(stream int, f *os.File) {
+// setStream makes f a standard stream of the child.
+func (p *Process) setStream(stream int, f *os.File) {
 	switch stream {
 	case 0:
 		p.Cmd.Stdin = f

@@ -58,12 +58,12 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	started <- nil
 	if p.awaitExit() { // the process is a zombie, which keeps its PID and that of its group
 		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
-		p.reap()
+		p.endGroup()
 		p.exit = p.Cmd.Wait()
 		p.addUsage()
 	} else {
 		p.exit = p.Cmd.Wait()
-		p.reap()
+		p.endGroup()
 	}
 	forgetChild(p.Cmd.Process.Pid)
 	close(done)
@@ -102,9 +102,9 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	return p.done, nil
 }
 
-// reap ends the processes that p has left behind in its group. After reap, nobody may signal the
+// endGroup ends the processes that p has left behind in its group. After endGroup, nobody may signal the
 // group.
-func (p *Process) reap() {
+func (p *Process) endGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.Attached {

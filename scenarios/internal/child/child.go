@@ -97,10 +97,10 @@ type Message struct {
 type Conn struct {
 	Process *proc.Process // nil if the Conn was made by Over
 
-	In, Out Stream // our ends of its standard input and output
-	stderr  *syspipe.End
-	said    proc.Tail     // the last of what it wrote to standard error
-	drained chan struct{} // closed when nobody reads standard error any more
+	In, Out    Stream // our ends of its standard input and output
+	stderr     *syspipe.End
+	stderrTail proc.Tail     // the last of what it wrote to standard error
+	drained    chan struct{} // closed when nobody reads standard error any more
 
 	framing framers.Framing
 	sending chan struct{} // has an element while a message is being written
@@ -108,13 +108,13 @@ type Conn struct {
 	batch   *bufio.Writer  // gathers the messages of a Batch; nil before the first Batch
 	batched framers.Writer // writes into batch
 
-	read    atomic.Int64 // bytes of output up to the end of the last complete message
-	limit   atomic.Int64 // set by SetMaxMessage; 0 before its first call
-	divert  func(Message) bool
-	respond func(Message) []byte
-	watcher Watcher        // nil for none
-	replies inbox          // our answers to the program's requests, until they are sent
-	replied sync.WaitGroup // done when sendReplies has returned
+	read     atomic.Int64 // bytes of output up to the end of the last complete message
+	limit    atomic.Int64 // set by SetMaxMessage; 0 before its first call
+	divert   func(Message) bool
+	respond  func(Message) []byte
+	watcher  Watcher        // nil for none
+	replies  inbox          // our answers to the program's requests, until they are sent
+	replying sync.WaitGroup // done when sendReplies has returned
 
 	inbox   inbox         // the messages for Next
 	closed  chan struct{} // closed when nothing more is read
@@ -177,7 +177,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	if o.Held {
 		c.Out.Hold()
 	}
-	c.said.Limit = tailBytes
+	c.stderrTail.Limit = tailBytes
 	c.framing = f
 	c.respond = o.Respond
 	if o.Watch != nil {
@@ -199,7 +199,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	}
 	go c.readAll(f.NewReader(limited{c}, append(reading, o.Reading...)...))
 	if c.respond != nil {
-		c.replied.Go(c.sendReplies)
+		c.replying.Go(c.sendReplies)
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 // c.drained.
 func (c *Conn) drainStderr(o Options) {
 	defer close(c.drained)
-	to := io.Writer(&c.said)
+	to := io.Writer(&c.stderrTail)
 	if o.Stderr != nil {
 		to = io.MultiWriter(to, o.Stderr)
 	}
@@ -217,7 +217,7 @@ func (c *Conn) drainStderr(o Options) {
 }
 
 // Stderr returns the last part of what the program wrote to standard error.
-func (c *Conn) Stderr() *proc.Tail { return &c.said }
+func (c *Conn) Stderr() *proc.Tail { return &c.stderrTail }
 
 // StderrUnread returns how many bytes wait in the pipe of standard error. It returns false if the
 // system does not tell.
@@ -298,7 +298,7 @@ func (c *Conn) Close() {
 	c.Out.r.Close()
 	<-c.drained
 	<-c.closed
-	c.replied.Wait()
+	c.replying.Wait()
 }
 
 // Within waits at most d for a channel to be closed, and reports whether it was.

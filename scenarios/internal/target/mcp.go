@@ -45,7 +45,7 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 
 // discoverParams are the params of server/discover: the _meta of each request in the revisions that
 // have no initialize.
-var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstWithout) + "}"
+var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstStateless) + "}"
 
 func (m *mcp) greet(g greeting) error {
 	if m.known {
@@ -67,9 +67,9 @@ func (m *mcp) greet(g greeting) error {
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	err := decode(o.reply, &about)
-	if err == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstWithout) {
-		m.meta = mcpstdio.Meta(mcpstdio.FirstWithout) + ","
-		m.Name = "mcp " + mcpstdio.FirstWithout
+	if err == nil && slices.Contains(about.SupportedVersions, mcpstdio.FirstStateless) {
+		m.meta = mcpstdio.Meta(mcpstdio.FirstStateless) + ","
+		m.Name = "mcp " + mcpstdio.FirstStateless
 	}
 	if m.meta == "" {
 		if err := m.initialize(g, o.hello); err != nil {

@@ -25,7 +25,7 @@ func (s *fakeServer) listened() jsonrpc.ID {
 
 // A subscription is a request without a time, and is lost with its server as any other is.
 func TestSubscriptionsEndWithTheServer(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcp.FirstWithout, RequestTimeout: time.Nanosecond})
+	s := newFixture(t, Options{Protocol: mcp.FirstStateless, RequestTimeout: time.Nanosecond})
 	srv := s.server()
 	srv.discovered(`"2025-11-25","2026-07-28"`)
 	params := map[string]any{"notifications": map[string]bool{"toolsListChanged": true}}
@@ -56,7 +56,7 @@ func TestSubscriptionsEndWithTheServer(t *testing.T) {
 
 // A server without the revision that is asked for is not spoken to.
 func TestTheRevisionHasToBeKnown(t *testing.T) {
-	s := newFixture(t, Options{Protocol: mcp.FirstWithout, Restarts: -1})
+	s := newFixture(t, Options{Protocol: mcp.FirstStateless, Restarts: -1})
 	s.server().discovered(`"2099-01-01"`)
 	if err := s.c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "speaks MCP 2099-01-01, not 2026-07-28") {
 		t.Errorf("got %v", err)
@@ -65,7 +65,7 @@ func TestTheRevisionHasToBeKnown(t *testing.T) {
 
 // What every request carries is added to its params, and not to those that have it.
 func TestParamsCarryTheRevision(t *testing.T) {
-	c := &Conn{opts: Options{Protocol: mcp.FirstWithout, Version: "v"}}
+	c := &Conn{opts: Options{Protocol: mcp.FirstStateless, Version: "v"}}
 	meta := string(c.opts.hello())
 	for params, want := range map[string]string{
 		"": meta, " {} ": meta, `{"a":"<"}`: strings.TrimSuffix(meta, "}") + `,"a":"<"}`,
