@@ -227,7 +227,7 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet makes both endpoints start at the same time. One endpoint has the clock (see isTimer). The
+// meet makes both endpoints start at the same time. One endpoint has the clock (see hasClock). The
 // other endpoint says that it is ready, and waits. The endpoint with the clock then starts the
 // clock and tells the other endpoint to go.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {

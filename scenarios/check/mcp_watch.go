@@ -15,11 +15,11 @@ import (
 // of its revision of MCP. It ignores messages that no schema describes, since a server may have
 // methods of its own.
 type schemaWatch struct {
-	stateless bool // the server speaks mcpstdio.FirstWithout, the first revision without sessions
+	stateless bool // the server speaks mcp.FirstStateless, the first revision without sessions
 
 	mu              sync.Mutex
 	sessionSchema   *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
-	statelessSchema *mcpSchema // of FirstWithout
+	statelessSchema *mcpSchema // of FirstStateless
 	fit             int        // how many messages fit
 	misfits         []Misfit   // the first message of each kind that does not fit
 	framed          int        // bytes of the smallest message that came in chunk frames; 0 if none did

@@ -149,7 +149,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 				defer r.process.Close()
 				runs[i] = r
 			} else {
-				// Any byte gives the run its turn. If the run has died, takeTurn notices.
+				// Any byte gives the run its turn. If the run has died, awaitTurnEnd notices.
 				_, _ = runs[i].stdin.Write([]byte{enquiry})
 			}
 			set, err := runs[i].awaitTurnEnd(ctx)

@@ -13,7 +13,7 @@ import (
 )
 
 // stateless reports whether the revision has no handshake. In such a revision, each request carries
-// what initialize would have said. FirstWithout is the first such revision. Revisions are dates, so
+// what initialize would have said. FirstStateless is the first such revision. Revisions are dates, so
 // they can be compared as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstStateless }
 
