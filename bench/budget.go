@@ -124,7 +124,7 @@ func (r *runner) remaining(g *group) (forks, rounds int) {
 	return forks, rounds
 }
 
-// wouldEndLate reports whether something that takes as long as cost says would end after MaxTime if it
+// wouldEndLate reports whether something that takes as long as cost would end after MaxTime if it
 // began now.
 func (r *runner) wouldEndLate(cost time.Duration) bool {
 	if !r.measured {

@@ -45,6 +45,7 @@ func meaning(rows []stat.Row) []string {
 type sentence struct {
 	text  string
 	noisy bool // noise hides the answer, and the text says that
+	plain bool // the text gives figures with their spread, and claims nothing
 }
 
 // runRows has the rows of a run, sorted by the question that they answer.

@@ -26,14 +26,14 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		first = "Too busy to compare framings: " + load + "."
 	}
 	texts := []string{first + " " + untilKnown + " Close other programs, or try at another time. " +
-		"Fewer cells get more samples each: pipebench run --size 65000 --max-time 2m."}
+		fewerCells(rows)}
 	var hidden []string
 	for _, effect := range effects {
 		switch {
 		case effect.text == "":
 		case effect.noisy:
 			hidden = append(hidden, effect.text)
-		case strings.Contains(effect.text, roughSign): // neither hidden nor certain
+		case effect.plain, strings.Contains(effect.text, roughSign): // neither hidden nor certain
 			texts = append(texts, effect.text)
 		default:
 			texts = append(texts, "Certain all the same: "+strings.ToLower(effect.text[:1])+
@@ -41,6 +41,18 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		}
 	}
 	return append(texts, hidden...)
+}
+
+// fewerCells says how to get more samples for each cell. It does not help to measure one size
+// again that was measured alone.
+func fewerCells(rows []stat.Row) string {
+	for _, r := range rows {
+		if r.Cell.Pattern == patternStream && r.Cell.Size != rows[0].Cell.Size {
+			return "Fewer cells get more samples each: " +
+				"pipebench run --size 65000 --samples 100 --max-time 2m."
+		}
+	}
+	return "More samples hardly help while other programs use the CPUs."
 }
 
 // untilKnown says which framing to use as long as framings cannot be compared.
@@ -135,6 +147,7 @@ func tripSentence(bare []stat.Row) sentence {
 	}
 	var raw, framed []float64
 	rough := ""
+	spread := 0.0 // the half-width of the widest interval, in percent
 	for _, r := range rows {
 		ns, measured := r.Figure("p50")
 		if !measured || r.Cell.Size != size {
@@ -143,6 +156,8 @@ func tripSentence(bare []stat.Row) sentence {
 		if IsRough(r.Estimates["p50"]) {
 			rough = roughSign
 		}
+		percent, _ := r.Estimates["p50"].Spread()
+		spread = max(spread, percent)
 		if r.Cell.Framing == results.FramingRaw {
 			raw = append(raw, ns)
 		} else {
@@ -154,9 +169,12 @@ func tripSentence(bare []stat.Row) sentence {
 	}
 	least := results.FormatDuration(slices.Min(framed))
 	most := results.FormatDuration(slices.Max(framed))
-	text := fmt.Sprintf("A round trip of %s %s takes %s raw, %s framed%s.", SizeTitle(size),
+	text := fmt.Sprintf("A round trip of %s %s takes %s raw, %s framed%s", SizeTitle(size),
 		all[0].where, rough+results.FormatDuration(raw[0]), rough+FromTo(least, most), ofMedian)
-	return sentence{text: text, noisy: rough != ""}
+	if rough == "" && spread > 0 {
+		text += fmt.Sprintf(", each within ±%.0f %%", spread)
+	}
+	return sentence{text: text + ".", noisy: rough != "", plain: true}
 }
 
 // overheadSentence says how many bytes framings add to a message. Noise does not change these
