@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// The cell names a framing and a size. All else is usual: a pipe of the system's capacity, ends
-// that the scheduler places, a stream.
+// The cell names a framing and a size. All else is usual: an anonymous pipe of the system's
+// capacity, blocking ends, a stream of JSON, and the first placement that [bench.Placed] returns.
 func ExampleMeasure() {
 	r, err := bench.Measure(context.Background(), results.Cell{Framing: "ndjson", Size: 4000})
 	if err != nil {

@@ -56,13 +56,15 @@ func (p Plan) withDefaults() Plan {
 	}
 	p.Cells = slices.Clone(p.Cells)
 	for i, c := range p.Cells {
-		p.Cells[i] = completeCell(c)
+		p.Cells[i] = Complete(c)
 	}
 	return p
 }
 
-// completeCell fills in what a cell leaves empty.
-func completeCell(c results.Cell) results.Cell {
+// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: an anonymous
+// pipe of the system's capacity, blocking ends, a stream of JSON, the framing "raw", and the first
+// placement that [Placed] returns.
+func Complete(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {
 			*field = value

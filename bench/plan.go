@@ -223,9 +223,11 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
-// Unsupported returns an error that says why this machine cannot run a cell, or nil if it can.
+// Unsupported returns an error that says why this machine cannot run a cell, or nil if it can. A
+// field that the cell leaves empty has its usual value, as in [Complete]. [IsUnsupported] tells
+// what this machine lacks from what no machine can run.
 func Unsupported(c results.Cell) error {
-	_, err := placeCell(c)
+	_, err := placeCell(Complete(c))
 	return err
 }
 

@@ -85,10 +85,12 @@ const samplesPerOp = 6
 
 // Cells runs each cell as a sub-benchmark of b. One operation of a sub-benchmark starts worker
 // processes and takes six samples. The reported figures are medians of the samples of all
-// operations.
+// operations. A field that a cell leaves empty has its usual value, as in [bench.Complete]. A cell
+// that this machine cannot run is skipped.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
+		c = bench.Complete(c)
 		pattern, name, _ := strings.Cut(benchtext.CellName(c), "/")
 		if !strings.Contains(b.Name(), pattern) { // the name of b does not contain the pattern yet
 			name = pattern + "/" + name
@@ -99,8 +101,12 @@ func Cells(b *testing.B, cells ...results.Cell) {
 
 func run(b *testing.B, c results.Cell) {
 	b.Helper()
-	if err := bench.Unsupported(c); err != nil {
+	err := bench.Unsupported(c)
+	if bench.IsUnsupported(err) {
 		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
 	}
 	plan := bench.Plan{Cells: []results.Cell{c}, Samples: samplesPerOp, Forks: 1, Seed: 1}
 	var all results.Record
