@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/syspipe/inspect"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // inspectFlags are the flags of the command "inspect".
@@ -100,7 +102,7 @@ func nextCommands(r *inspect.Report) []string {
 		server := "COMMAND"
 		for _, p := range r.Processes {
 			if p.PID == d.PID {
-				server = p.Command
+				server = cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command)
 			}
 		}
 		const says = "next: `pipebench drive -- %s` finds the size that it does not answer; " +

@@ -16,14 +16,21 @@ var interpreters = []string{
 	"zsh",
 }
 
+// argsOf returns the program and the arguments of a process; nil if they cannot be read.
+func argsOf(pid int) []string {
+	text, err := procfs.Text(pid, "cmdline")
+	if err != nil || text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
+}
+
 // commandOf names a process as a user would: an interpreter with its script ("node server.js"),
 // pipebench with its subcommand, and any other program by the name that the kernel has for it.
-func commandOf(pid int, name string) string {
-	text, err := procfs.Text(pid, "cmdline")
-	if err != nil {
+func commandOf(pid int, args []string, name string) string {
+	if len(args) == 0 {
 		return name
 	}
-	args := strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 	program := filepath.Base(args[0])
 	if program == "pipebench" && len(args) > 1 {
 		return program + " " + args[1]

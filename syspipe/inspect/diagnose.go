@@ -17,7 +17,8 @@ type Diagnosis struct {
 	// single process. For [MutualRead], PID is the server.
 	PID int `json:"pid,omitempty"`
 
-	queued int // unread bytes, if Kind is Unread
+	queued   int  // unread bytes, if Kind is Unread
+	passedOn bool // the process that does not read waits to write: another pipe is the cause
 }
 
 // A Problem is a kind of diagnosis.
@@ -160,10 +161,21 @@ func (r *Report) diagnose() []Diagnosis {
 	if !f.explains() {
 		f.checkMutualRead(possible)
 	}
+	if !f.explains() {
+		for i := range r.Channels {
+			f.checkUnreadOutput(&r.Channels[i])
+		}
+	}
 	for i := range r.Channels {
 		f.checkHolders(&r.Channels[i], r.all)
 	}
 	slices.SortStableFunc(f.found, func(a, b Diagnosis) int {
+		if a.Kind == b.Kind && a.passedOn != b.passedOn {
+			if a.passedOn {
+				return 1
+			}
+			return -1
+		}
 		return a.Kind.rank() - b.Kind.rank()
 	})
 	return f.found
@@ -262,7 +274,11 @@ func (f *finder) checkChannel(c *Channel) {
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
-		f.add(Undrained, fmt.Sprintf(says, w.stream(), w, c.fill(), f.describeIdle(c.Readers)), c)
+		found := f.add(Undrained,
+			fmt.Sprintf(says, w.stream(), w, c.fill(), f.describeIdle(c.Readers)), c)
+		if found != nil && len(c.Readers) > 0 {
+			found.passedOn = f.report.waitsToWrite(c.Readers[0].PID) != ""
+		}
 	case c.Queued == 0 && anyWaits(c.Readers) &&
 		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
 		r := firstWaiting(c.Readers)
@@ -303,6 +319,24 @@ func (f *finder) checkUnread(c *Channel) {
 	}
 }
 
+// checkUnreadOutput finds unread bytes in the standard output of a process. A client may read them
+// when it likes, so this is a diagnosis only if nothing else explains the hang.
+func (f *finder) checkUnreadOutput(c *Channel) {
+	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) || len(c.Readers) == 0 {
+		return
+	}
+	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
+	if i < 0 {
+		return
+	}
+	const says = "the stdout of %s holds unread bytes (%s), and %s"
+	found := f.add(Unread,
+		fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)), c)
+	if found != nil {
+		found.queued = c.Queued
+	}
+}
+
 // heldOnlyBy reports whether the process pid is the only process in the list.
 func heldOnlyBy(list []Holder, pid int) bool {
 	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
@@ -316,7 +350,7 @@ func firstWaiting(list []Holder) Holder {
 }
 
 // describeIdle says which processes hold the reading end and do not read. If there is only one such
-// process, describeIdle also says from where that process waits for bytes instead.
+// process, describeIdle also says what that process does instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -333,9 +367,41 @@ func (f *finder) describeIdle(readers []Holder) string {
 	}
 	text := strings.Join(names, " and ") + " does not read it"
 	if len(names) == 1 {
-		text += f.report.waitsElsewhere(readers[0].PID)
+		text += f.report.doesInstead(readers[0].PID)
 	}
 	return text
+}
+
+// doesInstead says what a process does that does not read: it computes, it waits to write, or it
+// waits for bytes of another process. It returns "" if none of these is known.
+func (r *Report) doesInstead(pid int) string {
+	for _, p := range r.Processes {
+		if p.PID == pid && p.computes(r.Look) {
+			return ": it computes"
+		}
+	}
+	if text := r.waitsToWrite(pid); text != "" {
+		return text
+	}
+	return r.waitsElsewhere(pid)
+}
+
+// computes reports whether a thread of the process had a CPU, or waited for one, for nearly all of
+// the time between two looks.
+func (p Proc) computes(look time.Duration) bool {
+	return p.Recent != nil && look > 0 && float64(p.Recent.Runnable) >= busyShare*float64(look)
+}
+
+// waitsToWrite names the process to which the process pid waits to write, such as ": it waits to
+// write to 4711 (server)". It returns "" if pid does not wait at a full channel.
+func (r *Report) waitsToWrite(pid int) string {
+	for i := range r.Channels {
+		c := &r.Channels[i]
+		if c.Full && pidWaits(c.Writers, pid) && len(c.Readers) > 0 && c.Readers[0].PID != pid {
+			return fmt.Sprintf(": it waits to write to %s", c.Readers[0])
+		}
+	}
+	return ""
 }
 
 // waitsElsewhere names the channel from which a process waits for bytes of another process, such as

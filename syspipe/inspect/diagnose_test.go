@@ -46,6 +46,11 @@ func TestDiagnose(t *testing.T) {
 				Queued: 64, Capacity: 65536},
 			{ID: "o", Writers: server(1, false), Readers: client(5, true)},
 		}, Unread, "2 (server) is not reading its stdin: 64 bytes wait there"},
+		{"an answer is not read", []Channel{
+			{ID: "i", Writers: client(4, false), Readers: server(0, true)},
+			{ID: "o", Writers: server(1, false), Readers: client(5, false), Queued: 4079},
+		}, Unread, "the stdout of 2 (server) holds unread bytes (o, 4079 bytes), and " +
+			"1 (client) does not read"},
 		{"reader gone", []Channel{
 			{ID: "o", Writers: server(1, false), NoReader: true},
 		}, PeerLeft, "nobody holds the reading end of the stdout of 2 (server)"},
@@ -69,6 +74,24 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("found %+v, want one %s that says %q", found, row.want, row.says)
 			}
 		})
+	}
+}
+
+// A process between two full pipes, such as pipebench tap, is not the one to blame.
+func TestTheProcessAtTheEndOfFullPipesIsBlamed(t *testing.T) {
+	holder := func(pid int, name string, fd int, waits bool) []Holder {
+		return []Holder{{PID: pid, Command: name, FD: fd, Waits: waits}}
+	}
+	found := (&Report{Channels: []Channel{
+		{ID: "a", Full: true, Writers: holder(1, "editor", 4, true), Readers: holder(2, "tap", 0, false)},
+		{ID: "b", Full: true, Writers: holder(2, "tap", 5, true), Readers: holder(3, "server", 0, false)},
+		{ID: "c", Writers: holder(3, "server", 1, false), Readers: holder(2, "tap", 6, true)},
+	}}).diagnose()
+	if len(found) != 2 || !strings.Contains(found[0].Sentence, "3 (server) does not read it") {
+		t.Fatalf("found %+v, want the server first", found)
+	}
+	if !strings.Contains(found[1].Sentence, "2 (tap) does not read it: it waits to write to 3 (server)") {
+		t.Errorf("found %q", found[1].Sentence)
 	}
 }
 

@@ -111,8 +111,9 @@ func processes() (map[int]Proc, error) {
 		if err != nil || stat.Ended() {
 			continue
 		}
+		args := argsOf(pid)
 		all[pid] = Proc{
-			PID: pid, Parent: stat.Parent, Command: commandOf(pid, stat.Command),
+			PID: pid, Parent: stat.Parent, Command: commandOf(pid, args, stat.Command), Args: args,
 			Stopped:  stat.State == 'T' || stat.State == 't',
 			ofKernel: stat.OfKernel(),
 		}

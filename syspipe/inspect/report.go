@@ -49,6 +49,7 @@ type Proc struct {
 	PID     int      `json:"pid"`
 	Parent  int      `json:"parent"`
 	Command string   `json:"command"` // an interpreter is named with its script: "node server.js"
+	Args    []string `json:"-"`       // the program and its arguments, which may hold secrets
 	Threads []Thread `json:"threads"`
 	// Stopped says that the process does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
 	Stopped bool `json:"stopped,omitempty"`
