@@ -197,7 +197,7 @@ var cases = map[string][]verdictCase{
 		{name: "none", found: values{pipe("interleave/4096/read-4096"): false},
 			want: results.Depends, unsure: true},
 		{name: "4096 not seen", found: values{pipe("interleave/4096/read-4096"): "too few",
-			pipe("interleave/4097/read-4096"): true}, want: results.Depends, unsure: true},
+			pipe("interleave/4097/read-4096"): true}, want: results.CannotTell},
 	},
 	"000-capacity": either(pipe("capacity/fill/4096"), 65536, results.Holds,
 		16384, results.Refuted),

@@ -149,8 +149,8 @@ func judgePipeBuf(e *Evidence) Judgement {
 		return refuted(figure, "writes of 4096 B stay whole; 512 is what POSIX demands at least, "+
 			"and what macOS has")
 	case shortest > 4096:
-		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
-			Why: "too little came through to tell from which size on writes are cut"}
+		return cannotTell("too little came through to tell from which size on writes are cut: " +
+			"try it alone, with --only")
 	}
 	return holds(figure, "longer writes were cut, those of 512 bytes were not")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -318,6 +319,24 @@ func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
 	var refused *drive.HandshakeError
 	if !errors.As(err, &refused) || refused.Verdict != target.ErrorReply ||
 		!strings.Contains(refused.Why, "could not find a compiler") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// A server that answers initialize and nothing after that is told what may be the cause. Its last
+// words are those of the attempt in lines, not of the attempts in other framings after that.
+func TestAServerThatFallsSilentAfterInitialize(t *testing.T) {
+	t.Parallel()
+	o := server("muddled")
+	o.Start = time.Second
+	d, err := drive.Open(t.Context(), o)
+	if err == nil {
+		d.Close()
+		t.Fatalf("it is driven as %s", d.Protocol())
+	}
+	var silent *drive.HandshakeError
+	if !errors.As(err, &silent) || !strings.Contains(silent.Advice(), "each read for one message") ||
+		!slices.Contains(silent.Stderr, "bad json: two messages") {
 		t.Errorf("err = %v", err)
 	}
 }

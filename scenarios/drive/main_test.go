@@ -255,6 +255,21 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(refusal(line))
 		})
 	},
+	// takes what follows initialize for one message, and answers nothing any more
+	"muddled": func(string) error {
+		return each(func(line string) {
+			switch {
+			case strings.Contains(line, `"method":"initialize"`):
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25",`+
+					`"capabilities":{"tools":{}},"serverInfo":{"name":"m","version":"1"}}}`+"\n",
+					jsonrpc.Scan([]byte(line)).ID)
+			case strings.Contains(line, "server/discover"):
+				fmt.Println(refusal(line))
+			default:
+				fmt.Fprintln(os.Stderr, "bad json: two messages")
+			}
+		})
+	},
 	"reserve": reserve,
 	"late":    late,
 	// waits at lines of one length, and no more once there was a line of a second length

@@ -125,13 +125,13 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 }
 
 // bothFailed joins the errors of two attempts, neither of which settled the question. It takes the
-// verdict of the attempt in lines. If the server answered nothing in lines, it takes the verdict of
-// the attempt with headers.
+// verdict and the last words of the attempt in lines. If the server answered nothing in lines, it
+// takes those of the attempt with headers.
 func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
 	joined := *lines
-	if lines.Verdict == Deaf {
+	if lines.Verdict == Deaf && !lines.fellSilent {
 		joined = *headers
 	}
 	joined.Why = lines.Why + "; and " + headers.Why

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
@@ -170,6 +171,7 @@ func (g greeting) handshakeError(why error) error {
 	case errors.Is(why, errFrames):
 		e.Verdict = InFrames
 	}
+	e.fellSilent = silent && strings.HasPrefix(e.Why, listMethod+":")
 	g.Close()
 	e.Stderr = g.StderrLines()
 	e.Wrote = g.Out.Bytes() > 0 || g.Stderr().Total() > 0

@@ -168,6 +168,9 @@ type HandshakeError struct {
 	Why     string   // what was tried, and why it failed
 	Stderr  []string // its last lines on standard error
 	Wrote   bool     // whether it wrote to its output or its standard error
+
+	// fellSilent says that the server answered initialize, and not the request after that.
+	fellSilent bool
 }
 
 func (e *HandshakeError) Error() string {
@@ -182,6 +185,11 @@ func (e *HandshakeError) Error() string {
 // Advice says what to look at first. Most verdicts have a text of their own here. The texts of
 // [Verdict.Advice] are about messages of a certain size, so they do not fit a handshake.
 func (e *HandshakeError) Advice() string {
+	if e.fellSilent {
+		return "it answered initialize, and not the request after that, which follows a " +
+			"notification: does it take each read for one message? two messages may come in one " +
+			"read, and in Node a 'data' event is not a message: use readline"
+	}
 	switch e.Verdict {
 	case Corrupt:
 		return "it writes what is of no protocol that was tried: that belongs on standard error; " +
