@@ -1,17 +1,19 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
 
 // A column of a questionTable has the answers to a list of questions. The answers come from one or
-// more machines, or from the documentation of a system. Two columns are alike if their answers to
-// every question agree. An answer without a Base agrees with every answer.
+// more machines, or from the documentation of a system. The cell of a question that was not asked
+// is empty. An answer without a Base, such as a time, does not differ from any other.
 type column struct {
 	names []string // of the machines, or of the system
 	cells []Value  // the answers, one for each question
@@ -37,57 +39,113 @@ func (c column) differs(o column, question int) bool {
 	return a != "" && b != "" && a != b
 }
 
-// alike reports whether two columns agree in all their answers.
+// alike reports whether two columns were asked the same questions and gave the same answers. Times,
+// and answers that depend on chance, need not be the same.
 func (c column) alike(o column) bool {
-	for i := range c.cells {
-		if c.differs(o, i) {
+	return slices.EqualFunc(c.cells, o.cells, func(a, b Value) bool {
+		switch {
+		case a.Base != b.Base || (a.Text == "") != (b.Text == ""):
 			return false
+		case a.Base != "" || a.Text == b.Text:
+			return true
 		}
-	}
-	return true
+		_, isTimeA := parseTime(a.Text)
+		_, isTimeB := parseTime(b.Text)
+		return min(weight(a.Text), weight(b.Text)) < decided || isTimeA && isTimeB
+	})
 }
 
-// join merges the column o into c. The two columns must be alike. join adds the names of o. Where
-// an answer of o says more than the answer of c, it takes the answer of o.
-func (c *column) join(o column) {
-	c.names = append(c.names, o.names...)
-	for i := range c.cells {
-		if weight(o.cells[i].Text) > weight(c.cells[i].Text) {
-			c.cells[i] = o.cells[i]
-		}
-	}
+// parseTime returns the time that an answer such as "1.50 µs" gives.
+func parseTime(answer string) (d time.Duration, ok bool) {
+	d, err := time.ParseDuration(strings.ReplaceAll(answer, " ", ""))
+	return d, err == nil
 }
 
-// weight ranks answers by how much they say.
-func weight(answer string) int {
-	switch answer {
-	case "":
-		return 0
-	case tooFewTries:
-		return 1
-	case notSeen:
-		return 2
-	}
-	return 3
+// isAsked reports whether the column has any answer.
+func (c column) isAsked() bool {
+	return slices.ContainsFunc(c.cells, func(v Value) bool { return v.Text != "" })
 }
 
 // joinAlike merges columns that are alike. The merged column stands where the first of them was.
 func joinAlike(columns []column) []column {
-	var out []column
+	var groups [][]column
 	for _, c := range columns {
-		at := slices.IndexFunc(out, c.alike)
+		at := slices.IndexFunc(groups, func(group []column) bool { return c.alike(group[0]) })
 		if at < 0 {
-			out = append(out, column{names: slices.Clone(c.names), cells: slices.Clone(c.cells)})
+			groups = append(groups, []column{c})
 			continue
 		}
-		out[at].join(c)
+		groups[at] = append(groups[at], c)
+	}
+	var out []column
+	for _, group := range groups {
+		out = append(out, joined(group))
 	}
 	return out
 }
 
+// joined merges columns that are alike into one.
+func joined(group []column) column {
+	var out column
+	for _, c := range group {
+		out.names = append(out.names, c.names...)
+	}
+	for i := range group[0].cells {
+		var answers []Value
+		for _, c := range group {
+			answers = append(answers, c.cells[i])
+		}
+		out.cells = append(out.cells, joinedAnswer(answers))
+	}
+	return out
+}
+
+// joinedAnswer merges the answers of machines to one question; the machines are alike. Of answers
+// that depend on chance, it takes the one that says most. It lists times in the order of the
+// machines. If the list is longer than longestHead, it gives the shortest and the longest time.
+func joinedAnswer(answers []Value) Value {
+	strongest := answers[0]
+	var times []string
+	for _, a := range answers {
+		if weight(a.Text) > weight(strongest.Text) {
+			strongest = a
+		}
+		if _, ok := parseTime(a.Text); ok && a.Base == "" {
+			times = append(times, a.Text)
+		}
+	}
+	if len(times) < 2 {
+		return strongest
+	}
+	list := strings.Join(times, ", ")
+	if len(list) > longestHead {
+		slices.SortFunc(times, func(a, b string) int {
+			timeA, _ := parseTime(a)
+			timeB, _ := parseTime(b)
+			return cmp.Compare(timeA, timeB)
+		})
+		list = times[0] + " to " + times[len(times)-1]
+	}
+	return Value{Text: list}
+}
+
+const decided = 2 // the weight of an answer that does not leave the question open
+
+// weight ranks answers by how much they say.
+func weight(answer string) int {
+	switch answer {
+	case tooFewTries:
+		return 0
+	case notSeen:
+		return 1
+	}
+	return decided
+}
+
 // answerSentence says which machines give which answer to a question: "A new pipe holds 64 KiB on a
-// and b, 256 KiB on the 7 others." Answers that more than two machines give come last.
-func answerSentence(asks string, columns []column, question int) string {
+// and b, 256 KiB on the 7 others probed." Answers that more than two machines give come last.
+// The text others is what the other machines are called.
+func answerSentence(asks, others string, columns []column, question int) string {
 	var answers []column // one for each different answer to this question
 	for _, c := range columns {
 		cell := c.cells[question]
@@ -105,7 +163,7 @@ func answerSentence(asks string, columns []column, question int) string {
 		where := nameSome(a.names)
 		isLast := i > 0 && i == len(answers)-1
 		if isLast && len(a.names) > 2 {
-			where = fmt.Sprintf("the %d others", len(a.names))
+			where = fmt.Sprintf("the %d %s", len(a.names), others)
 		}
 		text := a.cells[0].Text
 		if n, err := strconv.ParseInt(a.cells[0].Base, 10, 64); err == nil {
@@ -118,8 +176,9 @@ func answerSentence(asks string, columns []column, question int) string {
 
 // disagree reports whether columns have different answers to a question.
 func disagree(columns []column, question int) bool {
-	return slices.ContainsFunc(columns, func(c column) bool {
-		return slices.ContainsFunc(columns, func(o column) bool { return c.differs(o, question) })
+	i := slices.IndexFunc(columns, func(c column) bool { return c.cells[question].Base != "" })
+	return i >= 0 && slices.ContainsFunc(columns[i:], func(c column) bool {
+		return c.differs(columns[i], question)
 	})
 }
 
@@ -134,15 +193,9 @@ func markDifferences(columns []column) {
 	}
 }
 
-// Values for the parameter disputed of questionTable: which rows the table has.
-const (
-	allAnswered  = false // a row for each question that has an answer
-	onlyDisputed = true  // a row for each question on which the columns disagree
-)
-
 // questionTable makes a [Table] in which each row has a question, and then the answer of each
-// column.
-func questionTable(title string, questions []string, columns []column, disputed bool) Table {
+// column. It leaves out questions without an answer.
+func questionTable(title string, questions []string, columns []column) Table {
 	t := Table{
 		Title:   title,
 		Columns: []Column{{Title: "question", Key: true}},
@@ -161,7 +214,7 @@ func questionTable(title string, questions []string, columns []column, disputed 
 			isAnswered = isAnswered || c.cells[i].Text != ""
 			row = append(row, c.cells[i])
 		}
-		if isAnswered && (!disputed || disagree(columns, i)) {
+		if isAnswered {
 			t.AppendValues(row...)
 		}
 	}

@@ -30,7 +30,13 @@ func answerSections(members []stat.Member) []Section {
 			}
 			isOther := func(f results.Finding) bool {
 				kind, _ := kindOf(f)
-				return kind != "anonymous" && kind != "fifo" // a FIFO follows the same rules
+				// Findings without a kind are costs. A FIFO follows the rules of anonymous pipes.
+				return kind != "" && kind != "anonymous" && kind != "fifo"
+			}
+			if probed := probedAboutPipes(members); len(probed) == 1 {
+				only := "Only " + probed[0] + " was probed about pipes: nothing to compare."
+				all = append(all, Section{ID: pipesSection, Title: a.title, Lead: []string{only}})
+				continue
 			}
 			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
 			others.ID = "other-" + others.ID
@@ -45,9 +51,19 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
+// probedAboutPipes returns the names of the machines on which rules of pipes were tested.
+func probedAboutPipes(members []stat.Member) []string {
+	var names []string
+	for _, m := range members {
+		if len(kindsIn(foundIn(m, results.AreaRule))) > 0 {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // answerSection compares the findings of machines in an area. The function wanted selects the
-// findings; nil selects all. The table has a line for each question on which machines disagree, and
-// a column for each group of machines that answer alike.
+// findings; nil selects all. The table has the questions on which machines disagree.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
@@ -75,55 +91,99 @@ func answerSection(members []stat.Member, area, title string,
 	if len(questions) == 0 {
 		return out
 	}
-	columns = joinAlike(columns)
-	slices.SortStableFunc(columns, func(a, b column) int { return len(b.names) - len(a.names) })
-	differing := 0
+	var disputed []int
 	for i := range questions {
 		if disagree(columns, i) {
-			differing++
+			disputed = append(disputed, i)
 		}
 	}
 	switch {
 	case questions[0] == pipeQuestions[0].asks: // anonymous pipes
 		out.Lead = differingAnswers(columns)
-	case area != results.AreaRule && differing <= mostSentences:
-		for i, asks := range questions {
-			if disagree(columns, i) {
-				out.Lead = append(out.Lead, answerSentence(asks+":", columns, i))
-			}
+	case area != results.AreaRule && len(disputed) <= mostSentences:
+		for _, i := range disputed {
+			text := answerSentence(questions[i]+":", "others asked", columns, i)
+			out.Lead = append(out.Lead, text)
 		}
 	}
-	out.Lead = append(out.Lead, agreementText(title, len(questions), differing, len(names)))
-	if differing == 0 {
-		return out
+	out.Lead = append(out.Lead, agreementText(title, columns, len(disputed)))
+	if len(disputed) > 0 {
+		out.Tables, out.Notes = disputedTable(title, questions, columns, disputed)
 	}
-	note := "≠ differs from the first column"
-	if len(columns) > mostColumns {
-		var leftOut []string
-		for _, c := range columns[mostColumns:] {
-			leftOut = append(leftOut, c.names...)
-		}
-		note += "; these give other answers and are not shown: " + nameSome(leftOut)
-		columns = columns[:mostColumns]
-	}
-	out.Notes = []string{note}
-	markDifferences(columns)
-	title += ", where machines disagree"
-	out.Tables = []Table{questionTable(title, questions, columns, onlyDisputed)}
 	return out
 }
 
-// agreementText says on how many of the questions machines disagree.
-func agreementText(title string, questions, differing, machines int) string {
+// disputedTable makes a table of the questions on which machines disagree, which disputed lists. It
+// has a column for each group of machines that answer these questions alike. The note says what the
+// table marks and leaves out.
+func disputedTable(title string, questions []string, columns []column, disputed []int) (
+	tables []Table, notes []string) {
+	var asks []string
+	for _, i := range disputed {
+		asks = append(asks, questions[i])
+	}
+	var shown []column
+	for _, c := range columns {
+		own := column{names: c.names}
+		for _, i := range disputed {
+			own.cells = append(own.cells, c.cells[i])
+		}
+		if own.isAsked() {
+			shown = append(shown, own)
+		}
+	}
+	shown = joinAlike(shown)
+	slices.SortStableFunc(shown, func(a, b column) int { return len(b.names) - len(a.names) })
+	note := "≠ differs from the first column"
+	if len(shown) > mostColumns {
+		var leftOut []string
+		for _, c := range shown[mostColumns:] {
+			leftOut = append(leftOut, c.names...)
+		}
+		note += "; these give other answers or fewer, and are not shown: " + nameSome(leftOut)
+		shown = shown[:mostColumns]
+	}
+	markDifferences(shown)
+	title += ", where machines disagree"
+	return []Table{questionTable(title, asks, shown)}, []string{note}
+}
+
+// agreementText says on how many answers machines disagree. It counts the questions to which at
+// least two machines gave an answer that can be compared, and the machines that gave one.
+func agreementText(title string, columns []column, differing int) string {
+	if len(columns) == 1 {
+		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title,
+			columns[0].names[0])
+	}
+	questions, fewest, most := 0, 0, 0
+	for i := range columns[0].cells {
+		machines := 0
+		for _, c := range columns {
+			if c.cells[i].Base != "" {
+				machines++
+			}
+		}
+		if machines < 2 {
+			continue
+		}
+		questions++
+		most = max(most, machines)
+		if fewest == 0 || machines < fewest {
+			fewest = machines
+		}
+	}
 	answers := results.FormatCount(questions, "answer")
-	if machines == 1 {
-		return fmt.Sprintf("%s: %s, on 1 machine alone.", title, answers)
+	machines := results.FormatCount(most, "machine")
+	if fewest < most {
+		machines = fmt.Sprintf("%d to %s", fewest, machines)
 	}
-	if differing == 0 {
-		return fmt.Sprintf("%s: %s, alike on %d machines.", title, answers, machines)
+	switch {
+	case questions == 0:
+		return title + ": no question was answered on two machines, nothing to compare."
+	case differing == 0:
+		return fmt.Sprintf("%s: %s, alike on %s.", title, answers, machines)
 	}
-	return fmt.Sprintf("%s: %d of %s differ between %d machines.", title, differing, answers,
-		machines)
+	return fmt.Sprintf("%s: %d of %s differ between %s.", title, differing, answers, machines)
 }
 
 // foundIn returns the findings of a machine in an area. They have only those fields that a fleet

@@ -211,7 +211,7 @@ func TestAnswersOfManyMachinesSayWhatDiffers(t *testing.T) {
 	}
 	sections := FleetSections(members)
 	const want = "A new pipe holds 1 MiB on m11, 4 KiB on m7, m8, m9 and m10, " +
-		"64 KiB on the 7 others"
+		"64 KiB on the 7 others probed"
 	if got := sections[0].Title; got != want {
 		t.Errorf("title %q, want %q", got, want)
 	}
@@ -241,7 +241,70 @@ func TestGroupsOfAnswersThatHaveNoColumnAreNamed(t *testing.T) {
 	}
 	notes := sections[1].Notes
 	if len(notes) != 1 || !strings.HasSuffix(notes[0], "; these give other answers "+
-		"and are not shown: m6 and m7") {
+		"or fewer, and are not shown: m6 and m7") {
 		t.Errorf("notes %q", notes)
+	}
+}
+
+// A machine counts only if it gave an answer, and a question only if two machines answered it.
+func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
+	cost := stat.Answer{ID: "rule/wake-up/same", Value: 2000.0, Unit: "ns"}
+	chance := stat.Answer{ID: "rule/anonymous/interleave/4096/2", Value: false}
+	fewer := answeringMember("c", 4096)
+	fewer.Answers = fewer.Answers[:1]
+	extra := answeringMember("a", 4096)
+	extra.Answers = append(extra.Answers,
+		stat.Answer{ID: "rule/anonymous/full/write", Value: "EAGAIN"}, cost, chance)
+	costly := stat.Member{
+		Name: "costly", Runs: []results.Environment{{OS: "linux"}}, Answers: []stat.Answer{cost},
+	}
+	tests := []struct {
+		name    string
+		members []stat.Member
+		want    string
+	}{
+		{
+			"costs", []stat.Member{extra, answeringMember("b", 4096), costly},
+			"What the pipes do: 1 answer, alike on 2 machines.|" +
+				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
+		},
+		{
+			"one was asked less", []stat.Member{extra, answeringMember("b", 4096), fewer},
+			"What the pipes do: 1 answer, alike on 3 machines.|" +
+				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
+		},
+		{
+			"one kind on one machine", []stat.Member{extra, fewer},
+			"What the pipes do: 1 answer, alike on 2 machines.|" +
+				"What other kinds of pipe do: only a was asked, nothing to compare.",
+		},
+		{
+			"one machine", []stat.Member{extra, costly},
+			"Only a was probed about pipes: nothing to compare.",
+		},
+	}
+	for _, tt := range tests {
+		lead := FleetSections(tt.members)[0].Lead
+		if got := strings.Join(lead, "|"); got != tt.want {
+			t.Errorf("%s: got  %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A machine that was not asked is not in the column of the machines that were.
+func TestAMachineThatWasAskedLessHasItsOwnColumn(t *testing.T) {
+	another := answeringMember("c", 4096)
+	another.Answers[0].ID = "rule/anonymous/slot"
+	large := answeringMember("b", 65_536)
+	large.Answers = append(large.Answers,
+		stat.Answer{ID: "rule/anonymous/slot", Value: 65_536.0, Unit: "B"})
+	sections := FleetSections([]stat.Member{answeringMember("a", 4096), large, another})
+	table := sections[1].Tables[0]
+	if got := headsOf(table); got != "question|a|b|c" {
+		t.Errorf("columns %s", got)
+	}
+	if got, want := rowsOf(t, sections[1].Tables)["A new pipe holds"],
+		"4,096 B | ≠ 65,536 B | -"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -27,7 +27,8 @@ type DocumentedRule struct{ About, Says, Source string }
 // row for each question and a column for each kind of pipe.
 //
 // If machines or documented systems are compared, there is a table for each kind of pipe, with a
-// column for each machine and system. Machines that answer alike share a column.
+// column for each machine and system. Machines that were asked the same and answer alike share a
+// column. Costs have a column for each machine.
 //
 // With [Options.Detail], a table of all findings follows. Formats for programs always have all
 // findings.
@@ -53,9 +54,10 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	}
 	if areCompared(machines, systems) {
 		p.Header = append(differenceSentences(machines), p.Header...)
-		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that answer alike "+
-			"share a column; times are those of its first. Where a system is emulated or "+
-			"imitated, this shows what pipes do there and not how fast.")
+		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that were asked the "+
+			"same and answer alike share a column, with the time of each or the shortest and the "+
+			"longest. A dash or no column: not asked. Where a system is emulated or imitated, "+
+			"this shows what pipes do there and not how fast.")
 	} else {
 		p.Header = nonEmpty(append([]string{pipeSummary(rules.Findings)}, p.Header...))
 	}
@@ -89,10 +91,10 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	for _, kind := range kindsIn(all) {
 		columns = append(columns, answersOf(kind, aboutKind(all, kind), pipeQuestions))
 	}
-	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns, allAnswered))
+	p.addTable(questionTable("What the pipes do", asked(pipeQuestions), columns))
 	machine := answersOf("this machine", aboutKind(all, ""), machineQuestions)
 	p.addTable(questionTable("What copies and wake-ups cost", asked(machineQuestions),
-		[]column{machine}, allAnswered))
+		[]column{machine}))
 	remarkable := remarkableTable(set, all)
 	remarkable.Title = "What differs from the documented rules, or came to no result"
 	p.addTable(remarkable)
@@ -165,7 +167,7 @@ func differingAnswers(columns []column) []string {
 	for _, step := range mainSteps {
 		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
 		if disagree(columns, i) {
-			out = append(out, answerSentence(pipeQuestions[i].asks, columns, i))
+			out = append(out, answerSentence(pipeQuestions[i].asks, "others probed", columns, i))
 		}
 	}
 	return out
@@ -197,15 +199,22 @@ func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind st
 		questions = machineQuestions
 		title = "What copies and wake-ups cost"
 	}
-	columns := joinAlike(machineColumns(machines, kind, questions))
+	columns := machineColumns(machines, kind, questions)
+	columns = slices.DeleteFunc(columns, func(c column) bool { return !c.isAsked() })
+	if kind != "" { // costs differ between all machines
+		columns = joinAlike(columns)
+	}
 	for _, s := range systems {
 		// the rules are about anonymous pipes; except on Windows, they hold for FIFOs, too
 		if kind == "anonymous" || kind == "fifo" && s.Name != "windows" {
 			columns = append(columns, s.documentedAnswers(questions))
 		}
 	}
+	if len(columns) == 0 {
+		return Table{}
+	}
 	markDifferences(columns)
-	return questionTable(title, asked(questions), columns, allAnswered)
+	return questionTable(title, asked(questions), columns)
 }
 
 // documentedTable shows the rules of the systems in words, with their sources.

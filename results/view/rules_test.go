@@ -9,6 +9,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // rulesOn is a set with what one machine found out.
@@ -175,10 +176,103 @@ func TestMachinesStandSideBySide(t *testing.T) {
 func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 	larger := agreeing
 	larger.Value = 65536
-	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, told), rulesOn("c", larger))
-	columns := ruleTables(set, nil)[0].Columns
-	if len(columns) != 3 || columns[1].Title != "a, b" || columns[2].Title != "c" {
-		t.Errorf("columns %+v", columns)
+	slower := told
+	slower.Value = 9000
+	set := results.Merge(rulesOn("a", agreeing, told), rulesOn("b", agreeing, slower),
+		rulesOn("c", larger, told), rulesOn("d", agreeing))
+	tables := ruleTables(set, nil)
+	if got := headsOf(tables[0]); got != "question|a, b|c|d" {
+		t.Errorf("columns %s", got)
+	}
+	// What each machine measured stays apart, and nothing is taken from another machine.
+	got := rowsOf(t, tables)["The writer is told of it after"]
+	if want := "1.50 µs, 9.00 µs | 1.50 µs | -"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func headsOf(t Table) string {
+	var heads []string
+	for _, c := range t.Columns {
+		heads = append(heads, c.Title)
+	}
+	return strings.Join(heads, "|")
+}
+
+// Costs differ between all machines, so each machine that was asked has a column.
+func TestCostsOfMachinesAreNotMerged(t *testing.T) {
+	waking := func(ns float64) results.Finding {
+		return rule("wake-up/same", results.Noted, ns, "ns", "")
+	}
+	goodput := rule("write-size/same/whole", results.Noted, 2e9, "B/s", "")
+	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", waking(2000), goodput),
+		rulesOn("c", waking(18_000)), rulesOn("d", agreeing))
+	tables := ruleTables(set, nil)
+	if got := headsOf(tables[0]); got != "question|a, d" {
+		t.Errorf("columns of pipes %s", got)
+	}
+	costs := tables[len(tables)-1]
+	if got := headsOf(costs); got != "question|b|c" {
+		t.Errorf("columns of costs %s", got)
+	}
+	rows := rowsOf(t, []Table{costs})
+	for question, want := range map[string]string{
+		"Waking a reader takes, on one CPU":           "2.00 µs | 18.0 µs",
+		"Messages of 1 MB to an idle reader, one CPU": "2.00 GB/s | -",
+	} {
+		if rows[question] != want {
+			t.Errorf("%s: got %q, want %q", question, rows[question], want)
+		}
+	}
+}
+
+// A machine that came to no result is not in the column of one that did.
+func TestNoResultIsNotMergedWithAnAnswer(t *testing.T) {
+	claim := func(name string, first, second results.Verdict) stat.Member {
+		return stat.Member{
+			Name: name, Runs: []results.Environment{{OS: "linux"}},
+			Answers: []stat.Answer{
+				{ID: "claim/0", Verdict: first}, {ID: "claim/1", Verdict: second},
+			},
+		}
+	}
+	sections := FleetSections([]stat.Member{
+		claim("a", results.Holds, results.CannotTell), claim("b", results.Holds, results.Holds),
+		claim("c", results.Refuted, results.Refuted),
+	})
+	if got := headsOf(sections[1].Tables[0]); got != "question|a|b|c" {
+		t.Errorf("columns %s", got)
+	}
+}
+
+// The answers of pseudo-terminals are not compared, but a column has only answers that its machines
+// gave.
+func TestPseudoTerminalsThatAnswerDifferentlyHaveTheirOwnColumns(t *testing.T) {
+	holds := func(n float64) results.Finding {
+		return rule("pty/capacity/stated", results.Noted, n, "B", "")
+	}
+	set := results.Merge(rulesOn("a", holds(4095)), rulesOn("b", holds(11_776)),
+		rulesOn("c", holds(4095)))
+	tables := ruleTables(set, nil)
+	if got := headsOf(tables[0]); got != "question|a, c|b" {
+		t.Errorf("columns %s", got)
+	}
+	if got := rowsOf(t, tables)["A new pipe holds"]; got != "4,095 B | 11,776 B" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Of the times of many machines, a cell has the shortest and the longest.
+func TestTimesOfManyMachinesAreARange(t *testing.T) {
+	var sets []*results.Set
+	for i := range 12 {
+		own := told
+		own.Value = 1000 * (12 - i)
+		sets = append(sets, rulesOn(string(rune('a'+i)), agreeing, own))
+	}
+	got := rowsOf(t, ruleTables(results.Merge(sets...), nil))["The writer is told of it after"]
+	if want := "1.00 µs to 12.0 µs"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
