@@ -72,14 +72,31 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 				stream.framings = append(stream.framings, framing)
 			}
 		}
-		differ, alike, noisy := stream.differing(members)
-		stream.framings = nil
-		for _, s := range slices.Concat(differ, alike, noisy) {
-			stream.framings = append(stream.framings, s.framing)
-		}
 		out = append(out, stream)
 	}
+	sortFramings(out, members)
 	return out
+}
+
+// sortFramings sorts the framings of all streams in the same order: first those in which machines
+// differ in the first stream, then those in which they differ in the second, and so on.
+func sortFramings(streams []fleetStream, members []stat.Member) {
+	var order, others []string
+	for _, v := range streams {
+		differ, alike, noisy := v.differing(members)
+		for _, s := range differ {
+			order = append(order, s.framing)
+		}
+		for _, s := range slices.Concat(alike, noisy) {
+			others = append(others, s.framing)
+		}
+	}
+	order = append(order, others...)
+	for _, v := range streams {
+		slices.SortFunc(v.framings, func(a, b string) int {
+			return slices.Index(order, a) - slices.Index(order, b)
+		})
+	}
 }
 
 // shares returns the share of raw's goodput that a framing keeps, for each member that measured the

@@ -64,14 +64,15 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		{
 			[]float64{0.57, 0.83}, nil,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1",
-			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing differs " +
-				"by at most 1 point, within the noise of ±1 %" + where,
+			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing differs, " +
+				"at this size and placement, by at most 1 point, within the noise of ±1 %" + where,
 		},
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured",
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured; " +
-				"the other framing differs by at most 1 point, within the noise of ±1 %" + where,
+				"the other framing differs, at this size and placement, by at most 1 point, " +
+				"within the noise of ±1 %" + where,
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24}, "2 machines",
@@ -81,8 +82,8 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.4}, "2 machines",
-			"ndjson: too noisy to tell; the other framing differs by at most 1 point, within the " +
-				"noise of ±1 %" + where,
+			"ndjson: too noisy to tell; the other framing differs, at this size and placement, " +
+				"by at most 1 point, within the noise of ±1 %" + where,
 		},
 	}
 	for _, tt := range tests {
@@ -306,5 +307,26 @@ func TestAMachineThatWasAskedLessHasItsOwnColumn(t *testing.T) {
 	if got, want := rowsOf(t, sections[1].Tables)["A new pipe holds"],
 		"4,096 B | ≠ 65,536 B | -"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The tables of all placements have the same order of columns. The framings that the first sentence
+// names come first.
+func TestTablesOfPlacementsHaveTheSameColumns(t *testing.T) {
+	var members []stat.Member
+	for i, share := range []float64{0.57, 0.83} {
+		m := measuringMember(fmt.Sprint("m", i), 0.9)
+		m.Figures[0].ToRaw.Median = share
+		m.Figures[0].ToRaw.Interval = &stat.Interval{Lo: 0.99 * share, Hi: 1.01 * share}
+		for _, f := range measuringMember("", 0.9).Figures {
+			f.Cell.Placement = "apart"
+			m.Figures = append(m.Figures, f)
+		}
+		members = append(members, m)
+	}
+	for _, table := range FleetSections(members)[1].Tables {
+		if got := headsOf(table); !strings.HasSuffix(got, "|ndjson|length-prefix") {
+			t.Errorf("columns %s", got)
+		}
 	}
 }
