@@ -147,7 +147,7 @@ func (w *worker) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the %s died: %w", w.role, exit)
 	}
 	if errors.Is(err, proc.ErrNotBegun) { // its main did not call Worker
-		err = fmt.Errorf("%w; main, or TestMain, has to call bench.Worker first", err)
+		err = errors.New("main and TestMain have to call bench.Worker first")
 	}
 	return fmt.Errorf("the %s: %w", w.role, err)
 }

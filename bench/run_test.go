@@ -439,7 +439,7 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 		{"die", "exit status 7: these are my last words"},
 		{"hang", "did not finish within"},
 		{"babble", "ended before it began to work"},
-		{"babble", "has to call bench.Worker first"},
+		{"babble", "have to call bench.Worker first"},
 	} {
 		t.Setenv(misbehave, c.how)
 		r, err := newRunner(small(cell()), func(results.Record) error { return nil })

@@ -37,7 +37,7 @@ func waitingChart(all rows) Chart {
 	}
 	c := Chart{
 		Name:     "waiting",
-		Title:    "What writers meet that do not block",
+		Title:    "What non-blocking writers meet",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
 		Notes:    []string{explained + ".", mediansNote},

@@ -43,7 +43,7 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 	if !strings.HasPrefix(titles(c)[0], "EAGAIN per message, framing ") {
 		t.Errorf("panels %q", titles(c))
 	}
-	if c.Title != "What writers meet that do not block" { // both ways keep as much here
+	if c.Title != "What non-blocking writers meet" { // both ways keep as much here
 		t.Errorf("title %q", c.Title)
 	}
 }

@@ -189,7 +189,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 			resultstest.Beside("same", flat[:5], map[string][]float64{
 				"ndjson": resultstest.Around(20000, 0)[:5],
 			}),
-			"Framing adds 0.078 % (ndjson) to messages of 64 KiB, on any machine.",
+			"In bytes, framing adds 0.078 % (ndjson) to messages of 64 KiB, on any machine.",
 			"Speed compared",
 		},
 		{
@@ -268,7 +268,7 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	sum := Summarise(set)
 	for i, want := range []string{
 		"This machine was too noisy to tell framings apart: ",
-		"Certain all the same: framing adds 0.078 % (ndjson) to messages of 64 KiB, on any " +
+		"Certain all the same: in bytes, framing adds 0.078 % (ndjson) to messages of 64 KiB, on any " +
 			"machine.",
 		"Certain all the same: behind messages of 1,000,000 B, with a reader of ",
 	} {

@@ -201,7 +201,7 @@ func overheadSentence(bare []stat.Row) sentence {
 			most = r
 		}
 	}
-	text := fmt.Sprintf("Framing adds %s (%s)", metricText(least, "overhead"),
+	text := fmt.Sprintf("In bytes, framing adds %s (%s)", metricText(least, "overhead"),
 		FramingPhrase(least.Cell.Framing))
 	if most.Cell.Framing != least.Cell.Framing {
 		text += fmt.Sprintf(" to %s (%s)", metricText(most, "overhead"),
