@@ -14,13 +14,19 @@ type Call struct {
 	Answered bool
 	NS       int64 // nanoseconds from the request to its reply
 
-	Before  results.Message // the message to the server right before the request; zero if none
-	Largest results.Message // the largest message to the server before the request
+	Before  results.Message // the message from the same side right before it; zero if none
+	Largest results.Message // the largest message from the same side before it
 }
 
 // Calls lists the requests to servers. Each is joined with the next reply that has the same id and
 // is in the same recording.
-func Calls(messages []results.Message) []Call {
+func Calls(messages []results.Message) []Call { return callsIn("request", messages) }
+
+// ServerCalls lists the requests that servers sent to their clients, as Calls does.
+func ServerCalls(messages []results.Message) []Call { return callsIn("reply", messages) }
+
+// callsIn lists the requests in direction dir. Their answers pass in the other direction.
+func callsIn(dir string, messages []results.Message) []Call {
 	p := pairing{
 		open:  make(map[callID]int),
 		early: make(map[callID]results.Message),
@@ -28,7 +34,7 @@ func Calls(messages []results.Message) []Call {
 	}
 	for _, m := range messages {
 		switch {
-		case m.Dir == "request":
+		case m.Dir == dir:
 			p.addSent(m)
 		case len(m.ID) > 0 && m.Method == "":
 			p.addReply(m)
@@ -50,15 +56,15 @@ func Replies(messages []results.Message) map[string][]int64 {
 
 type callID struct{ run, id string }
 
-// sent describes the messages to the server that a recording has had so far.
+// sent describes the messages in one direction that a recording has had so far.
 type sent struct {
 	last, largest results.Message
 	stall         int64 // how long the write of the last message waited
 }
 
 // A pairing pairs requests and replies. A request is recorded only when its write has returned. The
-// server may have answered by then, so the reply may be recorded before the request. Such a reply
-// is early.
+// other side may have answered by then, so the reply may be recorded before the request. Such a
+// reply is early.
 type pairing struct {
 	calls []Call
 	open  map[callID]int             // indices in calls of requests without a reply
@@ -66,8 +72,8 @@ type pairing struct {
 	sent  map[string]sent            // by run
 }
 
-// addSent adds a message that was sent to the server. All messages of one write have the same time,
-// and the first of them has the stall of the write.
+// addSent adds a message in the direction of the requests. All messages of one write have the same
+// time, and the first of them has the stall of the write.
 func (p *pairing) addSent(m results.Message) {
 	s := p.sent[m.Run]
 	call := Call{Request: m, Before: s.last, Largest: s.largest}
@@ -110,7 +116,7 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is the end of the write. Until then, the server did not have the whole request.
+	// Request.T is the end of the write. Until then, the other side did not have the whole request.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }

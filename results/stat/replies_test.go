@@ -41,3 +41,30 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Both sides may use the same id, and the record of an answer may come first here, too.
+func TestRequestsOfTheServerAreMatchedByID(t *testing.T) {
+	var messages []results.Message
+	add := func(dir, method, id string, at int64) {
+		m := results.Message{Run: "a", Dir: dir, Method: method, ID: []byte(id), T: at}
+		messages = append(messages, m)
+	}
+	add("request", "hover", "1", 10)
+	add("reply", "lost", "1", 20)
+	add("reply", "", "1", 30)
+	add("reply", "configuration", `"c"`, 40)
+	add("request", "", `"c"`, 50)
+	add("request", "", "2", 60)
+	add("reply", "early", "2", 70)
+	add("reply", "notification", "", 80)
+	var got []string
+	for _, c := range ServerCalls(messages) {
+		got = append(got, c.Request.Method)
+		if c.Answered == (c.Request.Method == "lost") {
+			t.Errorf("%s: answered is %v", c.Request.Method, c.Answered)
+		}
+	}
+	if d := cmp.Diff([]string{"lost", "configuration", "early"}, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -31,12 +31,12 @@ func recordingSection(s *results.Set) Section {
 	}
 }
 
-// recordingSummary says which requests got no answer, which request took longest, how many messages
-// passed, what went wrong, and how the recorded servers ended.
+// recordingSummary says what may have made a side wait, which requests got no answer, which request
+// took longest, how many messages passed, what went wrong, and how the recorded servers ended.
 func recordingSummary(s *results.Set) []string {
 	var out []string
 	if len(s.Messages) > 0 {
-		out = append(callsSummary(s), messagesSummary(s.Messages)...)
+		out = append(serversSummary(s), messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
 		if t.Evidence.Traffic == nil { // not of a recording: the drive command loaded this server
@@ -49,15 +49,23 @@ func recordingSummary(s *results.Set) []string {
 	return out
 }
 
-// callsSummary says for each server which requests got no answer, and which request took longest.
-func callsSummary(s *results.Set) []string {
-	servers := grouped(stat.Calls(s.Messages), func(c stat.Call) string {
-		return recordedCommand(s, c.Request.Run)
+// serversSummary says for each server what may have made it or its client wait, which requests got
+// no answer, and which request took longest.
+func serversSummary(s *results.Set) []string {
+	commands := make(map[string]string) // by run
+	servers := grouped(s.Messages, func(m results.Message) string {
+		command, known := commands[m.Run]
+		if !known {
+			command = recordedCommand(s, m.Run)
+			commands[m.Run] = command
+		}
+		return command
 	})
 	var out []string
-	for _, calls := range servers {
-		command := recordedCommand(s, calls[0].Request.Run)
-		said := []string{unansweredText(calls, command), slowestText(calls)}
+	for _, messages := range servers {
+		command := commands[messages[0].Run]
+		calls := stat.Calls(messages)
+		said := append(causes(s, messages), unansweredText(calls, command), slowestText(calls))
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {
 				text = command + ": " + text
@@ -98,24 +106,11 @@ func messagesSummary(messages []results.Message) []string {
 // which message came right before the first of them, and suggests what to run next. The parameter
 // command is the command that starts the server.
 func unansweredText(calls []stat.Call, command string) string {
-	var open []stat.Call
-	for _, c := range calls {
-		if !c.Answered {
-			open = append(open, c)
-		}
-	}
+	open := unanswered(calls)
 	if len(open) == 0 {
 		return ""
 	}
-	var names []string
-	for _, c := range open[:min(len(open), maxUnanswered)] {
-		names = append(names, requestName(c.Request))
-	}
-	if len(open) > maxUnanswered {
-		names = append(names, "...")
-	}
-	text := results.FormatCount(len(open), "request") + " without an answer: " +
-		strings.Join(names, ", ")
+	text := results.FormatCount(len(open), "request") + " without an answer: " + requestNames(open)
 	first := open[0]
 	if first.Before.Size == 0 { // the client sent nothing before it
 		return text + "."
@@ -136,6 +131,17 @@ func unansweredText(calls []stat.Call, command string) string {
 	return text + ". Send it again: pipebench drive --messages RECORDING -- " + command +
 		". If that is answered, does the client read standard error? pipebench check --server " +
 		"--only unread-stderr may tell"
+}
+
+// unanswered returns the calls that got no answer.
+func unanswered(calls []stat.Call) []stat.Call {
+	var open []stat.Call
+	for _, c := range calls {
+		if !c.Answered {
+			open = append(open, c)
+		}
+	}
+	return open
 }
 
 // slowestText names the request whose answer took longest. It returns "" if no request was
@@ -162,6 +168,18 @@ func slowestText(calls []stat.Call) string {
 // afterText says what the client sent right before a request.
 func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
 
+// requestNames lists the requests of calls, but not more than fit a sentence.
+func requestNames(calls []stat.Call) string {
+	var names []string
+	for _, c := range calls[:min(len(calls), maxUnanswered)] {
+		names = append(names, requestName(c.Request))
+	}
+	if len(calls) > maxUnanswered {
+		names = append(names, "...")
+	}
+	return strings.Join(names, ", ")
+}
+
 func requestName(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) }
 
 // messageName names a message to the server by its method and its size.
@@ -171,17 +189,6 @@ func messageName(m results.Message) string {
 		name = "an answer"
 	}
 	return name + " of " + stat.FormatBytes(m.Size)
-}
-
-// recordedCommand returns the command that started the server of a recorded run. It returns
-// "COMMAND" if the recording was cut off before its last record, which has the command.
-func recordedCommand(s *results.Set, run string) string {
-	for _, t := range s.Targets {
-		if t.Run == run && t.Evidence.Traffic != nil {
-			return Escape(strings.Join(t.Command, " "))
-		}
-	}
-	return "COMMAND"
 }
 
 // stallText says how long the messages in direction dir waited until side, the client or the

@@ -1,0 +1,160 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+const (
+	// longStall is the shortest wait to write, in ns, that counts as a fault of the reading side.
+	// That side may need some 100 ms for a large message while the machine is busy.
+	longStall = 1e9
+
+	// searchedSize is the largest size, in bytes, up to which the tap command surely finds the id
+	// and the method of a message.
+	searchedSize = 2 << 20
+)
+
+// causes names what usually makes a client and a server wait for each other, the surest first. The
+// parameter messages has those of one server.
+func causes(s *results.Set, messages []results.Message) []string {
+	return nonEmpty([]string{
+		cutText(s, messages),
+		owedText(messages),
+		stoppedText(s, messages, "request"),
+		stoppedText(s, messages, "reply"),
+	})
+}
+
+// owedText names the requests of the server that the client did not answer. It returns "" if there
+// are none.
+func owedText(messages []results.Message) string {
+	open := unanswered(stat.ServerCalls(messages))
+	if len(open) == 0 {
+		return ""
+	}
+	them := "it"
+	if len(open) > 1 {
+		them = "them"
+	}
+	return fmt.Sprintf("The client did not answer %s; the server may wait for %s.",
+		requestNames(open), them)
+}
+
+// stoppedText says how long the sender of the messages in direction dir waited to write because the
+// other side did not read. It returns "" if no wait was long.
+func stoppedText(s *results.Set, messages []results.Message, dir string) string {
+	longest := int64(0)            // of the messages that passed
+	sums := make(map[string]int64) // of the waits of these messages, by run
+	for _, m := range messages {
+		if m.Dir == dir {
+			longest = max(longest, m.Stall)
+			sums[m.Run] += m.Stall
+		}
+	}
+	endless := int64(0) // the longest wait of a message that never passed completely
+	for run, sum := range sums {
+		endless = max(endless, traffic(s, run, dir).StalledNS-sum)
+	}
+	if max(longest, endless) < longStall {
+		return ""
+	}
+	did := "stopped reading"
+	if longest > endless {
+		did = "was slow to read"
+	}
+	reader := "server"
+	writer := "client"
+	if dir == "reply" {
+		reader, writer = writer, reader
+	}
+	return fmt.Sprintf("The %s %s: the %s waited %s to write.", reader, did, writer,
+		results.FormatDuration(float64(max(longest, endless))))
+}
+
+// traffic returns the counts of one direction of a recorded run. More time may have stalled than
+// the messages have: the rest belongs to a message that never passed completely. If the recording
+// left out messages, the rest may be theirs, and traffic returns no counts.
+func traffic(s *results.Set, run, dir string) results.DirectionTraffic {
+	t := recordedTarget(s, run)
+	if t == nil {
+		return results.DirectionTraffic{}
+	}
+	counts := t.Evidence.Traffic.Requests
+	if dir == "reply" {
+		counts = t.Evidence.Traffic.Replies
+	}
+	if counts.Gaps > 0 {
+		return results.DirectionTraffic{}
+	}
+	return counts
+}
+
+// cutText names the first message whose Content-Length is wrong, so that the message is cut. It
+// returns "" if there is none.
+func cutText(s *results.Set, messages []results.Message) string {
+	type direction struct{ run, dir string }
+	count := make(map[direction]int)
+	for _, m := range messages {
+		d := direction{m.Run, m.Dir}
+		count[d]++
+		if !isCut(m) || !hasLengths(s, m.Run) {
+			continue
+		}
+		side := "to the server"
+		if m.Dir == "reply" {
+			side = "from the server"
+		}
+		fault := "is not JSON"
+		if m.Body == "" {
+			fault = "has no method and no id"
+		}
+		return fmt.Sprintf("Message %d %s, of %s, %s: its Content-Length may count characters "+
+			"instead of bytes.", count[d], side, stat.FormatBytes(m.Size), fault)
+	}
+	return ""
+}
+
+// isCut reports whether a message is no complete JSON-RPC message. Without its body, that shows
+// only in that neither an id nor a method was found in it.
+func isCut(m results.Message) bool {
+	if m.Method != "" || len(m.ID) > 0 || m.Size == 0 {
+		return false
+	}
+	if m.Body == "" {
+		return m.Size <= searchedSize
+	}
+	return !json.Valid([]byte(m.Body))
+}
+
+// hasLengths reports whether a header before each message of a recorded run has its length. Then no
+// message is a line of a log.
+func hasLengths(s *results.Set, run string) bool {
+	t := recordedTarget(s, run)
+	return t != nil && (t.Protocol == "lsp" || t.Protocol == "headers")
+}
+
+// recordedTarget returns how the server of a recorded run ended. It returns nil if the recording
+// was cut off before its last record, which says so.
+func recordedTarget(s *results.Set, run string) *results.Target {
+	for i, t := range s.Targets {
+		if t.Run == run && t.Evidence.Traffic != nil {
+			return &s.Targets[i]
+		}
+	}
+	return nil
+}
+
+// recordedCommand returns the command that started the server of a recorded run, or "COMMAND" if
+// the recording does not say.
+func recordedCommand(s *results.Set, run string) string {
+	t := recordedTarget(s, run)
+	if t == nil {
+		return "COMMAND"
+	}
+	return Escape(strings.Join(t.Command, " "))
+}

@@ -1,0 +1,112 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// lspServer is how a recorded language server ended.
+func lspServer(requests, replies results.DirectionTraffic) results.Target {
+	traffic := &results.TrafficEvidence{Requests: requests, Replies: replies}
+	return results.Target{Command: []string{"server"}, Protocol: "lsp", Verdict: "exit 0",
+		Evidence: results.TargetEvidence{Traffic: traffic}}
+}
+
+// What the client owes to the server stands before what the server owes to the client.
+func TestAServerThatWaitsForTheClientIsNamedFirst(t *testing.T) {
+	set := &results.Set{Messages: []results.Message{
+		{Dir: "request", Method: "initialized", Size: 2},
+		{Dir: "request", Method: "hover", ID: []byte("3"), T: 10},
+		{Dir: "reply", Method: "configuration", ID: []byte("3"), T: 20},
+	}}
+	want := "The client did not answer configuration 3; the server may wait for it."
+	if got := recordingSummary(set)[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	set.Messages = append(set.Messages,
+		results.Message{Dir: "reply", Method: "show", ID: []byte("4"), T: 30})
+	want = "The client did not answer configuration 3, show 4; the server may wait for them."
+	if got := recordingSummary(set)[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, id := range []string{"3", "4"} {
+		set.Messages = append(set.Messages,
+			results.Message{Dir: "request", ID: []byte(id), T: 40, Size: 9})
+	}
+	if got := recordingSummary(set)[0]; !strings.HasPrefix(got, "1 request without an answer") {
+		t.Errorf("the client answered, and the first line is %q", got)
+	}
+}
+
+// A side that stops reading is named first, even if the write that waits for it never ends and no
+// message has its stall.
+func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
+	messages := []results.Message{
+		{Dir: "request", Method: "a", ID: []byte("1"), Stall: 5e6},
+		{Dir: "reply", ID: []byte("1"), T: 2e9, Stall: 1e6},
+	}
+	stalled := func(ns int64) results.DirectionTraffic {
+		return results.DirectionTraffic{Messages: 1, StalledNS: ns}
+	}
+	gap := results.DirectionTraffic{Messages: 9, StalledNS: 9e9, Gaps: 1, MessagesMissing: 8}
+	server := "The server stopped reading: the client waited 36.3 s to write."
+	client := "The client stopped reading: the server waited 4.00 s to write."
+	slowest := "Slowest: a 1, 2.00 s."
+	for _, tt := range []struct {
+		name   string
+		target results.Target
+		want   string
+	}{
+		{"the server", lspServer(stalled(36.3e9+5e6), stalled(1e6)), server},
+		{"the client", lspServer(stalled(5e6), stalled(4e9+1e6)), client},
+		{"a short wait", lspServer(stalled(300e6), stalled(300e6)), slowest},
+		{"many waits of messages that are not recorded", lspServer(gap, gap), slowest},
+	} {
+		set := &results.Set{Messages: messages, Targets: []results.Target{tt.target}}
+		if got := recordingSummary(set)[0]; got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	set := &results.Set{Messages: messages}
+	messages[0].Stall = 36.3e9
+	slow := "The server was slow to read: the client waited 36.3 s to write."
+	if got := recordingSummary(set)[0]; got != slow {
+		t.Errorf("a write that ended: got %q, want %q", got, slow)
+	}
+}
+
+// A message that is cut short is named first: the client or the server counts wrong.
+func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
+	open := `{"method":"open","params":{"text":"é`
+	server := lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})
+	for _, tt := range []struct {
+		message results.Message
+		want    string // at the beginning of the first line; "" if no message is cut
+	}{
+		{results.Message{Dir: "request", Size: 3175, Body: open}, "Message 2 to the server, of " +
+			"3,175 B, is not JSON: its Content-Length may count characters instead of bytes."},
+		{results.Message{Dir: "reply", Size: 3175},
+			"Message 1 from the server, of 3,175 B, has no method and no id: its Content-Length " +
+				"may count characters instead of bytes."},
+		{results.Message{Dir: "request", Size: 11, Body: `{"batch":1}`}, ""},
+		{results.Message{Dir: "request", Size: 8 << 20}, ""}, // too large for its id to be known
+	} {
+		hello := results.Message{Dir: "request", Method: "hello", Size: 2}
+		set := &results.Set{
+			Messages: []results.Message{hello, tt.message}, Targets: []results.Target{server},
+		}
+		got := recordingSummary(set)[0]
+		if tt.want == "" {
+			tt.want = "The recording has "
+		}
+		if !strings.HasPrefix(got, tt.want) {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+		set.Targets[0].Protocol = "lines"
+		if got := recordingSummary(set)[0]; !strings.HasPrefix(got, "The recording has ") {
+			t.Errorf("a log line: got %q", got)
+		}
+	}
+}
