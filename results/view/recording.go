@@ -16,10 +16,6 @@ const (
 	// notableStall is the shortest wait that is reported, in ns. The waits of all messages in one
 	// direction are added up. A shorter sum may only be the time that idle CPUs take to wake up.
 	notableStall = 1e8
-
-	// notableSize is the size, in bytes, from which a message may be too large for a server. If a
-	// request has no answer, such a message before it may be the reason.
-	notableSize = 4 << 10
 )
 
 // recordingSection shows the messages that the tap command recorded.
@@ -125,12 +121,17 @@ func unansweredText(calls []stat.Call, command string) string {
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	if first.Largest.Size >= notableSize {
-		return text + ". Is it the size? pipebench drive -- " + command
+	return text + ". " + nextStep(first.Request, command)
+}
+
+// nextStep says how to send a request again that got no answer, with all that went before it.
+func nextStep(request results.Message, command string) string {
+	again := "pipebench drive --messages RECORDING -- " + command
+	if request.Body == "" {
+		return "Record again with pipebench tap --bodies, then send it again: " + again
 	}
-	return text + ". Send it again: pipebench drive --messages RECORDING -- " + command +
-		". If that is answered, does the client read standard error? pipebench check --server " +
-		"--only unread-stderr may tell"
+	return "Send it again: " + again +
+		". If that is answered, pipebench inspect PID tells more while the client hangs"
 }
 
 // unanswered returns the calls that got no answer.

@@ -51,7 +51,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}}
 	want := []string{
 		`2 requests without an answer: b 2, b "x", the first right after open of 250,159 B, ` +
-			"the largest before it. Is it the size? pipebench drive -- COMMAND",
+			"the largest before it. Record again with pipebench tap --bodies, then send it again: " +
+			"pipebench drive --messages RECORDING -- COMMAND",
 		"Slowest: a 1, 2.00 ms, right after initialize of 90 B.",
 		"The recording has 5 messages to the server and 2 from it. The largest message has 250,159 B.",
 		"1 error among the answers.",
@@ -67,15 +68,14 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	set.Targets = []results.Target{{Command: []string{"node", "x.js"}, Verdict: "exit 0",
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}}}
 	one := `1 request without an answer: b "x", right after c of 4 B; the largest before it was ` +
-		"open of 250,159 B. Is it the size? pipebench drive -- node x.js"
+		"open of 250,159 B. Record again with pipebench tap --bodies, then send it again: " +
+		"pipebench drive --messages RECORDING -- node x.js"
 	if got := recordingSummary(set)[0]; got != one {
 		t.Errorf("got %q, want %q", got, one)
 	}
-	set.Messages[3].Size = 99
-	again := "was open of 99 B. " +
-		"Send it again: pipebench drive --messages RECORDING -- node x.js. If that is answered, " +
-		"does the client read standard error? pipebench check --server " +
-		"--only unread-stderr may tell"
+	set.Messages[len(set.Messages)-2].Body = "{}"
+	again := ". Send it again: pipebench drive --messages RECORDING -- node x.js. If that is " +
+		"answered, pipebench inspect PID tells more while the client hangs"
 	if got := recordingSummary(set)[0]; !strings.HasSuffix(got, again) {
 		t.Errorf("got %q, want the end %q", got, again)
 	}
