@@ -147,7 +147,8 @@ func (w *worker) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the %s died: %w", w.role, exit)
 	}
 	if errors.Is(err, proc.ErrNotBegun) { // its main did not call Worker
-		err = errors.New("main and TestMain have to call bench.Worker first")
+		err = errors.New("ended before it began to work: main and TestMain have to call " +
+			"bench.Worker first")
 	}
 	return fmt.Errorf("the %s: %w", w.role, err)
 }

@@ -61,9 +61,9 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: an anonymous
-// pipe of the system's capacity, blocking ends, a stream of JSON, the framing "raw", and the first
-// placement that [Placed] returns.
+// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: an
+// anonymous pipe of the system's capacity, blocking ends, a stream of JSON, the framing "raw", and
+// the first placement that [Placed] returns.
 func Complete(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {

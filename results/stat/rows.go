@@ -229,8 +229,8 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 }
 
-// findRaw finds the row of the same cell on the same machine, but with framing findRaw. It returns nil if
-// there is none.
+// findRaw finds the row of the same cell on the same machine, but with framing findRaw. It returns
+// nil if there is none.
 func (r *Row) findRaw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw

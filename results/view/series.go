@@ -58,8 +58,8 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 // usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
 const usualSize = 65_536
 
-// sizeForSentences returns the size that is nearest to usualSize among the rows. It prefers rows that
-// are compared with raw.
+// sizeForSentences returns the size that is nearest to usualSize among the rows. It prefers rows
+// that are compared with raw.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -80,8 +80,9 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a row has a ratio to raw with an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// comparedRows returns the rows of size s.size that are compared with raw. known are the rows whose share
-// of raw's goodput is known, the largest share first. noisy are the rows whose share is too noisy.
+// comparedRows returns the rows of size s.size that are compared with raw. known are the rows whose
+// share of raw's goodput is known, the largest share first. noisy are the rows whose share is too
+// noisy.
 func (s series) comparedRows() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {

@@ -57,9 +57,9 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// maxDelay compares o with another run of the program, and returns the largest delay of a byte in o.
-// A byte is late only if it came longer after the program's start and also closer to its end. One
-// of these alone proves nothing on a busy machine.
+// maxDelay compares o with another run of the program, and returns the largest delay of a byte in
+// o. A byte is late only if it came longer after the program's start and also closer to its end.
+// One of these alone proves nothing on a busy machine.
 func (o *outcome) maxDelay(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

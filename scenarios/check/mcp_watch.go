@@ -18,11 +18,11 @@ type schemaWatch struct {
 	stateless bool // the server speaks mcp.FirstStateless, the first revision without sessions
 
 	mu              sync.Mutex
-	sessionSchema   *mcpSchema // of LastWithHandshake, which allows all that earlier revisions allow
+	sessionSchema   *mcpSchema // of LastWithHandshake: it allows all that earlier revisions allow
 	statelessSchema *mcpSchema // of FirstStateless
 	fit             int        // how many messages fit
 	misfits         []Misfit   // the first message of each kind that does not fit
-	framed          int        // bytes of the smallest message that came in chunk frames; 0 if none did
+	framed          int        // bytes of the smallest message in chunk frames; 0 if none came
 }
 
 // A Misfit is a message of a server that does not fit the schema of MCP.
@@ -48,7 +48,9 @@ func newSchemaWatch(protocol string) (*schemaWatch, error) {
 		return nil, err
 	}
 	stateless := protocol == "mcp "+mcpstdio.FirstStateless
-	return &schemaWatch{stateless: stateless, sessionSchema: sessions, statelessSchema: without}, nil
+	return &schemaWatch{
+		stateless: stateless, sessionSchema: sessions, statelessSchema: without,
+	}, nil
 }
 
 // begin returns a watcher for another conversation with the server.

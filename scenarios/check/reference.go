@@ -213,7 +213,8 @@ func (p *program) judgeReference(f *finding) {
 	case len(ref.holding) > 0:
 		f.fails("leaves %s behind, which holds its output: who reads to the end waits for it",
 			strings.Join(ref.holding, ", "))
-	case p.options.ExpectExit != nil && !p.ref().anyEnded(fmt.Sprint("exit ", *p.options.ExpectExit)):
+	case p.options.ExpectExit != nil &&
+		!p.ref().anyEnded(fmt.Sprint("exit ", *p.options.ExpectExit)):
 		f.fails("ends with %s, where exit %d is expected: %s",
 			ref.end, *p.options.ExpectExit, ref.words())
 	case p.ref().endless():

@@ -340,7 +340,7 @@ func (o *outcome) conclude(mark string, leftAt time.Time) {
 		o.peak, _ = p.PeakMemory()
 	}
 	o.cpu, _ = p.CPU()
-	if p.Ended(0) && !o.givenUp { // a program that was given up may have ended because its reader left
+	if p.Ended(0) && !o.givenUp { // else its reader may have ended it by leaving
 		o.code = p.ExitCode()
 		o.end = fmt.Sprintf("exit %d", o.code)
 		if _, name, ok := proc.Signaled(p.Cmd.ProcessState); ok {

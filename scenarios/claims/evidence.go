@@ -94,8 +94,8 @@ func (e *Evidence) has(need string) bool {
 	return false
 }
 
-// whyMissing returns why the experiment for a need had no result. It returns "" if the set does not say
-// so, for example because the experiment was not made.
+// whyMissing returns why the experiment for a need had no result. It returns "" if the set does not
+// say so, for example because the experiment was not made.
 func (e *Evidence) whyMissing(need string) string {
 	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]

@@ -111,8 +111,8 @@ func All() []Failure {
 	}
 }
 
-// replacements has the names of failures that this package no longer shows. Each maps to the command that
-// shows the failure now.
+// replacements has the names of failures that this package no longer shows. Each maps to the
+// command that shows the failure now.
 var replacements = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",

@@ -48,8 +48,8 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endlessReader is a stream without a newline. It ends after size bytes. The field read counts the
-// bytes that were read.
+// An endlessReader is a stream without a newline. It ends after size bytes. The field read counts
+// the bytes that were read.
 type endlessReader struct{ read, size int64 }
 
 func (e *endlessReader) Read(p []byte) (int, error) {

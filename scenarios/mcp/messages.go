@@ -19,9 +19,9 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstStateless}
 }
 
-// To be told of changes, a client of revision [FirstStateless] sends a request of the method Listen.
-// The server first sends the notification Acknowledged. It answers the request only when it will
-// tell of no more changes.
+// To be told of changes, a client of revision [FirstStateless] sends a request of the method
+// Listen. The server first sends the notification Acknowledged. It answers the request only when it
+// will tell of no more changes.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"

@@ -193,8 +193,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// awaitTurnEnd waits until the run, which has its turn, gives the turn up or ends. It returns nil if
-// the run has given up its turn, and the records of the run if it has ended.
+// awaitTurnEnd waits until the run, which has its turn, gives the turn up or ends. It returns nil
+// if the run has given up its turn, and the records of the run if it has ended.
 func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

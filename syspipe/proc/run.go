@@ -102,8 +102,8 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	return p.done, nil
 }
 
-// endGroup ends the processes that p has left behind in its group. After endGroup, nobody may signal the
-// group.
+// endGroup ends the processes that p has left behind in its group. After endGroup, nobody may
+// signal the group.
 func (p *Process) endGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 )
 
 // stateless reports whether the revision has no handshake. In such a revision, each request carries
-// what initialize would have said. FirstStateless is the first such revision. Revisions are dates, so
-// they can be compared as text.
+// what initialize would have said. FirstStateless is the first such revision. Revisions are dates,
+// so they can be compared as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstStateless }
 
 // opening returns the method of the first request.

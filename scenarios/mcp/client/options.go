@@ -49,8 +49,8 @@ const (
 // Options say how a connection behaves. For a field that is zero, the default in its comment holds.
 type Options struct {
 	Version string // of the client, as told to the server; default: "(devel)"
-	// The MCP revision to ask for; default: DefaultProtocol. If it is [mcp.FirstStateless] or later,
-	// a server that does not speak it is refused.
+	// The MCP revision to ask for; default: DefaultProtocol. If it is [mcp.FirstStateless] or
+	// later, a server that does not speak it is refused.
 	Protocol string
 
 	Framing    framers.Framing // default: NDJSON, and then the server may also send chunk frames
