@@ -149,6 +149,9 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 			"(--placement same), exact counters the same work in every sample"
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
+	case slices.ContainsFunc(c.Changes, stat.Change.HasFewLines):
+		return fmt.Sprintf("a benchmark has too few lines: use -count %d or more",
+			stat.LeastSamples)
 	}
 	return "compare the programs themselves, as in: pipebench compare ./old ./new, or of Go " +
 		"benchmarks (go test -c): pipebench compare old.test new.test -- -test.bench Mine"

@@ -31,6 +31,7 @@ const Tolerance = 0.05
 
 // DefaultAlpha is the chance that a comparison reports a difference although there is none in any
 // of its metrics and cases. A gate should give a false alarm at most once in a hundred times.
+// In benchmark text whose values jump between levels, the chance may be five times as large.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
@@ -114,6 +115,7 @@ type Change struct {
 	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`
 
+	fewLines bool        // benchmark text has too few lines for a verdict
 	worst    float64     // how much worse the new side may be at most, as a share
 	logRatio logEstimate // the ratio's logarithm; zero if the verdict does not need it
 }
@@ -122,6 +124,10 @@ type Change struct {
 func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
+
+// HasFewLines reports whether there is no verdict because benchmark text has too few lines of the
+// benchmark.
+func (c Change) HasFewLines() bool { return c.fewLines }
 
 // Worse returns by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or
 // 10 % less goodput. It is negative if the new side is better. It is infinite if only one of the
@@ -289,19 +295,26 @@ func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
 			continue // compareCells compared the times of cells
 		}
-		old := medianOfLogs(logsOf(change.Before.Values))
-		new := medianOfLogs(logsOf(change.After.Values))
+		oldLogs := logsOf(change.Before.Values)
+		newLogs := logsOf(change.After.Values)
 		switch {
 		case !isText:
 			change.Verdict = Indicative
 			change.Basis = "times of a server at another time have no control: compare its commands"
 		case change.machinesDiffer() && !o.Across:
 			change.Verdict, change.Basis = change.machineVerdict()
-		case old.n < LeastSamples || new.n < LeastSamples:
+		case min(len(change.Before.Values), len(change.After.Values)) < LeastSamples:
 			change.Verdict = Indicative
-			change.Basis = fmt.Sprintf("a side has fewer than %d lines: use -count", LeastSamples)
+			change.Basis = fmt.Sprintf("a side has fewer than %d lines: use -count %d",
+				LeastSamples, LeastSamples)
+			change.fewLines = true
+		case min(len(oldLogs), len(newLogs)) < LeastSamples:
+			change.Verdict = Indicative
+			change.Basis = "many figures are 0, and a ratio needs figures above 0"
 		default:
-			change.logRatio = new.minus(old)
+			change.logRatio = medianOfLogs(newLogs).minus(medianOfLogs(oldLogs))
+			change.logRatio.old = oldLogs
+			change.logRatio.new = newLogs
 		}
 		c.Changes = append(c.Changes, change)
 	}

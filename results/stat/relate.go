@@ -38,6 +38,10 @@ type logEstimate struct {
 	n         int       // number of values or pairs
 	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are not used
 
+	// old and new are set if the two sides are unpaired values: their logarithms. Their ranks must
+	// confirm a change.
+	old, new []float64
+
 	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
@@ -52,7 +56,14 @@ func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 		return lo, hi
 	}
 	half := studentQuantile(float64(e.n-1), 1-alpha/2) * e.err
-	return e.mean - half, e.mean + half
+	lo, hi = e.mean-half, e.mean+half
+	if e.old == nil || lo <= 0 && hi >= 0 || ranksDiffer(e.old, e.new, rankAlpha(alpha)) {
+		return lo, hi
+	}
+	// The values jump between levels, and err is too small. The intervals of the two medians hold
+	// whatever the distribution is.
+	old, new := Median(e.old), Median(e.new)
+	return min(lo, new.Interval.Lo-old.Interval.Hi, 0), max(hi, new.Interval.Hi-old.Interval.Lo, 0)
 }
 
 // minus estimates the difference of two logarithms: the logarithm of their ratio.

@@ -139,6 +139,8 @@ func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
 		v.Text = "too few pairs"
+	} else if ch.HasFewLines() {
+		v.Text = "too few lines"
 	}
 	switch {
 	case isInformation(ch):

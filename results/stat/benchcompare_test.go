@@ -1,0 +1,126 @@
+package stat_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// compareTexts compares two texts that hold the given lines of benchmarks.
+func compareTexts(t *testing.T, old, new string) *stat.Comparison {
+	t.Helper()
+	return stat.Compare(readText(t, "old.txt", old), readText(t, "new.txt", new),
+		stat.CompareOptions{})
+}
+
+func readText(t *testing.T, name, text string) stat.Dataset {
+	t.Helper()
+	const head = "goos: linux\ngoarch: amd64\ncpu: Testium\n"
+	side, err := stat.ReadDatasetFrom(name, strings.NewReader(head+text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return side
+}
+
+// timeLines returns lines of a benchmark whose times are random.
+func timeLines(n int, time func() float64) string {
+	var text strings.Builder
+	for range n {
+		fmt.Fprintf(&text, "BenchmarkEncode-2 1000 %.2f ns/op\n", time())
+	}
+	return text.String()
+}
+
+// Times that jump between two levels have a median that jumps, too.
+func TestTimesOnTwoLevelsGiveNoFalseVerdicts(t *testing.T) {
+	const trials = 400
+	for _, upper := range []float64{0.3, 0.5} {
+		for _, n := range []int{6, 10, 30} {
+			rng := rand.New(rand.NewPCG(71, uint64(n)))
+			time := func() float64 {
+				level := 110.0
+				if rng.Float64() < upper {
+					level = 172
+				}
+				return level * (1 + 0.01*rng.NormFloat64())
+			}
+			wrong := 0
+			for range trials {
+				c := compareTexts(t, timeLines(n, time), timeLines(n, time))
+				if c.Outcome(0.1) == stat.OutcomeRegression || c.Changes[0].Established() {
+					wrong++
+				}
+			}
+			t.Logf("%d lines, upper %g: %d of %d", n, upper, wrong, trials)
+			// 5 % and three standard deviations
+			if share := float64(wrong) / trials; share > 0.083 {
+				t.Errorf("%d lines, %.0f %% on the upper level: a false verdict in %.1f %%",
+					n, 100*upper, 100*share)
+			}
+		}
+	}
+}
+
+// The interval beside a verdict of "too noisy" says that there may be no change.
+func TestAnIntervalHoldsNoChangeIfTheRanksAreAlike(t *testing.T) {
+	level := func(times ...float64) string {
+		var text strings.Builder
+		for i, time := range times {
+			fmt.Fprintf(&text, "BenchmarkEncode-2 1000 %.2f ns/op\n", time*(1+float64(i)/1000))
+		}
+		return text.String()
+	}
+	c := compareTexts(t, level(110, 110, 172, 110, 110, 172), level(172, 110, 172, 110, 172, 172))
+	got := c.Changes[0]
+	if got.Verdict != stat.TooNoisy || got.Interval == nil || got.Interval.Lo > 1 ||
+		got.Interval.Hi < 1.5 {
+		t.Errorf("%s, interval %+v", got.Verdict, got.Interval)
+	}
+}
+
+// A tenth among times with little noise is found with ten lines, and a third with six, even if
+// there are ten benchmarks.
+func TestTextsShowATenth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(73, 74))
+	const trials = 100
+	for _, tt := range []struct {
+		n      int
+		factor float64
+		noise  float64
+		others int
+	}{{10, 1.1, 0.02, 0}, {6, 1.3, 0.02, 9}} {
+		found := 0
+		for range trials {
+			at := func(level float64) func() float64 {
+				return func() float64 { return level * (1 + tt.noise*rng.NormFloat64()) }
+			}
+			old, new := timeLines(tt.n, at(100)), timeLines(tt.n, at(100*tt.factor))
+			for i := range tt.others {
+				name := fmt.Sprintf("Other%d-", i)
+				old += strings.ReplaceAll(timeLines(tt.n, at(100)), "Encode-", name)
+				new += strings.ReplaceAll(timeLines(tt.n, at(100)), "Encode-", name)
+			}
+			if compareTexts(t, old, new).Changes[0].Verdict == stat.Slower {
+				found++
+			}
+		}
+		if found < 95 {
+			t.Errorf("%+v: found in %d of %d comparisons", tt, found, trials)
+		}
+	}
+}
+
+// Times in fewer than six lines have no verdict, and the change says why.
+func TestTooFewLinesAreSaid(t *testing.T) {
+	at := func() float64 { return 100 }
+	for n, want := range map[int]bool{5: true, 6: false} {
+		got := compareTexts(t, timeLines(n, at), timeLines(n, at)).Changes[0]
+		if got.HasFewLines() != want || strings.Contains(got.Basis, "-count 6") != want {
+			t.Errorf("%d lines: %v, %q", n, got.HasFewLines(), got.Basis)
+		}
+	}
+}
