@@ -43,7 +43,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	for i := range list {
 		s := &list[i]
 		isTime := func(o Series) bool {
-			return o.Name == s.Name && o.Machine == s.Machine && o.Metric.Name == "ns/op"
+			return o.pkg == s.pkg && o.Name == s.Name && o.Machine == s.Machine &&
+				o.Metric.Name == "ns/op"
 		}
 		if s.Metric.Name == "MB/s" && slices.ContainsFunc(list, isTime) {
 			s.Metric.ShownOnly = true // go test computes it from the time
@@ -51,6 +52,29 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	}
 	failed := failedBenchmarks(text.String())
 	return Dataset{Name: name, Series: list, Problems: problems.All, Failed: failed}, nil
+}
+
+// namePackages returns the series of two sides with names that tell benchmarks of two packages
+// apart. It writes the package before the names that two packages have. If each side has only one
+// package, the names stay the same, because the package may have been renamed.
+func namePackages(before, after []Series) (namedBefore, namedAfter []Series) {
+	if !hasPackages(before) && !hasPackages(after) {
+		return before, after
+	}
+	all := slices.Concat(before, after)
+	named := slices.Clone(all)
+	for i, s := range all {
+		isNamesake := func(o Series) bool { return o.Name == s.Name && o.pkg != s.pkg }
+		if s.pkg != "" && slices.ContainsFunc(all, isNamesake) {
+			named[i].Name = s.pkg + "." + s.Name
+		}
+	}
+	return named[:len(before)], named[len(before):]
+}
+
+// hasPackages reports whether benchmark text has more than one package.
+func hasPackages(series []Series) bool {
+	return slices.ContainsFunc(series, func(s Series) bool { return s.pkg != series[0].pkg })
 }
 
 // failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2". Each name is
@@ -79,7 +103,8 @@ func (l *seriesList) addLine(line *benchfmt.Result, problems *results.ProblemLis
 			problems.Add(number, fmt.Sprintf("%v %s is no figure: skipped", value, unit))
 			continue
 		}
-		s := l.find(line.Name.String(), textMachine(line), Metric{Name: unit})
+		pkg := line.GetConfig("pkg")
+		s := l.find(pkg, line.Name.String(), textMachine(line), Metric{Name: unit})
 		s.Values = append(s.Values, value)
 		iterations := int64(line.Iters)
 		if s.Messages == 0 || iterations < s.Messages {

@@ -3,6 +3,7 @@ package stat_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,44 @@ func TestTextsShowATenth(t *testing.T) {
 		}
 		if found < 95 {
 			t.Errorf("%+v: found in %d of %d comparisons", tt, found, trials)
+		}
+	}
+}
+
+// Two packages may have benchmarks of the same name.
+func TestBenchmarksOfTwoPackagesAreApart(t *testing.T) {
+	text := func(pkg, name string, ns int) string {
+		lines := "pkg: " + pkg + "\n"
+		for i := range 8 {
+			lines += fmt.Sprintf("Benchmark%s-2 1000 %d ns/op\n", name, ns+i%3)
+		}
+		return lines
+	}
+	both := text("x/one", "Encode", 1000) + text("x/two", "Encode", 5000)
+	for _, tt := range []struct {
+		name, old, new string
+		want           []string // names and verdicts
+		onlyOld        string
+	}{
+		{"one of two is slower", both, text("x/one", "Encode", 1300) + text("x/two", "Encode", 5000),
+			[]string{"x/one.Encode-2 slower", "x/two.Encode-2 no change"}, ""},
+		{"one of two is gone", both, text("x/two", "Encode", 5000),
+			[]string{"x/two.Encode-2 no change"}, "x/one.Encode-2"},
+		{"the package was renamed", text("x/one", "Encode", 1000), text("x/two", "Encode", 1000),
+			[]string{"Encode-2 no change"}, ""},
+		{"names that differ need no package",
+			text("x/one", "Encode", 1000) + text("x/two", "Decode", 1000),
+			text("x/one", "Encode", 1000) + text("x/two", "Decode", 1300),
+			[]string{"Encode-2 no change", "Decode-2 slower"}, ""},
+	} {
+		c := compareTexts(t, tt.old, tt.new)
+		var got []string
+		for _, ch := range c.Changes {
+			got = append(got, ch.Name+" "+string(ch.Verdict))
+		}
+		if !slices.Equal(got, tt.want) || strings.Join(c.OnlyOld, " ") != tt.onlyOld {
+			t.Errorf("%s: got %q, only old %q; want %q, %q",
+				tt.name, got, c.OnlyOld, tt.want, tt.onlyOld)
 		}
 	}
 }

@@ -152,6 +152,7 @@ func worsening(better Better, ratio float64) float64 { return -float64(better) *
 // benchmark text has no raw, so its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
+	before.Series, after.Series = namePackages(before.Series, after.Series)
 	times := c.compareCounters(before, after, o)
 	isText := before.Set == nil || after.Set == nil
 	if !isText {

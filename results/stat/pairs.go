@@ -37,6 +37,7 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 // and its i-th value in after are a pair. So the benchmarks must have run in turns, once for each
 // side, and the text of a side must have the output of its runs in that order.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
+	before.Series, after.Series = namePackages(before.Series, after.Series)
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
 

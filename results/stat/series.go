@@ -23,6 +23,7 @@ type Series struct {
 	Messages int64         `json:"messages"` // the fewest messages that any value rests on
 
 	records []results.Record // the records of the cell
+	pkg     string           // the package of the benchmark, if benchmark text names one
 }
 
 // Compared returns the metrics in which two measurements of a cell are compared. Counters come

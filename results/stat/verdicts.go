@@ -67,24 +67,25 @@ func verdictSeries(s *results.Set) []Series {
 	return list
 }
 
-// A seriesList has one series for each name, machine and metric.
+// A seriesList has one series for each package, name, machine and metric.
 type seriesList []Series
 
-// find returns the series with a name, a machine and a metric. If there is none, it adds one.
-func (l *seriesList) find(name, machine string, m Metric) *Series {
+// find returns the series with a package, a name, a machine and a metric. If there is none, it adds
+// one.
+func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
-		return s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
+		return s.pkg == pkg && s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
 	})
 	if i < 0 {
 		i = len(*l)
-		*l = append(*l, Series{Name: name, Metric: m, Machine: machine})
+		*l = append(*l, Series{Name: name, Metric: m, Machine: machine, pkg: pkg})
 	}
 	return &(*l)[i]
 }
 
 // set makes value the only value of a series. It replaces an earlier value.
 func (l *seriesList) set(name string, m Metric, value float64) {
-	l.find(name, "", m).Values = []float64{value}
+	l.find("", name, "", m).Values = []float64{value}
 }
 
 func (l *seriesList) judge(name, verdict string) {
@@ -120,7 +121,7 @@ func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	l.judge(name, t.Verdict)
 	if t.Served() && len(t.Samples) > 0 {
 		times := MustMetric("time")
-		s := l.find(name, machine, times)
+		s := l.find("", name, machine, times)
 		s.Values = append(s.Values, times.Values(t.Samples)...)
 	}
 }
