@@ -124,6 +124,9 @@ func textMachine(line *benchfmt.Result) string {
 	return strings.Join(known, " ")
 }
 
+// bytesPerOp is the unit of the bytes that a benchmark allocates.
+const bytesPerOp = "B/op"
+
 // benchMetric returns the metric for a unit of benchmark text. The unit is also the metric's name.
 func benchMetric(name string, better Better) Metric {
 	m := Metric{Name: name, Title: name, Better: better}
@@ -132,6 +135,8 @@ func benchMetric(name string, better Better) Metric {
 		m.Unit = "ns"
 	case name == "MB/s":
 		m.Unit = name
+	case name == bytesPerOp:
+		m.fixed = 1024 // what the Go runtime allocates itself
 	}
 	unit, known := benchtext.FindUnit(name)
 	if known {

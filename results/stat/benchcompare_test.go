@@ -163,3 +163,65 @@ func TestTooFewLinesAreSaid(t *testing.T) {
 		}
 	}
 }
+
+// Logarithms of zero tell nothing. A count of zero does.
+func TestCountsOfZeroAreJudged(t *testing.T) {
+	text := func(n int, values ...string) string {
+		var lines string
+		for i := range n {
+			lines += fmt.Sprintf("BenchmarkEncode-2 1000 %d ns/op %s\n",
+				1000+i%3, values[i%len(values)])
+		}
+		return lines
+	}
+	for _, tt := range []struct {
+		old, new []string
+		want     stat.Verdict
+		outcome  stat.Outcome
+	}{
+		{[]string{"0 B/op 0 allocs/op"}, []string{"0 B/op 0 allocs/op"},
+			stat.NoChange, stat.OutcomeOK},
+		{[]string{"16 B/op 1 allocs/op"}, []string{"16 B/op 1 allocs/op"},
+			stat.NoChange, stat.OutcomeOK},
+		{[]string{"0 B/op 0 allocs/op"}, []string{"16 B/op 0 allocs/op"},
+			stat.More, stat.OutcomeRegression},
+		{[]string{"16 B/op 1 allocs/op"}, []string{"0 B/op 1 allocs/op"},
+			stat.Fewer, stat.OutcomeOK},
+		{[]string{"16 B/op"}, []string{"32 B/op"}, stat.More, stat.OutcomeRegression},
+		{[]string{"0 ns-off/op"}, []string{"0 ns-off/op"}, stat.NoChange, stat.OutcomeOK},
+		{[]string{"0 ns-off/op"}, []string{"3 ns-off/op"}, stat.More, stat.OutcomeRegression},
+		{[]string{"0 B/op"}, []string{"0 B/op", "1 B/op", "0 B/op"}, // 1 is of the runtime
+			stat.NoChange, stat.OutcomeOK},
+		{[]string{"0 B/op", "1 B/op", "0 B/op"}, []string{"16 B/op"},
+			stat.More, stat.OutcomeRegression},
+		// how much more it is in the end is not known
+		{[]string{"0 B/op"}, []string{"16 B/op", "0 B/op"},
+			stat.Indicative, stat.OutcomeInconclusive},
+	} {
+		const unit = "Unit ns-off/op better=lower\n"
+		before := readText(t, "old.txt", unit+text(8, tt.old...))
+		after := readText(t, "new.txt", unit+text(8, tt.new...))
+		unpaired := stat.Compare(before, after, stat.CompareOptions{})
+		paired := stat.CompareTextPairs(before, after, stat.CompareOptions{})
+		for _, c := range []*stat.Comparison{unpaired, paired} {
+			isCount := func(ch stat.Change) bool {
+				return ch.Metric == "B/op" || ch.Metric == "ns-off/op"
+			}
+			i := slices.IndexFunc(c.Changes, isCount)
+			got, outcome := c.Changes[i], c.Outcome(0.1)
+			if tt.want == stat.NoChange {
+				three := stat.Compare(readText(t, "old.txt", unit+text(3, tt.old...)),
+					readText(t, "new.txt", unit+text(3, tt.new...)), stat.CompareOptions{})
+				if three.Changes[i].Verdict != stat.NoChange {
+					t.Errorf("%q in three lines: %s", tt.old, three.Changes[i].Verdict)
+				}
+			}
+			wanted := got.Verdict == tt.want ||
+				c.Pairs > 0 && tt.want == stat.Indicative && got.Verdict == stat.TooNoisy
+			if !wanted || outcome != tt.outcome || strings.Contains(got.Basis, "fewer than") {
+				t.Errorf("from %q to %q, %d pairs: %s (%s), outcome %s; want %s, %s", tt.old,
+					tt.new, c.Pairs, got.Verdict, got.Basis, outcome, tt.want, tt.outcome)
+			}
+		}
+	}
+}

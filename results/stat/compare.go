@@ -207,7 +207,11 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 		if len(o.Metrics) > 0 { // whatever was asked for by its name is judged
 			change.Before.Metric.ShownOnly = false
 		}
-		if !old.Metric.Counter {
+		if isCount(change.Before, change.After) {
+			change.Before.Metric.Counter = true
+			change.After.Metric.Counter = true
+		}
+		if !change.Before.Metric.Counter {
 			times = append(times, change)
 		} else if c.collect(old.Metric, o) {
 			c.addCounter(change, o)

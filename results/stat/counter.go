@@ -49,6 +49,23 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
+// isCount reports whether two series of benchmark text are compared as counters although their
+// metric is none. Neither of them varies, apart from its [slack]. They are bytes that Go counts, or
+// the median of one of them is 0, so there is no ratio.
+func isCount(old, new Series) bool {
+	m := old.Metric
+	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {
+		return false
+	}
+	difference := math.Abs(new.Figure.Median - old.Figure.Median)
+	isSmall := difference <= max(slack(old), slack(new))
+	isFew := min(len(old.Values), len(new.Values)) < LeastPairs // chance may keep them constant
+	if difference > 0 && (isSmall || isFew) {
+		return false
+	}
+	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
+}
+
 // slack returns how much a counter may vary and still be exact. Values vary because they are
 // rounded, and because some of the counts belong to no message: the read that finds the end, and
 // allocations of the Go runtime.

@@ -54,6 +54,6 @@ func ExampleCompare() {
 		fmt.Println(change.Metric, change.Verdict)
 	}
 	// Output:
-	// ns/op slower
 	// B/op no change
+	// ns/op slower
 }

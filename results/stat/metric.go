@@ -31,7 +31,7 @@ type Metric struct {
 	ShownOnly bool
 
 	// fixed is how many counts in each sample may belong to no message: the read that finds the
-	// end, or allocations of the Go runtime.
+	// end, or allocations of the Go runtime. For B/op, it is a number of bytes.
 	fixed float64
 
 	// key and quantile are set only for a percentile of a latency. quantile is one of
