@@ -130,7 +130,8 @@ func TestBenchmarksOfTwoPackagesAreApart(t *testing.T) {
 		want           []string // names and verdicts
 		onlyOld        string
 	}{
-		{"one of two is slower", both, text("x/one", "Encode", 1300) + text("x/two", "Encode", 5000),
+		{"one of two is slower", both,
+			text("x/one", "Encode", 1300) + text("x/two", "Encode", 5000),
 			[]string{"x/one.Encode-2 slower", "x/two.Encode-2 no change"}, ""},
 		{"one of two is gone", both, text("x/two", "Encode", 5000),
 			[]string{"x/two.Encode-2 no change"}, "x/one.Encode-2"},

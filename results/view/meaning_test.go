@@ -268,8 +268,8 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	sum := Summarise(set)
 	for i, want := range []string{
 		"This machine was too noisy to tell framings apart: ",
-		"Certain all the same: in bytes, framing adds 0.078 % (ndjson) to messages of 64 KiB, on any " +
-			"machine.",
+		"Certain all the same: in bytes, framing adds 0.078 % (ndjson) to messages of 64 KiB, " +
+			"on any machine.",
 		"Certain all the same: behind messages of 1,000,000 B, with a reader of ",
 	} {
 		if i >= len(sum.Meaning) || !strings.HasPrefix(sum.Meaning[i], want) {
@@ -308,7 +308,8 @@ func TestRefusalsOfANoisyMachineAreARange(t *testing.T) {
 		{false, "meets a full pipe (EAGAIN) 0.75 times per message of 130,000 B. If it then " +
 			"sleeps 10ms instead of calling poll(2), sending takes "},
 		{true, "meets a full pipe (EAGAIN) 0.50 to 1.0 times per message of 130,000 B. If it " +
-			"then sleeps 10ms instead of calling poll(2), sending takes at least 200 times as long."},
+			"then sleeps 10ms instead of calling poll(2), sending takes at least 200 times as " +
+			"long."},
 	} {
 		if got := refusalSentence(rows, test.noisy).text; !strings.Contains(got, test.want) {
 			t.Errorf("noisy %v: %s\nwithout %s", test.noisy, got, test.want)

@@ -230,8 +230,8 @@ func TestABusyMachineTellsWhatIsKnown(t *testing.T) {
 			"cell. Close other programs, or allow 3m (--max-time 3m).",
 		"A round trip of 4,000 B with the ends unpinned takes ~812 ns raw, ~812 ns framed " +
 			"(median of messages).",
-		"In bytes, framing adds 0.10 % (ndjson) to 0.20 % (length-prefix) to messages of 4,000 B, on any " +
-			"machine.",
+		"In bytes, framing adds 0.10 % (ndjson) to 0.20 % (length-prefix) to messages of " +
+			"4,000 B, on any machine.",
 		"Round trip (median of messages), unpinned framing 4,000 B ",
 	} {
 		if !strings.Contains(text, want) {

@@ -51,10 +51,12 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}}
 	want := []string{
 		`2 requests without an answer: b 2, b "x", the first right after open of 250,159 B, ` +
-			"the largest before it. Record again with pipebench tap --bodies, then send it again: " +
+			"the largest before it. Record again with pipebench tap --bodies, then send it " +
+			"again: " +
 			"pipebench drive --messages RECORDING -- COMMAND",
 		"Slowest: a 1, 2.00 ms, right after initialize of 90 B.",
-		"The recording has 5 messages to the server and 2 from it. The largest message has 250,159 B.",
+		"The recording has 5 messages to the server and 2 from it. The largest message has " +
+			"250,159 B.",
 		"1 error among the answers.",
 		"Messages waited 500 ms in all for the server to read them, 500 ms at the longest.",
 	}

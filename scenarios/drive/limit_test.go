@@ -335,7 +335,8 @@ func TestAServerThatFallsSilentAfterInitialize(t *testing.T) {
 		t.Fatalf("it is driven as %s", d.Protocol())
 	}
 	var silent *drive.HandshakeError
-	if !errors.As(err, &silent) || !strings.Contains(silent.Advice(), "each read for one message") ||
+	if !errors.As(err, &silent) ||
+		!strings.Contains(silent.Advice(), "each read for one message") ||
 		!slices.Contains(silent.Stderr, "bad json: two messages") {
 		t.Errorf("err = %v", err)
 	}

@@ -83,14 +83,17 @@ func TestTheProcessAtTheEndOfFullPipesIsBlamed(t *testing.T) {
 		return []Holder{{PID: pid, Command: name, FD: fd, Waits: waits}}
 	}
 	found := (&Report{Channels: []Channel{
-		{ID: "a", Full: true, Writers: holder(1, "editor", 4, true), Readers: holder(2, "tap", 0, false)},
-		{ID: "b", Full: true, Writers: holder(2, "tap", 5, true), Readers: holder(3, "server", 0, false)},
+		{ID: "a", Full: true,
+			Writers: holder(1, "editor", 4, true), Readers: holder(2, "tap", 0, false)},
+		{ID: "b", Full: true,
+			Writers: holder(2, "tap", 5, true), Readers: holder(3, "server", 0, false)},
 		{ID: "c", Writers: holder(3, "server", 1, false), Readers: holder(2, "tap", 6, true)},
 	}}).diagnose()
 	if len(found) != 2 || !strings.Contains(found[0].Sentence, "3 (server) does not read it") {
 		t.Fatalf("found %+v, want the server first", found)
 	}
-	if !strings.Contains(found[1].Sentence, "2 (tap) does not read it: it waits to write to 3 (server)") {
+	const passedOn = "2 (tap) does not read it: it waits to write to 3 (server)"
+	if !strings.Contains(found[1].Sentence, passedOn) {
 		t.Errorf("found %q", found[1].Sentence)
 	}
 }

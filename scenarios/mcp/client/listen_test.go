@@ -58,7 +58,8 @@ func TestSubscriptionsEndWithTheServer(t *testing.T) {
 func TestTheRevisionHasToBeKnown(t *testing.T) {
 	s := newFixture(t, Options{Protocol: mcp.FirstStateless, Restarts: -1})
 	s.server().discovered(`"2099-01-01"`)
-	if err := s.c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "speaks MCP 2099-01-01, not 2026-07-28") {
+	const says = "speaks MCP 2099-01-01, not 2026-07-28"
+	if err := s.c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("got %v", err)
 	}
 }
