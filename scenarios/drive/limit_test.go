@@ -328,7 +328,7 @@ func TestAServerThatRefusesToStartIsNotDriven(t *testing.T) {
 func TestAServerThatFallsSilentAfterInitialize(t *testing.T) {
 	t.Parallel()
 	o := server("muddled")
-	o.Start = time.Second
+	o.Start = 3 * time.Second
 	d, err := drive.Open(t.Context(), o)
 	if err == nil {
 		d.Close()
