@@ -67,7 +67,7 @@ func TestTimesOnTwoLevelsGiveNoFalseVerdicts(t *testing.T) {
 }
 
 // The interval beside a verdict of "too noisy" says that there may be no change.
-func TestAnIntervalHoldsNoChangeIfTheRanksAreAlike(t *testing.T) {
+func TestAnIntervalHoldsNoChangeIfTheLevelsAreAlike(t *testing.T) {
 	level := func(times ...float64) string {
 		var text strings.Builder
 		for i, time := range times {

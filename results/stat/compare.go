@@ -31,7 +31,6 @@ const Tolerance = 0.05
 
 // DefaultAlpha is the chance that a comparison reports a difference although there is none in any
 // of its metrics and cases. A gate should give a false alarm at most once in a hundred times.
-// In benchmark text whose values jump between levels, the chance may be five times as large.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
@@ -317,9 +316,7 @@ func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 			change.Verdict = Indicative
 			change.Basis = "many figures are 0, and a ratio needs figures above 0"
 		default:
-			change.logRatio = medianOfLogs(newLogs).minus(medianOfLogs(oldLogs))
-			change.logRatio.old = oldLogs
-			change.logRatio.new = newLogs
+			change.logRatio = medianOfLines(newLogs).minus(medianOfLines(oldLogs))
 		}
 		c.Changes = append(c.Changes, change)
 	}

@@ -29,19 +29,6 @@ func kruskalWallis(groups [][]float64) float64 {
 	return 1 - stats.StdNormal.CDF(z)
 }
 
-// rankAlpha returns the level of [ranksDiffer] for an interval at level alpha. Few values have few
-// orders, so the ranks of six values a side could not confirm a change in one of several benchmarks
-// at the level alpha.
-func rankAlpha(alpha float64) float64 { return min(5*alpha, 1-Confidence) }
-
-// ranksDiffer reports whether the ranks of two groups of values show that one has larger values
-// than the other. The test is that of Mann and Whitney. If the groups are from one distribution,
-// whatever it is, the result is true with a chance of at most alpha.
-func ranksDiffer(a, b []float64, alpha float64) bool {
-	test, err := stats.MannWhitneyUTest(a, b, stats.LocationDiffers)
-	return err == nil && test.P <= alpha // an error means that all values are equal
-}
-
 // rank returns the rank of a value among sorted values. Equal values share the mean of their ranks.
 func rank(sorted []float64, v float64) float64 {
 	first, _ := slices.BinarySearch(sorted, v)

@@ -38,10 +38,6 @@ type logEstimate struct {
 	n         int       // number of values or pairs
 	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are not used
 
-	// old and new are set if the two sides are unpaired values: their logarithms. Their ranks must
-	// confirm a change.
-	old, new []float64
-
 	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
@@ -56,14 +52,7 @@ func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 		return lo, hi
 	}
 	half := studentQuantile(float64(e.n-1), 1-alpha/2) * e.err
-	lo, hi = e.mean-half, e.mean+half
-	if e.old == nil || lo <= 0 && hi >= 0 || ranksDiffer(e.old, e.new, rankAlpha(alpha)) {
-		return lo, hi
-	}
-	// The values jump between levels, and err is too small. The intervals of the two medians hold
-	// whatever the distribution is.
-	old, new := Median(e.old), Median(e.new)
-	return min(lo, new.Interval.Lo-old.Interval.Hi, 0), max(hi, new.Interval.Hi-old.Interval.Lo, 0)
+	return e.mean - half, e.mean + half
 }
 
 // minus estimates the difference of two logarithms: the logarithm of their ratio.
@@ -84,6 +73,18 @@ func medianOfLogs(logs []float64) logEstimate {
 	centre := medianOf(logs)
 	err := normalMedian * deviation(logs, centre) / math.Sqrt(float64(len(logs)))
 	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
+}
+
+// medianOfLines is medianOfLogs for lines of benchmark text. If the times jump between two levels,
+// their deviation is often that of one level alone. (The rounds of a cell have the scatter of the
+// forks to show that.) So the error is at least as large as the interval of the median says, which
+// holds for values of any distribution. There must be at least [LeastSamples] values.
+func medianOfLines(logs []float64) logEstimate {
+	e := medianOfLogs(logs)
+	i := Median(logs).Interval
+	half := max(i.Hi-e.mean, e.mean-i.Lo)
+	e.err = max(e.err, half/studentQuantile(float64(e.n-1), (1+i.Confidence)/2))
+	return e
 }
 
 // ratioToRaw estimates the logarithm of a cell's ratio to raw. The error is computed from the
