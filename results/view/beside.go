@@ -1,22 +1,27 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
 
 // A column of a questionTable has the answers to a list of questions. The answers come from one or
-// more machines, or from the documentation of a system. The cell of a question that was not asked
-// is empty. An answer without a Base, such as a time, does not differ from any other.
+// more machines, or from the documentation of a system.
 type column struct {
-	names []string // of the machines, or of the system
-	cells []Value  // the answers, one for each question
+	names   []string       // of the machines, or of the system
+	answers []columnAnswer // one for each question
+}
+
+// A columnAnswer is empty if the question was not asked. An answer without a Base, such as a time,
+// does not differ from any other.
+type columnAnswer struct {
+	Value
+	ns   float64 // the time that the answer gives, in ns; 0 if it gives none
+	open int     // how much an answer that depends on chance leaves open; 0: nothing
 }
 
 // longestHead is the number of characters above which a column's title names only its first
@@ -35,35 +40,24 @@ func (c column) title() string {
 
 // differs reports whether two columns have different answers to a question.
 func (c column) differs(o column, question int) bool {
-	a, b := c.cells[question].Base, o.cells[question].Base
+	a, b := c.answers[question].Base, o.answers[question].Base
 	return a != "" && b != "" && a != b
 }
 
 // alike reports whether two columns were asked the same questions and gave the same answers. Times,
 // and answers that depend on chance, need not be the same.
 func (c column) alike(o column) bool {
-	return slices.EqualFunc(c.cells, o.cells, func(a, b Value) bool {
-		switch {
-		case a.Base != b.Base || (a.Text == "") != (b.Text == ""):
+	return slices.EqualFunc(c.answers, o.answers, func(a, b columnAnswer) bool {
+		if a.Base != b.Base || (a.Text == "") != (b.Text == "") {
 			return false
-		case a.Base != "" || a.Text == b.Text:
-			return true
 		}
-		_, isTimeA := parseTime(a.Text)
-		_, isTimeB := parseTime(b.Text)
-		return min(weight(a.Text), weight(b.Text)) < decided || isTimeA && isTimeB
+		return a.Base != "" || a.Text == b.Text || a.ns > 0 && b.ns > 0 || a.open+b.open > 0
 	})
-}
-
-// parseTime returns the time that an answer such as "1.50 µs" gives.
-func parseTime(answer string) (d time.Duration, ok bool) {
-	d, err := time.ParseDuration(strings.ReplaceAll(answer, " ", ""))
-	return d, err == nil
 }
 
 // isAsked reports whether the column has any answer.
 func (c column) isAsked() bool {
-	return slices.ContainsFunc(c.cells, func(v Value) bool { return v.Text != "" })
+	return slices.ContainsFunc(c.answers, func(a columnAnswer) bool { return a.Text != "" })
 }
 
 // joinAlike merges columns that are alike. The merged column stands where the first of them was.
@@ -90,56 +84,33 @@ func joined(group []column) column {
 	for _, c := range group {
 		out.names = append(out.names, c.names...)
 	}
-	for i := range group[0].cells {
-		var answers []Value
+	for i := range group[0].answers {
+		var list []columnAnswer
 		for _, c := range group {
-			answers = append(answers, c.cells[i])
+			list = append(list, c.answers[i])
 		}
-		out.cells = append(out.cells, joinedAnswer(answers))
+		out.answers = append(out.answers, joinedAnswer(list))
 	}
 	return out
 }
 
-// joinedAnswer merges the answers of machines to one question; the machines are alike. Of answers
-// that depend on chance, it takes the one that says most. It lists times in the order of the
-// machines. If the list is longer than longestHead, it gives the shortest and the longest time.
-func joinedAnswer(answers []Value) Value {
-	strongest := answers[0]
-	var times []string
-	for _, a := range answers {
-		if weight(a.Text) > weight(strongest.Text) {
-			strongest = a
+// joinedAnswer merges the answers of machines that are alike to one question. If they are times, it
+// gives the shortest and the longest. Of answers that depend on chance, it takes one that leaves
+// least open.
+func joinedAnswer(list []columnAnswer) columnAnswer {
+	out, longest := list[0], list[0]
+	for _, a := range list {
+		if a.ns < out.ns || a.open < out.open {
+			out = a
 		}
-		if _, ok := parseTime(a.Text); ok && a.Base == "" {
-			times = append(times, a.Text)
+		if a.ns > longest.ns {
+			longest = a
 		}
 	}
-	if len(times) < 2 {
-		return strongest
+	if out.ns > 0 {
+		out.Text = FromTo(out.Text, longest.Text)
 	}
-	list := strings.Join(times, ", ")
-	if len(list) > longestHead {
-		slices.SortFunc(times, func(a, b string) int {
-			timeA, _ := parseTime(a)
-			timeB, _ := parseTime(b)
-			return cmp.Compare(timeA, timeB)
-		})
-		list = times[0] + " to " + times[len(times)-1]
-	}
-	return Value{Text: list}
-}
-
-const decided = 2 // the weight of an answer that does not leave the question open
-
-// weight ranks answers by how much they say.
-func weight(answer string) int {
-	switch answer {
-	case tooFewTries:
-		return 0
-	case notSeen:
-		return 1
-	}
-	return decided
+	return out
 }
 
 // answerSentence says which machines give which answer to a question: "A new pipe holds 64 KiB on a
@@ -148,9 +119,9 @@ func weight(answer string) int {
 func answerSentence(asks, others string, columns []column, question int) string {
 	var answers []column // one for each different answer to this question
 	for _, c := range columns {
-		cell := c.cells[question]
-		if cell.Base != "" {
-			answers = append(answers, column{names: slices.Clone(c.names), cells: []Value{cell}})
+		own := c.answers[question]
+		if own.Base != "" {
+			answers = append(answers, column{names: c.names, answers: []columnAnswer{own}})
 		}
 	}
 	answers = joinAlike(answers)
@@ -165,8 +136,8 @@ func answerSentence(asks, others string, columns []column, question int) string 
 		if isLast && len(a.names) > 2 {
 			where = fmt.Sprintf("the %d %s", len(a.names), others)
 		}
-		text := a.cells[0].Text
-		if n, err := strconv.ParseInt(a.cells[0].Base, 10, 64); err == nil {
+		text := a.answers[0].Text
+		if n, err := strconv.ParseInt(a.answers[0].Base, 10, 64); err == nil {
 			text = results.FormatSize(n)
 		}
 		parts = append(parts, text+" on "+where)
@@ -176,7 +147,7 @@ func answerSentence(asks, others string, columns []column, question int) string 
 
 // disagree reports whether columns have different answers to a question.
 func disagree(columns []column, question int) bool {
-	i := slices.IndexFunc(columns, func(c column) bool { return c.cells[question].Base != "" })
+	i := slices.IndexFunc(columns, func(c column) bool { return c.answers[question].Base != "" })
 	return i >= 0 && slices.ContainsFunc(columns[i:], func(c column) bool {
 		return c.differs(columns[i], question)
 	})
@@ -185,9 +156,9 @@ func disagree(columns []column, question int) bool {
 // markDifferences writes ≠ before each answer that differs from that of the first column.
 func markDifferences(columns []column) {
 	for _, c := range columns[1:] {
-		for i := range c.cells {
+		for i := range c.answers {
 			if c.differs(columns[0], i) {
-				c.cells[i].Text = "≠ " + c.cells[i].Text
+				c.answers[i].Text = "≠ " + c.answers[i].Text
 			}
 		}
 	}
@@ -211,8 +182,8 @@ func questionTable(title string, questions []string, columns []column) Table {
 		row := []Value{textValue(asks)}
 		isAnswered := false
 		for _, c := range columns {
-			isAnswered = isAnswered || c.cells[i].Text != ""
-			row = append(row, c.cells[i])
+			isAnswered = isAnswered || c.answers[i].Text != ""
+			row = append(row, c.answers[i].Value)
 		}
 		if isAnswered {
 			t.AppendValues(row...)

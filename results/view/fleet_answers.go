@@ -33,11 +33,6 @@ func answerSections(members []stat.Member) []Section {
 				// Findings without a kind are costs. A FIFO follows the rules of anonymous pipes.
 				return kind != "" && kind != "anonymous" && kind != "fifo"
 			}
-			if probed := probedAboutPipes(members); len(probed) == 1 {
-				only := "Only " + probed[0] + " was probed about pipes: nothing to compare."
-				all = append(all, Section{ID: pipesSection, Title: a.title, Lead: []string{only}})
-				continue
-			}
 			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
 			others.ID = "other-" + others.ID
 			others.Folded = true
@@ -49,17 +44,6 @@ func answerSections(members []stat.Member) []Section {
 	servers := answerSection(members, stat.AreaServer, "How servers turned out", nil)
 	servers.ID = "servers"
 	return append(all, servers)
-}
-
-// probedAboutPipes returns the names of the machines on which rules of pipes were tested.
-func probedAboutPipes(members []stat.Member) []string {
-	var names []string
-	for _, m := range members {
-		if len(kindsIn(foundIn(m, results.AreaRule))) > 0 {
-			names = append(names, m.Name)
-		}
-	}
-	return names
 }
 
 // answerSection compares the findings of machines in an area. The function wanted selects the
@@ -116,8 +100,9 @@ func answerSection(members []stat.Member, area, title string,
 // disputedTable makes a table of the questions on which machines disagree, which disputed lists. It
 // has a column for each group of machines that answer these questions alike. The note says what the
 // table marks and leaves out.
-func disputedTable(title string, questions []string, columns []column, disputed []int) (
-	tables []Table, notes []string) {
+func disputedTable(
+	title string, questions []string, columns []column, disputed []int,
+) (tables []Table, notes []string) {
 	var asks []string
 	for _, i := range disputed {
 		asks = append(asks, questions[i])
@@ -126,7 +111,7 @@ func disputedTable(title string, questions []string, columns []column, disputed 
 	for _, c := range columns {
 		own := column{names: c.names}
 		for _, i := range disputed {
-			own.cells = append(own.cells, c.cells[i])
+			own.answers = append(own.answers, c.answers[i])
 		}
 		if own.isAsked() {
 			shown = append(shown, own)
@@ -156,10 +141,10 @@ func agreementText(title string, columns []column, differing int) string {
 			columns[0].names[0])
 	}
 	questions, fewest, most := 0, 0, 0
-	for i := range columns[0].cells {
+	for i := range columns[0].answers {
 		machines := 0
 		for _, c := range columns {
-			if c.cells[i].Base != "" {
+			if c.answers[i].Base != "" {
 				machines++
 			}
 		}
@@ -221,10 +206,10 @@ func verdictColumns(names []string, found [][]results.Finding,
 	slices.Sort(questions)
 	questions = slices.Compact(questions)
 	for i, own := range found {
-		c := column{names: []string{names[i]}, cells: make([]Value, len(questions))}
+		c := column{names: []string{names[i]}, answers: make([]columnAnswer, len(questions))}
 		for _, f := range own {
 			at, _ := slices.BinarySearch(questions, nameOf(f))
-			c.cells[at] = outcomeValue(f)
+			c.answers[at].Value = outcomeValue(f)
 		}
 		columns = append(columns, c)
 	}
@@ -271,7 +256,7 @@ func ruleColumns(names []string, found [][]results.Finding,
 		c := column{names: []string{names[i]}}
 		for _, kind := range kinds {
 			own := answersOf("", aboutKind(rules, kind), pipeQuestions)
-			c.cells = append(c.cells, own.cells...)
+			c.answers = append(c.answers, own.answers...)
 		}
 		columns = append(columns, c)
 	}

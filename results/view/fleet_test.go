@@ -281,7 +281,8 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 		},
 		{
 			"one machine", []stat.Member{extra, costly},
-			"Only a was probed about pipes: nothing to compare.",
+			"What the pipes do: only a was asked, nothing to compare.|" +
+				"What other kinds of pipe do: only a was asked, nothing to compare.",
 		},
 	}
 	for _, tt := range tests {

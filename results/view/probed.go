@@ -125,10 +125,10 @@ func asked(questions []question) []string {
 
 // answersOf makes a column of the answers that findings about one kind of pipe give to questions.
 func answersOf(name string, found []results.Finding, questions []question) column {
-	c := column{names: []string{name}, cells: make([]Value, len(questions))}
+	c := column{names: []string{name}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
 		if f, ok := q.answer(found); ok {
-			c.cells[i] = q.cell(f)
+			c.answers[i] = q.outcome(f)
 		}
 	}
 	return c

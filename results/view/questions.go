@@ -109,19 +109,22 @@ const (
 	notSeen     = "not seen" // it did not happen here, but by chance it may
 )
 
-// cell returns the answer that a finding gives. The value has a Base only if every run on the
-// machine should give the same answer.
-func (q question) cell(f results.Finding) Value {
+// outcome returns the answer that a finding gives. It has a Base only if every run on the machine
+// should give the same answer.
+func (q question) outcome(f results.Finding) columnAnswer {
 	kind, step := kindOf(f)
 	dependsOnChance := strings.HasPrefix(step, "interleave/")
 	text := exactValue(f.Value, f.Unit)
+	open := 0
 	switch {
 	case f.Class != "": // how the experiment ended: "hangs", "fails"
 		text = f.Class
 	case dependsOnChance && f.Value == false:
 		text = notSeen
+		open = 1
 	case f.Value == undecidedValue:
 		text = tooFewTries
+		open = 2
 	default:
 		size, isFill := strings.CutPrefix(step, "capacity/fill/")
 		if n, err := strconv.ParseFloat(size, 64); isFill && q.worst && err == nil {
@@ -133,10 +136,12 @@ func (q question) cell(f results.Finding) Value {
 	}
 	n, isNumber := f.Number()
 	switch {
-	case f.Unit == "ns" || kind == "" || kind == "pty" || dependsOnChance:
-		return Value{Text: text}
+	case f.Unit == "ns":
+		return columnAnswer{Value: Value{Text: text}, ns: n}
+	case kind == "" || kind == "pty" || dependsOnChance:
+		return columnAnswer{Value: Value{Text: text}, open: open}
 	case isNumber && f.Unit == "B" && f.Class == "" && !q.worst:
-		return figureValue(n, text)
+		return columnAnswer{Value: figureValue(n, text)}
 	}
-	return textValue(text)
+	return columnAnswer{Value: textValue(text), open: open}
 }

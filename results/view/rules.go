@@ -55,8 +55,8 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	if areCompared(machines, systems) {
 		p.Header = append(differenceSentences(machines), p.Header...)
 		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that were asked the "+
-			"same and answer alike share a column, with the time of each or the shortest and the "+
-			"longest. A dash or no column: not asked. Where a system is emulated or imitated, "+
+			"same and answer alike share a column, with their shortest and longest time. A dash "+
+			"or no column: not asked. Where a system is emulated or imitated, "+
 			"this shows what pipes do there and not how fast.")
 	} else {
 		p.Header = nonEmpty(append([]string{pipeSummary(rules.Findings)}, p.Header...))
@@ -175,7 +175,7 @@ func differingAnswers(columns []column) []string {
 
 // documentedAnswers makes the column of the answers that the documented rules of the system give.
 func (s DocumentedSystem) documentedAnswers(questions []question) column {
-	c := column{names: []string{s.Name + "*"}, cells: make([]Value, len(questions))}
+	c := column{names: []string{s.Name + "*"}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
 		value, ok := s.Predict(q.steps[0])
 		if !ok {
@@ -185,7 +185,7 @@ func (s DocumentedSystem) documentedAnswers(questions []question) column {
 		if _, isNumber := f.Number(); isNumber { // all predicted numbers are sizes
 			f.Unit = "B"
 		}
-		c.cells[i] = q.cell(f)
+		c.answers[i] = q.outcome(f)
 	}
 	return c
 }

@@ -184,9 +184,9 @@ func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 	if got := headsOf(tables[0]); got != "question|a, b|c|d" {
 		t.Errorf("columns %s", got)
 	}
-	// What each machine measured stays apart, and nothing is taken from another machine.
+	// A shared column has the times of its own machines, and nothing is taken from another.
 	got := rowsOf(t, tables)["The writer is told of it after"]
-	if want := "1.50 µs, 9.00 µs | 1.50 µs | -"; got != want {
+	if want := "1.50 to 9.00 µs | 1.50 µs | -"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -271,7 +271,7 @@ func TestTimesOfManyMachinesAreARange(t *testing.T) {
 		sets = append(sets, rulesOn(string(rune('a'+i)), agreeing, own))
 	}
 	got := rowsOf(t, ruleTables(results.Merge(sets...), nil))["The writer is told of it after"]
-	if want := "1.00 µs to 12.0 µs"; got != want {
+	if want := "1.00 to 12.0 µs"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

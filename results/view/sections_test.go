@@ -27,7 +27,11 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a",
 			Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}},
 			"2 findings: 1 agree with the documented rules, 0 differ, 1 are not documented."},
-		{"a recording", &results.Set{Messages: []results.Message{{Run: "run-1", Dir: "request", Size: 10}, {Run: "run-1", Dir: "request", Size: 2048}, {Run: "run-1", Dir: "reply", Size: 5}}}, "The recording has 2 messages to the server and 1 from it. The largest message has 2 KiB."},
+		{"a recording", &results.Set{Messages: []results.Message{
+			{Run: "run-1", Dir: "request", Size: 10},
+			{Run: "run-1", Dir: "request", Size: 2048},
+			{Run: "run-1", Dir: "reply", Size: 5},
+		}}, "The recording has 2 messages to the server and 1 from it. The largest message has 2 KiB."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.set.Environments = environments
