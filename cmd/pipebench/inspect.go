@@ -22,10 +22,6 @@ type inspectFlags struct {
 	detail bool
 }
 
-// A process counts as computing if one of its threads was runnable for at least computingShare
-// percent of the time.
-const computingShare = 90
-
 // watchTime is the time between the first and the second look at the processes.
 const watchTime = 500 * time.Millisecond
 
@@ -115,20 +111,11 @@ func nextCommands(r *inspect.Report) []string {
 // computing describes the first process that computes. It returns "" if none does.
 func computing(r *inspect.Report) string {
 	for _, p := range r.Processes {
-		if runShare(p, r) >= computingShare && !p.Stopped {
+		if r.Computes(p) {
 			return fmt.Sprintf("%d (%s)", p.PID, p.Command)
 		}
 	}
 	return ""
-}
-
-// runShare returns the percentage of the time in which the busiest thread of a process was
-// runnable. It returns 0 if that is not known.
-func runShare(p inspect.Proc, r *inspect.Report) float64 {
-	if p.Recent == nil || r.Look <= 0 {
-		return 0
-	}
-	return 100 * min(1, float64(p.Recent.Runnable)/float64(r.Look))
 }
 
 // processLine describes what a process did, and in which calls its threads sleep.
@@ -143,19 +130,19 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.SIGTERM == "handled" {
 		line += ", handles SIGTERM"
 	}
-	share := runShare(p, r)
 	if p.Recent != nil && r.Look > 0 {
 		line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
-			share, results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
+			100*r.RunShare(p), results.FormatSize(p.Recent.ReadBytes),
+			results.FormatSize(p.Recent.WriteBytes))
 	}
 	if p.Stopped {
 		return line + ": stopped"
 	}
 	asleep := sleeping(p.Threads)
 	switch {
-	case share >= computingShare && asleep != "":
+	case r.Computes(p) && asleep != "":
 		line += ": computes; its other threads sleep in " + asleep
-	case share >= computingShare:
+	case r.Computes(p):
 		line += ": computes"
 	case asleep != "":
 		line += ": sleeps in " + asleep

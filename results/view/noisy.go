@@ -43,11 +43,18 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// fewerCells says how to get more samples for each cell. It does not help to measure one size
-// again that was measured alone.
+// fewerCells says how to get more samples for each cell. If only one size was streamed, there is no
+// such way.
 func fewerCells(rows []stat.Row) string {
+	size := -1
 	for _, r := range rows {
-		if r.Cell.Pattern == patternStream && r.Cell.Size != rows[0].Cell.Size {
+		if r.Cell.Pattern != patternStream {
+			continue
+		}
+		if size < 0 {
+			size = r.Cell.Size
+		}
+		if r.Cell.Size != size {
 			return "Fewer cells get more samples each: " +
 				"pipebench run --size 65000 --samples 100 --max-time 2m."
 		}

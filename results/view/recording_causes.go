@@ -51,10 +51,12 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 	longest := int64(0)            // of the messages that passed
 	sums := make(map[string]int64) // of the waits of these messages, by run
 	for _, m := range messages {
-		if m.Dir == dir {
-			longest = max(longest, m.Stall)
-			sums[m.Run] += m.Stall
+		stall := m.Stall
+		if m.Dir != dir {
+			stall = 0 // but its run counts, too: perhaps no message ever passed in direction dir
 		}
+		longest = max(longest, stall)
+		sums[m.Run] += stall
 	}
 	endless := int64(0) // the longest wait of a message that never passed completely
 	for run, sum := range sums {

@@ -69,7 +69,14 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	set := &results.Set{Messages: messages}
+	set := &results.Set{
+		Messages: messages[1:],
+		Targets:  []results.Target{lspServer(stalled(36.3e9), stalled(1e6))},
+	}
+	if got := recordingSummary(set)[0]; got != server {
+		t.Errorf("no message passed to the server: got %q, want %q", got, server)
+	}
+	set = &results.Set{Messages: messages}
 	messages[0].Stall = 36.3e9
 	slow := "The server was slow to read: the client waited 36.3 s to write."
 	if got := recordingSummary(set)[0]; got != slow {

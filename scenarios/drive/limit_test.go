@@ -337,6 +337,7 @@ func TestAServerThatFallsSilentAfterInitialize(t *testing.T) {
 	var silent *drive.HandshakeError
 	if !errors.As(err, &silent) ||
 		!strings.Contains(silent.Advice(), "each read for one message") ||
+		!strings.Contains(silent.Why, "it answered the first request; tools/list: no answer") ||
 		!slices.Contains(silent.Stderr, "bad json: two messages") {
 		t.Errorf("err = %v", err)
 	}

@@ -74,6 +74,16 @@ func (kind Problem) rank() int {
 	return len(problems)
 }
 
+// order returns a number by which diagnoses are sorted: by their kind and, among full pipes, the
+// cause before what it causes.
+func (d Diagnosis) order() int {
+	n := 2 * d.Kind.rank()
+	if d.passedOn {
+		n++
+	}
+	return n
+}
+
 // needsTwoLooks reports whether the problem can only be found by comparing the two looks of [Over].
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
@@ -169,15 +179,7 @@ func (r *Report) diagnose() []Diagnosis {
 	for i := range r.Channels {
 		f.checkHolders(&r.Channels[i], r.all)
 	}
-	slices.SortStableFunc(f.found, func(a, b Diagnosis) int {
-		if a.Kind == b.Kind && a.passedOn != b.passedOn {
-			if a.passedOn {
-				return 1
-			}
-			return -1
-		}
-		return a.Kind.rank() - b.Kind.rank()
-	})
+	slices.SortStableFunc(f.found, func(a, b Diagnosis) int { return a.order() - b.order() })
 	return f.found
 }
 
@@ -277,7 +279,7 @@ func (f *finder) checkChannel(c *Channel) {
 		found := f.add(Undrained,
 			fmt.Sprintf(says, w.stream(), w, c.fill(), f.describeIdle(c.Readers)), c)
 		if found != nil && len(c.Readers) > 0 {
-			found.passedOn = f.report.waitsToWrite(c.Readers[0].PID) != ""
+			_, found.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
 		}
 	case c.Queued == 0 && anyWaits(c.Readers) &&
 		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
@@ -304,35 +306,32 @@ func (f *finder) checkChannel(c *Channel) {
 // checkUnread finds unread bytes in the standard input of a process that is not waiting to read
 // them. Unread bytes of other descriptors are no problem: a program may read them when it likes.
 func (f *finder) checkUnread(c *Channel) {
-	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) {
-		return
-	}
 	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == stdin })
-	if i < 0 {
-		return
-	}
-	r := c.Readers[i]
-	const says = "%s is not reading its %s: %d bytes wait there (%s)"
-	found := f.add(Unread, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID), c)
-	if found != nil {
-		found.queued = c.Queued
+	if i >= 0 && c.isLeftUnread() {
+		r := c.Readers[i]
+		const says = "%s is not reading its %s: %d bytes wait there (%s)"
+		f.addUnread(c, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID))
 	}
 }
 
 // checkUnreadOutput finds unread bytes in the standard output of a process. A client may read them
 // when it likes, so this is a diagnosis only if nothing else explains the hang.
 func (f *finder) checkUnreadOutput(c *Channel) {
-	if c.Queued <= 0 || c.Full || anyWaits(c.Readers) || len(c.Readers) == 0 {
-		return
-	}
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
-	if i < 0 {
-		return
+	if i >= 0 && c.isLeftUnread() {
+		const says = "the stdout of %s holds unread bytes (%s), and %s"
+		f.addUnread(c, fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)))
 	}
-	const says = "the stdout of %s holds unread bytes (%s), and %s"
-	found := f.add(Unread,
-		fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)), c)
-	if found != nil {
+}
+
+// isLeftUnread reports whether there are bytes in a channel that has room for more, and no reader
+// waits for them.
+func (c *Channel) isLeftUnread() bool {
+	return c.Queued > 0 && !c.Full && len(c.Readers) > 0 && !anyWaits(c.Readers)
+}
+
+func (f *finder) addUnread(c *Channel, sentence string) {
+	if found := f.add(Unread, sentence, c); found != nil {
 		found.queued = c.Queued
 	}
 }
@@ -376,32 +375,38 @@ func (f *finder) describeIdle(readers []Holder) string {
 // waits for bytes of another process. It returns "" if none of these is known.
 func (r *Report) doesInstead(pid int) string {
 	for _, p := range r.Processes {
-		if p.PID == pid && p.computes(r.Look) {
+		if p.PID == pid && r.Computes(p) {
 			return ": it computes"
 		}
 	}
-	if text := r.waitsToWrite(pid); text != "" {
-		return text
+	if reader, waits := r.waitsToWrite(pid); waits {
+		return fmt.Sprintf(": it waits to write to %s", reader)
 	}
 	return r.waitsElsewhere(pid)
 }
 
-// computes reports whether a thread of the process had a CPU, or waited for one, for nearly all of
-// the time between two looks.
-func (p Proc) computes(look time.Duration) bool {
-	return p.Recent != nil && look > 0 && float64(p.Recent.Runnable) >= busyShare*float64(look)
+// RunShare returns the share of the time between the two looks in which the busiest thread of the
+// process had a CPU or waited for one. It returns 0 if that is not known.
+func (r *Report) RunShare(p Proc) float64 {
+	if p.Recent == nil || r.Look <= 0 {
+		return 0
+	}
+	return min(1, float64(p.Recent.Runnable)/float64(r.Look))
 }
 
-// waitsToWrite names the process to which the process pid waits to write, such as ": it waits to
-// write to 4711 (server)". It returns "" if pid does not wait at a full channel.
-func (r *Report) waitsToWrite(pid int) string {
+// Computes reports whether a thread of the process was never at rest between the two looks.
+func (r *Report) Computes(p Proc) bool { return !p.Stopped && r.RunShare(p) >= busyShare }
+
+// waitsToWrite returns the process to which the process pid waits to write; false if pid does not
+// wait at a full channel.
+func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
 	for i := range r.Channels {
 		c := &r.Channels[i]
 		if c.Full && pidWaits(c.Writers, pid) && len(c.Readers) > 0 && c.Readers[0].PID != pid {
-			return fmt.Sprintf(": it waits to write to %s", c.Readers[0])
+			return c.Readers[0], true
 		}
 	}
-	return ""
+	return Holder{}, false
 }
 
 // waitsElsewhere names the channel from which a process waits for bytes of another process, such as

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/child"
@@ -20,6 +19,9 @@ var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
 	errFrames  = errors.New("the answer comes in chunk frames")
+
+	// errFellSilent comes with the error of a later request.
+	errFellSilent = errors.New("it answered the first request")
 )
 
 // The ids of the requests of the handshake.
@@ -171,7 +173,7 @@ func (g greeting) handshakeError(why error) error {
 	case errors.Is(why, errFrames):
 		e.Verdict = InFrames
 	}
-	e.fellSilent = silent && strings.HasPrefix(e.Why, listMethod+":")
+	e.fellSilent = silent && errors.Is(why, errFellSilent)
 	g.Close()
 	e.Stderr = g.StderrLines()
 	e.Wrote = g.Out.Bytes() > 0 || g.Stderr().Total() > 0

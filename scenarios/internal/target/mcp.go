@@ -140,7 +140,10 @@ func (t tool) argument(types ...any) string {
 //   - a tool named echo
 //   - for replies, a tool that just makes bytes
 func (m *mcp) chooseTools(g greeting) error {
-	reply, err := g.call(listID, "tools/list", "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	reply, err := g.call(listID, listMethod, "{"+strings.TrimSuffix(m.meta, ",")+"}")
+	if errors.Is(err, child.ErrSilent) {
+		return fmt.Errorf("%w; %w", errFellSilent, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ type HandshakeError struct {
 	Stderr  []string // its last lines on standard error
 	Wrote   bool     // whether it wrote to its output or its standard error
 
-	// fellSilent says that the server answered initialize, and not the request after that.
+	// fellSilent says that the server answered the first request, and not the next one.
 	fellSilent bool
 }
 
@@ -186,9 +186,8 @@ func (e *HandshakeError) Error() string {
 // [Verdict.Advice] are about messages of a certain size, so they do not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	if e.fellSilent {
-		return "it answered initialize, and not the request after that, which follows a " +
-			"notification: does it take each read for one message? two messages may come in one " +
-			"read, and in Node a 'data' event is not a message: use readline"
+		return "does it take each read for one message? a notification and the next request may " +
+			"come in one read, and in Node a 'data' event is not a message: use readline"
 	}
 	switch e.Verdict {
 	case Corrupt:
