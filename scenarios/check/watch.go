@@ -81,20 +81,9 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	return looks >= leastLooks && running*10 >= looks*9
 }
 
-// workLooks is how many times stillRuns looks at a program whose time is up.
-const workLooks = 8
+// workTime is for how long stillRuns looks at a program whose time is up. On a busy machine, a
+// program that polls every 10 ms waits for a CPU at most of a few looks.
+const workTime = time.Second / 2
 
-// stillRuns reports whether the program is still at work. It must run, or wait for a CPU, at all
-// looks or all but one. A program that only polls sleeps at more of them.
-func (o *outcome) stillRuns() bool {
-	running := 0
-	for range workLooks {
-		if o.process.Ended(tick) {
-			return false
-		}
-		if o.process.Runnable() {
-			running++
-		}
-	}
-	return running >= workLooks-1
-}
+// stillRuns reports whether the program is still at work: it has not ended, and looks busy.
+func (o *outcome) stillRuns() bool { return o.looksBusy(nil, workTime) && !o.process.Ended(0) }
