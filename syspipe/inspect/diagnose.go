@@ -281,26 +281,42 @@ func (f *finder) checkChannel(c *Channel) {
 		if found != nil && len(c.Readers) > 0 {
 			_, found.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
 		}
-	case c.Queued == 0 && anyWaits(c.Readers) &&
-		heldOnlyBy(c.Writers, firstWaiting(c.Readers).PID):
-		r := firstWaiting(c.Readers)
-		if !r.inCall { // it polls: programs use such pipes to wake up their own threads
-			return
-		}
+	}
+	if r, ok := c.readerOfItself(); ok && c.Queued == 0 {
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
 		f.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
 	}
-	for i, a := range c.Readers {
-		for _, b := range c.Readers[i+1:] {
-			if a.Waits && b.Waits && a.PID != b.PID {
-				const says = "two processes read one pipe:" +
-					" each byte goes either to %s or to %s, as it happens (%s)"
-				f.add(TwoReaders, fmt.Sprintf(says, a, b, c.ID), c)
-				return
-			}
+	if readers := c.certainReaders(); len(readers) > 1 {
+		const says = "two processes read one pipe:" +
+			" each byte goes either to %s or to %s, as it happens (%s)"
+		f.add(TwoReaders, fmt.Sprintf(says, readers[0], readers[1], c.ID), c)
+	}
+}
+
+// readerOfItself returns a process that is in a read of the channel and is its only writer. It
+// returns false if there is none. A process that polls is none: programs have such pipes to wake up
+// their own threads.
+func (c *Channel) readerOfItself() (Holder, bool) {
+	for _, r := range c.Readers {
+		if r.inCall && heldOnlyBy(c.Writers, r.PID) {
+			return r, true
 		}
 	}
+	return Holder{}, false
+}
+
+// certainReaders returns the processes that wait to read the channel, each once. It leaves out a
+// process that only new bytes would wake up. A Go program watches every pipe that it makes in that
+// way, also a pipe that it makes for its children and never reads.
+func (c *Channel) certainReaders() []Holder {
+	var list []Holder
+	for _, r := range c.Readers {
+		if r.Waits && !r.edge && !holds(list, r.PID) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // checkUnread finds unread bytes in the standard input of a process that is not waiting to read

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,9 @@ import (
 func TestDiagnose(t *testing.T) {
 	client := func(fd int, waits bool) []Holder { return []Holder{{PID: 1, Command: "client", FD: fd, Waits: waits}} }
 	server := func(fd int, waits bool) []Holder { return []Holder{{PID: 2, Command: "server", FD: fd, Waits: waits}} }
+	// made is an end of a pipe that a Go program made: it watches such an end, and may never use it.
+	made := func(fd int) []Holder { return []Holder{{PID: 1, Command: "parent", FD: fd, Waits: true, edge: true}} }
+	reads := func(pid int) []Holder { return []Holder{{PID: pid, Command: "child", Waits: true, inCall: true}} }
 	for _, row := range []struct {
 		name     string
 		channels []Channel
@@ -61,6 +65,12 @@ func TestDiagnose(t *testing.T) {
 			{ID: "i", Writers: server(7, false),
 				Readers: []Holder{{PID: 2, Command: "server", FD: 0, Waits: true, inCall: true}}},
 		}, SelfHeld, "holds the writing end itself"},
+		{"a parent reads nothing of a pipe that it made for two children", []Channel{
+			{ID: "i", Writers: made(4), Readers: slices.Concat(made(3), reads(2), reads(3))},
+		}, TwoReaders, "goes either to 2 (child) or to 3 (child)"},
+		{"a parent left open what its child reads", []Channel{
+			{ID: "i", Writers: server(1, false), Readers: slices.Concat(made(3), reads(3))},
+		}, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			found := (&Report{Channels: row.channels}).diagnose()
