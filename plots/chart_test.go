@@ -177,6 +177,35 @@ func TestTitlesSayTheMessage(t *testing.T) {
 	}
 }
 
+// A percentile that few lines have would leave most panels half empty.
+func TestAPercentileOfFewLinesIsNotShown(t *testing.T) {
+	line := func(n int) Series { return Series{Points: make([]Point, n)} }
+	for _, tt := range []struct {
+		points []int // of each line
+		want   int
+	}{
+		{[]int{3, 3, 3, 3}, 3},
+		{[]int{3, 3, 2, 2}, 3},
+		{[]int{3, 2, 2, 2}, 2},
+		{[]int{4, 3, 1, 1}, 3},
+		{[]int{1}, 1},
+	} {
+		c := Chart{X: Axis{Places: shownQuantiles}}
+		for _, n := range tt.points {
+			c.Panels = append(c.Panels, Panel{Series: []Series{line(n)}})
+		}
+		c.dropRarePercentiles()
+		if len(c.X.Places) != tt.want {
+			t.Errorf("lines of %v points show %q, want %d", tt.points, c.X.Places, tt.want)
+		}
+		for _, s := range c.series() {
+			if len(s.Points) > tt.want {
+				t.Errorf("lines of %v points: one still has %d", tt.points, len(s.Points))
+			}
+		}
+	}
+}
+
 // A title claims no more than the noise allows.
 func TestTitlesHeedTheNoise(t *testing.T) {
 	framed := func(cell results.Cell) bool { return !isRaw(cell.Framing) }

@@ -141,7 +141,7 @@ func newPicture(c Chart, width vg.Length) (*picture, error) {
 	p.rows = (len(c.Panels) + p.columns - 1) / p.columns
 	small := regular(smallSize, muted)
 	room := width - 2*margin
-	p.title = breakText([]string{c.Title}, bold(titleSize, foreground), room)
+	p.title = balance(c.Title, bold(titleSize, foreground), room)
 	p.subtitle = breakText(c.Subtitle, small, room)
 	p.notes = breakText(c.Notes, small, room)
 	p.header = margin + vg.Length(len(p.title))*titleRow + vg.Length(len(p.subtitle))*smallRow +
@@ -294,6 +294,20 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 			current = longer
 		}
 		out = append(out, current)
+	}
+	return out
+}
+
+// balance breaks a text into as few lines as breakText does, but of about the same length: a word
+// alone in the last line looks like a mistake.
+func balance(line string, in text.Style, width vg.Length) []string {
+	out := breakText([]string{line}, in, width)
+	for narrow := width; narrow > width/2; narrow -= 10 {
+		lines := breakText([]string{line}, in, narrow)
+		if len(lines) > len(out) {
+			break
+		}
+		out = lines
 	}
 	return out
 }

@@ -297,6 +297,19 @@ func TestAPercentSignStaysBesideItsNumber(t *testing.T) {
 	}
 }
 
+func TestNoWordStandsAloneInTheLastLineOfATitle(t *testing.T) {
+	const title = "Framings carry 65,000 B at 3.1 to 3.4 GB/s on one CPU, 2.9 to 3.1 GB/s on two CPUs"
+	in := bold(titleSize, foreground)
+	width := in.Width(title)
+	lines := balance(title, in, width)
+	if len(lines) != 2 || strings.Join(lines, " ") != title {
+		t.Fatalf("lines %q, want two that are the title", lines)
+	}
+	if in.Width(lines[1]) < 0.7*in.Width(lines[0]) {
+		t.Errorf("lines %q differ much in length", lines)
+	}
+}
+
 // On a phone the panels of a picture stand below each other, and the names above them.
 func TestAPictureForAPhoneHasOneColumn(t *testing.T) {
 	for _, c := range Charts(testSet()) {

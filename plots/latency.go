@@ -36,7 +36,8 @@ func latencyChart(key, what string) func(rows) Chart {
 			Subtitle: r.subtitle("size", "placement"),
 			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
-			Notes:    []string{"All rounds of a line together."},
+			Notes: []string{"90 of 100 messages took p90 or less. A percentile is shown only if " +
+				"ten messages took longer, and if at least half of the lines have it."},
 		}
 		if sizes := r.sizes(); len(sizes) > maxSizes {
 			shown := []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}
@@ -45,15 +46,7 @@ func latencyChart(key, what string) func(rows) Chart {
 				len(sizes)))
 		}
 		c.addLatencies(r, key)
-		shown := 0
-		for _, p := range c.points() {
-			shown = max(shown, p.X+1)
-		}
-		c.X.Places = shownQuantiles[:shown]
-		if slices.Contains(c.X.Places, "p99") {
-			c.Notes[0] += " 99 of 100 messages took p99 or less. A percentile is shown only if " +
-				"ten messages took longer."
-		}
+		c.dropRarePercentiles()
 		return c
 	}
 }
@@ -77,6 +70,30 @@ func (c *Chart) addLatencies(r rows, key string) {
 			})
 		}
 		c.Panels = append(c.Panels, panel)
+	}
+}
+
+// dropRarePercentiles drops the highest percentiles if fewer than half of the lines have them.
+func (c *Chart) dropRarePercentiles() {
+	lines := c.series()
+	shown := len(c.X.Places)
+	for ; shown > 1; shown-- {
+		have := 0
+		for _, s := range lines {
+			if len(s.Points) >= shown {
+				have++
+			}
+		}
+		if 2*have >= len(lines) {
+			break
+		}
+	}
+	c.X.Places = c.X.Places[:shown]
+	for _, panel := range c.Panels {
+		for i := range panel.Series {
+			s := &panel.Series[i]
+			s.Points = s.Points[:min(len(s.Points), shown)]
+		}
 	}
 }
 

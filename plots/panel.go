@@ -64,7 +64,7 @@ func (p *picture) shifts() map[string]vg.Length {
 		}
 	}
 	n := vg.Length(len(moved))
-	step := vg.Length(3)
+	step := vg.Length(2)
 	if len(p.X.Places) == 1 {
 		step = 10
 	}
