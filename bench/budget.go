@@ -8,20 +8,18 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// DefaultForks is the number of forks if [Plan.Forks] is 0. A fork is one start of the workers.
+// DefaultForks is how often the workers are started if [Plan.Forks] is 0.
 const DefaultForks = stat.Forks
 
-// A cost is how long a fork of a group takes, in two parts. A fork is one start of the group's
-// workers. Both times are guesses at first. They are corrected by what the forks of the group
-// really take.
+// A cost is the time that a group of cells with the same workers takes. It is guessed first, and
+// corrected by what is measured.
 type cost struct {
-	fork  time.Duration // all that a fork does besides its rounds
-	round time.Duration // one round: a sample of every cell
+	fork  time.Duration // per start of the workers, without the rounds
+	round time.Duration // per round: a sample of every cell
 }
 
-// count notes how long round n of a fork took. Round 0 takes longer than round 1, because caches
-// are cold and memory has not been touched. count adds the difference to the time of the fork,
-// because it occurs once per fork.
+// count corrects c by the time that round n took. The extra time of round 0, when caches are cold,
+// is added to c.fork.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
 		longer := c.round - took
@@ -78,8 +76,7 @@ func (p Plan) Estimate() time.Duration {
 	return all
 }
 
-// forksOf returns the number of forks over which the samples of a cell are spread. If the workers
-// of the cell exit after one job, each sample needs a fork of its own.
+// forksOf returns how many times the workers of a cell are started.
 func (p Plan) forksOf(c results.Cell) int {
 	if takesOneJob(c) {
 		return p.Samples
@@ -87,13 +84,12 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is the smallest number of rounds that a fork takes if time is short. The median of a
-// fork's samples stands for the fork. The median of fewer than three samples says next to nothing.
+// leastRounds is the smallest number of rounds after a start of the workers: the median of fewer
+// samples says next to nothing.
 const leastRounds = 3
 
-// roundsFor returns how many rounds the next fork of a group takes. In a round, one sample of every
-// cell of the group is taken. If there is enough time, roundsFor returns what the plan asks for.
-// Otherwise, all groups take the same share of the rounds that they have left.
+// roundsFor returns how many rounds the next fork of a group takes. If time is short, all groups
+// take the same share of their rounds.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.remaining(g)
 	asked := (rounds + forks - 1) / forks // rounded up
@@ -118,8 +114,7 @@ func (r *runner) roundsFor(g *group) int {
 func (r *runner) remaining(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)
-	// If samples were left out, the group needs additional forks. Each additional fork takes as
-	// many rounds as a planned fork.
+	// If samples were left out, additional forks take as many rounds as planned ones.
 	rounds = max(r.Samples-g.rounds, r.Samples/planned, 1)
 	return forks, rounds
 }
@@ -133,9 +128,8 @@ func (r *runner) wouldEndLate(cost time.Duration) bool {
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit returns how long a sample that begins now may take before its workers are killed. The limit
-// shrinks with the time that the run has left. So a sample that hangs does not make the run much
-// longer than MaxTime.
+// limit returns how long a sample that begins now may take before its workers are killed. It
+// shrinks with the time that is left until MaxTime.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

@@ -12,46 +12,33 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Patterns lists the values that [results.Cell.Pattern] can have, each with a line of text that
-// explains it.
+// Patterns lists the values of [results.Cell.Pattern], each with an explanation.
 var Patterns = [][2]string{
 	{"stream", "messages one way, as fast as the pipe takes them"},
 	{"roundtrip", "a message there and the same message back, one at a time, over two pipes"},
 	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
 }
 
-// sharedBy returns a key. Cells with the same key share their workers. The key is the cell without
-// its size, and without the fields in which compared cells may differ (see comparedBy).
-//
-// Cells of different sizes share workers because starting two processes takes as long as some ten
-// samples.
+// sharedBy returns a key that is the same for all cells that share their workers.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
 	}
 	c = comparedBy(c)
-	c.Size = 0
+	c.Size = 0 // starting two processes takes as long as some ten samples
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell exit after one timed job. There are two cases.
-// An open loop may be given up before all messages are sent. And if the reader closes its end, no
-// pipe is left for another job.
+// takesOneJob reports whether the workers of a cell exit after one timed job, because the job may
+// leave their pipe closed.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
-// isOpenLoop reports whether the cell is an open loop: its messages fall due at a fixed rate, even
-// if the pipe cannot take them. A cell with the "mixed" pattern is no open loop, because only its
-// small messages fall due.
+// isOpenLoop reports whether all messages of the cell fall due at a fixed rate, even if the pipe is
+// full.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
-// comparedBy returns a key. Cells with the same key are compared with each other. The key is the
-// cell without these fields:
-//   - the framing
-//   - the fields that say how the ends use memory
-//   - the fields that say what the reader does besides reading
-//
-// If the workers exit after one job, the key is the whole cell, so that it is compared with no
-// other cell.
+// comparedBy returns a key that is the same for all cells that are compared with each other. They
+// differ only in their framing, use of memory, or what the reader does besides reading.
 func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -127,9 +114,8 @@ func (p Plan) validateMessages(c results.Cell) error {
 	return nil
 }
 
-// maxLoadMessages is the largest number of messages in one sample of an open loop. For each
-// message, an end keeps two times of 8 bytes: when it was sent, and when it was received. All of
-// these times may take half of a worker's memory.
+// maxLoadMessages is the largest number of messages in a sample with a rate. For each message, an
+// end keeps two times of 8 bytes.
 const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
 // validateRate returns an error if, at the cell's rate, a sample would have more than
@@ -143,8 +129,7 @@ func (p Plan) validateRate(c results.Cell) error {
 		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 }
 
-// mostInflight is the largest number of messages that a cell may leave unanswered at a time. Each
-// unanswered message needs a slot, and all slots are made in advance.
+// mostInflight is the largest number of messages that a cell may leave unanswered at a time.
 const mostInflight = 1 << 16
 
 // validateLoad returns an error if the fields that describe the load contradict each other or do
@@ -175,15 +160,14 @@ func validateLoad(c results.Cell) error {
 	return nil
 }
 
-// leastWriteSize is the smallest write size that a cell may ask for, in bytes. The header of a
-// message fits into such a write.
+// leastWriteSize is the smallest allowed write size, in bytes. A message's header fits into it.
 const leastWriteSize = 64
 
 // mostWork is the largest CPU time that a cell's reader may spend on a byte, in nanoseconds.
 const mostWork = 100_000
 
-// validateMemory returns an error if the cell has an offset, a source, a write size or an amount of
-// work per byte that is not allowed.
+// validateMemory returns an error if the cell's use of memory, or its work per byte, is not
+// allowed.
 func validateMemory(c results.Cell) error {
 	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
 		if offset == "" {
@@ -221,8 +205,8 @@ var labelDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
 }
 
-// Label names a cell briefly, for a line of progress or an error. It states the framing, the size,
-// the pattern and the placement, and every other field that does not have its usual value.
+// Label names a cell briefly, for a line of progress or an error. It leaves out most fields that
+// have their usual value.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {

@@ -6,16 +6,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A clock tells the time of the operating system's monotonic clock. All processes share that clock,
-// so a time taken at one end of a pipe can be compared with a time taken at the other end. A clock
-// may be used concurrently.
-//
-// To avoid a system call for each reading, a clock adds a shift in nanoseconds to [syspipe.Now].
-// newClock measures this shift.
-type clock struct{ shift int64 }
+// A clock tells the time of a clock that all processes share, so that times of both ends of a pipe
+// can be compared. It may be used concurrently.
+type clock struct{ shift int64 } // nanoseconds to add to syspipe.Now
 
-// clockReadings is how many times newClock reads both clocks. newClock uses the fastest reading:
-// among some dozens of readings there is one that nothing interrupted.
+// clockReadings is how often newClock reads both clocks, to find a pair of readings that nothing
+// interrupted.
 const clockReadings = 64
 
 func newClock() (*clock, error) {
@@ -42,11 +38,8 @@ func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 // spinTime is how long await spins before the awaited moment. Waking up takes about as long.
 const spinTime = 50 * time.Microsecond
 
-// await returns when the clock has reached the moment. It sleeps until an absolute time, so delays
-// do not add up if a caller awaits one moment after another. If spin is true, await spins for the
-// last microseconds. Only a caller that has its CPU for itself should ask for this.
-//
-// The calling thread should have called [minimiseTimerSlack] before.
+// await returns when the clock has reached the moment. Set spin only if the caller has its CPU for
+// itself. The calling thread should have called [minimiseTimerSlack].
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {

@@ -16,10 +16,6 @@ const (
 
 // closeEarly ends a sample in which the reader closes its end while the writer still writes. Both
 // ends call it after the timed messages.
-//
-// The reader no longer reads, like a program that is about to crash. When the writer has filled the
-// pipe, the reader closes its end. The writer goes on until the kernel reports that the reader's
-// end is closed.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()

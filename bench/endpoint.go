@@ -17,13 +17,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errPeerGone says that the other endpoint of the pipe left early. The cause is in the report of
-// that endpoint, or in how its process exited.
+// errPeerGone says that the other end of the pipe left early. Only that end's report or exit has
+// the cause.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint is one end of the measured pipe. It does one job after another. In a job it sends or
-// receives the messages of a cell. In round trips it does both. An endpoint belongs to one
-// goroutine.
+// An endpoint sends or receives a cell's messages at one end of the measured pipe, or does both in
+// round trips. It belongs to one goroutine.
 type endpoint struct {
 	job
 	endpointConfig
@@ -70,9 +69,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// Calls are faster in a thread with a descriptor table of its own. This is possible if no other
-	// thread uses the ends, and if no end is to be closed: an end that is closed in one table would
-	// stay open in the other table.
+	// Not if another thread uses the ends, or if one is to be closed: the other descriptor table
+	// would keep it open.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -85,8 +83,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	return e, nil
 }
 
-// setIO sets how the endpoint waits at its measured ends. At the pipes for signals such as "go", it
-// always waits in blocking calls, because a delay there would count as time of the measured pipe.
+// setIO sets how the endpoint waits at its measured ends. At the pipes for signals it always
+// blocks, because a delay there would be measured too.
 func (e *endpoint) setIO(waits syspipe.IO) error {
 	err := errors.Join(
 		e.toPeer.SetIO(syspipe.Blocking),
@@ -99,8 +97,7 @@ func (e *endpoint) setIO(waits syspipe.IO) error {
 	return err
 }
 
-// A preparedCell holds what the names in a cell stand for: the framing, the messages, and how the
-// ends wait. Each endpoint prepares its own, because a [payload.Source] belongs to one goroutine.
+// A preparedCell holds what the names in a cell stand for. It belongs to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
@@ -109,7 +106,7 @@ type preparedCell struct {
 	writerIO, readerIO syspipe.IO
 }
 
-// prepare prepares the job's cell. It calls messages for the source of the cell's messages.
+// prepare parses the names in the job's cell, and calls messages for the source of its messages.
 func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCell, err error) {
 	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
 		return c, err
@@ -129,8 +126,8 @@ func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCel
 	return c, err
 }
 
-// parseIO parses how the two ends of a cell wait. The text names one way for both ends, such as
-// "blocking", or one for the writer and one for the reader, such as "poll/blocking".
+// parseIO parses how the two ends of a cell wait: one way for both, such as "blocking", or one for
+// each, such as "poll/blocking".
 func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	first, second, two := strings.Cut(s, "/")
 	if !two {
@@ -149,9 +146,8 @@ func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == serv
 // hasClock reports whether this endpoint starts and stops the clock.
 func (e *endpoint) hasClock() bool { return e.Role == receiver || e.Role == client }
 
-// run does this endpoint's part of a job. It warms up, waits for the common start (see meet), and
-// moves the timed messages. There is no pause between these steps, because an idle CPU is slow to
-// wake up.
+// run does this endpoint's part of a job. From the warm-up on there must be no pause, because an
+// idle CPU is slow to wake up.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -227,9 +223,8 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet makes both endpoints start at the same time. One endpoint has the clock (see hasClock). The
-// other endpoint says that it is ready, and waits. The endpoint with the clock then starts the
-// clock and tells the other endpoint to go.
+// meet waits until both ends are ready, and reads the counters into before. At the end with the
+// clock, began is when the clock started.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.hasClock() {
 		if _, err := e.awaitPeer(); err != nil {
@@ -249,12 +244,11 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	return began, err
 }
 
-// cpuSamples is how many times during the timed messages an endpoint notes on which CPU it runs.
-// Each time takes a system call of some 50 ns.
+// cpuSamples is how often an endpoint notes its CPU during the timed messages. Each time costs some
+// 50 ns.
 const cpuSamples = 16
 
-// runMessages moves the timed messages. Between them, it notes from time to time on which CPU the
-// endpoint runs.
+// runMessages moves the timed messages, and now and then notes the endpoint's CPU.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {
@@ -291,8 +285,7 @@ func (e *endpoint) awaitPeer() (start int64, err error) {
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain adds to err the phase in which err occurred. If err says that the peer has left, explain
-// also adds errPeerGone.
+// explain adds to err when it occurred, and errPeerGone if err means that the other end has left.
 func explain(when string, err error) error {
 	if err == nil {
 		return nil

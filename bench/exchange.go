@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// exchanger returns the function that moves messages as the endpoint's role asks for. It also makes
-// the reader, writer or buffer that this function needs.
+// exchanger returns the function that moves messages as the endpoint's role asks, and makes its
+// reader, writer or buffer.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if !e.checks() {
 		return e.unframed()
@@ -38,13 +38,11 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is the largest number of bytes that a framing may add to a message in one frame.
-// The buffer of a batch has this much extra room per message. So it never fills up, and the batch
-// is sent only when it has its number of messages.
+// maxFrameOverhead is the most bytes that a framing may add to a message. With less room, a batch
+// would be sent too early.
 const maxFrameOverhead = 128
 
-// writer makes the endpoint's writer, which frames messages. If the cell needs it, the framed bytes
-// go through a buffer for batches, or through a [framers.Mux].
+// writer makes the endpoint's writer of framed messages.
 func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = bareEnd{e.out}
 	if e.Cell.Batch > 1 {
@@ -119,8 +117,8 @@ func (e *endpoint) receive(from, n int64) error {
 	return nil
 }
 
-// request makes n round trips. It reads the clock once per trip, at the end of the trip. A trip is
-// timed from the end of the previous trip, so no time is lost between two trips.
+// request makes n round trips. A trip is timed from the end of the previous one, so the clock is
+// read only once per trip.
 func (e *endpoint) request(from, n int64) error {
 	check := e.checker()
 	last := syspipe.Now()
@@ -160,12 +158,12 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages that it receives. An end with the framing
-// "raw" does so only in the untimed job and in a load.
+// checks reports whether this end looks at the messages that it receives. With the framing "raw" it
+// usually only counts bytes.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
-// checker returns the function that checks a received message. While the clock runs, this function
-// checks the message's number and length. In the untimed job it compares every byte.
+// checker returns the function that checks a received message: every byte in the untimed job,
+// otherwise number and length.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare
@@ -173,8 +171,8 @@ func (e *endpoint) checker() func(i int64, msg []byte) error {
 	return e.source.Check
 }
 
-// resident clears all of the buffer s and returns it. This makes the kernel allocate the buffer's
-// memory pages now, and not while the clock runs.
+// resident clears all of s, so that the kernel allocates its memory now and not while the clock
+// runs.
 func resident[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s

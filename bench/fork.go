@@ -15,9 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// grace is the time that a sample may take in addition to twenty times its planned duration. The
-// slowest cells take seconds for one message: their framing searches all bytes of a 16 MiB message
-// again after each read.
+// grace is how long a sample may take beyond twenty times its planned duration. The slowest
+// framings take seconds for a message of 16 MiB.
 const grace = 30 * time.Second
 
 // An errSlow says that a sample did not finish within its time limit.
@@ -34,8 +33,7 @@ type pipeEnds struct {
 	back             *syspipe.End // of the pipe for replies; nil in a stream
 }
 
-// endsOf says what each of an endpoint's ends is for. The ends must be in the order in which
-// [openPipes] opens their pipes. The parameter r is the endpoint's role.
+// endsOf says what each of an endpoint's ends is for. The ends must be in the order of openPipes.
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
 	if !r.isOrigin() {
@@ -47,19 +45,16 @@ func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	return p
 }
 
-// pipes holds the ends of all pipes between the two endpoints of a cell. The controller passes the
-// ends on to the workers. It neither reads nor writes them.
+// pipes holds the ends of all pipes between the two endpoints. Only the workers read and write
+// them.
 type pipes struct {
 	origin []*syspipe.End // for the endpoint that messages come from
 	other  []*syspipe.End
 	err    error // the first error of open
 }
 
-// openPipes opens the pipes that a cell needs, in this order:
-//   - a pipe from the origin to the other endpoint, for signals such as "ready" and "go"
-//   - a pipe for signals in the opposite direction
-//   - the measured pipe
-//   - for round trips, a pipe for the replies
+// openPipes opens the pipes that a cell needs, in this order: two for signals, one in each
+// direction; the measured one; and for round trips, one for the replies.
 func openPipes(c results.Cell) (*pipes, error) {
 	const fromOrigin, toOrigin = true, false
 	const usual = 0 // the system's default capacity
@@ -77,8 +72,8 @@ func openPipes(c results.Cell) (*pipes, error) {
 	return &p, nil
 }
 
-// open opens a pipe from the origin to the other endpoint, or in the opposite direction if
-// fromOrigin is false. It does nothing if an earlier call failed.
+// open opens a pipe in the direction that fromOrigin says. It does nothing if an earlier call
+// failed.
 func (p *pipes) open(kind syspipe.Kind, capacity int, fromOrigin bool) {
 	if p.err != nil {
 		return
@@ -107,8 +102,8 @@ type worker struct {
 	role role
 }
 
-// startWorker starts a worker and gives it ends of pipes. The ends are then closed in this process,
-// even if the worker does not start.
+// startWorker starts a worker and hands it the ends. They are closed in this process, even after an
+// error.
 func startWorker(
 	ctx context.Context, c endpointConfig, ends []*syspipe.End,
 ) (*worker, error) {
@@ -153,8 +148,7 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("the %s: %w", w.role, err)
 }
 
-// A fork is one start of the two workers that measure a group of cells, with the pipes between the
-// workers. The workers do one job after another until the fork is closed.
+// A fork is one start of the two workers that measure cells, with the pipes between them.
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
@@ -163,8 +157,8 @@ type fork struct {
 	workers []*worker            // the origin's, then the other endpoint's
 }
 
-// startFork opens the pipes and starts the workers for a group of cells. The job j may be of any
-// cell of the group.
+// startFork starts workers and opens their pipes. The job j may be of any cell that they are to
+// measure.
 func startFork(
 	ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration,
 ) (*fork, error) {
@@ -205,9 +199,8 @@ func (f *fork) close() {
 	f.cancel(nil)
 }
 
-// run gives both workers a job and returns their reports. If one worker dies, the other worker
-// finds its pipes closed and reports that. If the job takes longer than the limit, both workers are
-// killed.
+// run gives both workers a job and returns their reports. If the job exceeds the limit, both are
+// killed, and the error wraps an errSlow.
 func (f *fork) run(j job) (reports, error) {
 	j.Offset = f.offset
 	limit := f.limit()
@@ -222,8 +215,7 @@ func (f *fork) run(j job) (reports, error) {
 	done.Wait()
 	err := errors.Join(errs...)
 	blamed, failed := all.failure()
-	// Return err if the workers were killed, or if the best report only says that the other worker
-	// died. In both cases err says more than the reports.
+	// err says more than a report if the workers were killed or one died.
 	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
 		return all, err
 	}

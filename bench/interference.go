@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// interference finds out what disturbs the measurements of a run: faults of the machine itself, and
-// other programs or virtual machines that use the machine's CPUs during the run.
+// interference finds out what disturbs a run: faults of the machine, and other programs or virtual
+// machines on its CPUs.
 type interference struct {
 	lasting []string      // warnings of faults that the machine had before the run
 	before  machine.Usage // of the machine's CPUs, before the run
@@ -30,15 +30,12 @@ func newInterference() *interference {
 	}
 }
 
-// maxQueued is the largest share of a sample's time that its ends may wait for CPUs on which other
-// programs run. If they wait longer, the sample counts as disturbed.
+// maxQueued is the share of a sample's time that its ends may wait for CPUs that others use. Above
+// it, the sample counts as disturbed.
 const maxQueued = 0.05
 
-// mark sets StealNS and Disturbed of the sample s. StealNS is the time that the hypervisor took
-// from the CPUs of the ends since the previous sample. Disturbed says what took CPU time from the
-// sample, or is empty if nothing did. The figures leave out disturbed samples.
-//
-// The speed of a sample plays no part in this.
+// mark sets StealNS and Disturbed of a sample by the CPU time that others took since the previous
+// one. The speed of the sample plays no part.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.usage)
@@ -60,9 +57,8 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns how long, at least, the two ends together waited for CPUs on which other
-// programs ran. The result known is false if the system does not tell how long threads wait for a
-// CPU.
+// waitedForOthers returns how long, at least, both ends together waited for CPUs that other
+// programs had.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
@@ -81,19 +77,16 @@ func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duratio
 	return time.Duration(ns), true
 }
 
-// update collects the warnings about everything that has disturbed the run so far. It is called
-// once for all cells that finish together, so that all of them get the same warnings.
+// update collects the warnings about the run so far. Call it once for cells that finish together,
+// so that all get the same warnings.
 func (i *interference) update() {
 	faults := machine.ReadUsage().Since(i.before).Faults()
 	i.current = append(warningsOf(faults), i.lasting...)
 	i.disturbed = len(faults) > 0
 }
 
-// warnings returns the warnings for a finished cell, and whether the cell was disturbed. A cell is
-// disturbed if more than half of its samples are disturbed.
-//
-// If the system does not tell how long threads wait for a CPU, disturbed samples may go unnoticed.
-// In this case, the cell is disturbed if anything disturbed the machine during the run.
+// warnings returns the warnings for a finished cell, and whether more than half of its samples were
+// disturbed.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	knowsWaits := false
 	marked := 0
@@ -106,6 +99,7 @@ func (i *interference) warnings(samples []results.Sample) (texts []string, distu
 		}
 	}
 	if !knowsWaits {
+		// Disturbed samples may have gone unnoticed, so whatever disturbed the machine counts.
 		return i.current, i.disturbed
 	}
 	return i.current, 2*marked > len(samples)

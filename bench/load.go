@@ -14,12 +14,11 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// isLoad reports whether a load generator sends the cell's messages. In an open loop, it sends them
-// at a fixed rate. In a closed loop, it keeps several messages on the way at once.
+// isLoad reports whether the cell's messages are sent at a fixed rate (an open loop) or with
+// several on the way at once (a closed loop).
 func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1 }
 
-// A schedule says when messages fall due. One message falls due per period, from a start that both
-// endpoints know.
+// A schedule says when messages fall due: one per period, from a start that both ends know.
 type schedule struct {
 	start  int64   // on the shared clock, in nanoseconds
 	period float64 // nanoseconds; not an integer, since rounding would add up
@@ -27,17 +26,15 @@ type schedule struct {
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime is the time from the moment when the start of an open loop is chosen to the start
-// itself. Without it, the first message would already be late when both ends know the start.
+// leadTime is how far ahead the start of an open loop is chosen, so that both ends know it in time.
 const leadTime = time.Millisecond
 
-// A load records when each message of a generated load was sent and received. All times are in
-// nanoseconds of the shared clock.
+// A load records when each message was sent and received, in nanoseconds of the shared clock.
 type load struct {
 	schedule  schedule
 	open      bool          // open loop: send when due; else: send when a slot is free
 	deadline  int64         // of an open loop: nothing is sent after it
-	maySpin   bool          // see clock.await
+	maySpin   bool          // the sender may spin until a message is due
 	sent      []int64       // when each message was sent
 	received  []int64       // when each message was received
 	delivered atomic.Int64  // how many elements of received are set
@@ -63,8 +60,7 @@ func (e *endpoint) newLoad() *load {
 	return l
 }
 
-// maySpin reports whether this end may spin until the next message is due. The end must generate
-// the load and have its CPU for itself.
+// maySpin reports whether this end generates the load and has its CPU for itself.
 func (e *endpoint) maySpin() bool {
 	if e.Role != sender || e.Cell.Pattern == PatternMixed {
 		return false
@@ -80,10 +76,8 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets the start of the load and returns it. If the parameter start is undecidedStart,
-// setSchedule chooses the start. Without a load, it does nothing and returns 0.
-//
-// An open loop also gets a deadline. The loop is given up after twice the time that it should take.
+// setSchedule sets the start of the load and returns it. For undecidedStart, it chooses the start.
+// Without a load, it returns 0.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -98,6 +92,7 @@ func (e *endpoint) setSchedule(start int64) int64 {
 	l.schedule.start = start
 	if l.open {
 		l.schedule.period = 1e9 / e.Cell.Rate
+		// twice the time that it should take
 		l.deadline = start + 2*int64(float64(e.Messages)*l.schedule.period) + int64(leadTime)
 	}
 	return start
@@ -152,9 +147,8 @@ func (e *endpoint) generate() error {
 	return nil
 }
 
-// runClientLoad sends on one thread and receives on another. A client with only one thread would
-// not read replies while it waits to send. If both pipes were full, client and server would then
-// wait forever.
+// runClientLoad sends on one thread and receives on another. With one thread, both ends could wait
+// forever to write into full pipes.
 func (e *endpoint) runClientLoad() error {
 	over := make(chan error, 2)
 	onOwnThread := func(half func() error) { // on the endpoint's CPU
@@ -168,9 +162,8 @@ func (e *endpoint) runClientLoad() error {
 	go onOwnThread(e.generate)
 	go onOwnThread(func() error {
 		if e.in.IO() == syspipe.Poller {
-			// While the sending thread sleeps in a raw system call, the Go scheduler believes that
-			// this thread will poll soon. So the scheduler would wake a goroutine that is locked to
-			// its thread late or never. Therefore unlock this goroutine.
+			// While the sending thread sleeps in a raw system call, the Go scheduler would wake a
+			// goroutine that is locked to its thread late or never.
 			runtime.UnlockOSThread()
 		}
 		return e.receive(e.Warmup, e.Messages)
@@ -178,9 +171,8 @@ func (e *endpoint) runClientLoad() error {
 	if err := <-over; err != nil {
 		return err
 	}
-	// A loop that was given up has sent fewer messages than planned. The receiving goroutine still
-	// waits for replies to all of them. So this loop also returns when there is a reply to every
-	// message that was sent.
+	// A loop that was given up has sent fewer messages than planned: do not wait for replies to the
+	// rest.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -195,9 +187,8 @@ func (e *endpoint) runClientLoad() error {
 	}
 }
 
-// finishLoad reports what a load moved, and its latencies. In a stream, the receiver makes this
-// report. Only the sender knows when messages were sent, so it hands these times over to the
-// receiver.
+// finishLoad reports what a load moved, and its latencies. The sender of a stream only tells the
+// receiver when it sent messages.
 func (e *endpoint) finishLoad() error {
 	if e.isMixed() {
 		return e.finishMixed()
@@ -224,8 +215,7 @@ func (e *endpoint) finishLoad() error {
 	return e.summariseLoad()
 }
 
-// handOver sends the receiver the number n, and the time at which each message of the load was
-// sent.
+// handOver sends the receiver the number n, and when each message of the load was sent.
 func (e *endpoint) handOver(n int64) error {
 	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
 }
@@ -238,8 +228,8 @@ func (e *endpoint) takeOver() (n int64, err error) {
 	return account[0], err
 }
 
-// summariseLoad fills in the report: the latencies, how many messages and bytes were transferred,
-// and how well an open loop kept its rate.
+// summariseLoad fills in the report: latencies, messages, bytes, and how well an open loop kept its
+// rate.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
@@ -267,10 +257,9 @@ func (e *endpoint) summariseLoad() error {
 	return nil
 }
 
-// addLoadLatencies adds the latencies of the first n messages to the report, under these keys:
-//   - The key in the parameter name: from sending a message to receiving it.
-//   - "due", in an open loop: from when a message was due to receiving it.
-//   - "lateness", in an open loop: from when a message was due to sending it.
+// addLoadLatencies reports the latencies of the first n messages, from sending to receiving, under
+// the given name. For an open loop it adds "due" (from due to received) and "lateness" (from due to
+// sent).
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

@@ -24,8 +24,8 @@ func (r Result) median(metric string) float64 {
 	return stat.MustMetric(metric).Estimate(r.Record).Median
 }
 
-// Measure measures the cell c. A field that c leaves empty has its usual value, so Framing and Size
-// are often enough. If this machine cannot run the cell, Measure returns an error.
+// Measure measures the cell c. Empty fields have their usual values, so Framing and Size are often
+// enough. If this machine cannot run the cell, Measure returns an error.
 func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	var result Result
 	plan := Plan{Cells: []results.Cell{c}}
@@ -39,14 +39,14 @@ func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	return result, err
 }
 
-// SliceTime is the default length of a slice, the timed run that gives one sample. A slice is much
-// longer than an error of the clock. It is so short that most slices lie between two disturbances.
+// SliceTime is the default length of one timed run. It is long for the clock, yet so short that
+// most runs are undisturbed.
 const SliceTime = 3 * time.Millisecond
 
 // usualSamples is the default number of samples per cell.
 const usualSamples = 24
 
-// withDefaults fills in what the plan and its cells leave empty, except Forks (see forksOf).
+// withDefaults fills in what the plan and its cells leave empty, except Forks.
 func (p Plan) withDefaults() Plan {
 	if p.Samples == 0 {
 		p.Samples = usualSamples
@@ -61,9 +61,8 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: an
-// anonymous pipe of the system's capacity, blocking ends, a stream of JSON, the framing "raw", and
-// the first placement that [Placed] returns.
+// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: a blocking
+// stream of JSON through an anonymous pipe, without a framing, at the first placement of [Placed].
 func Complete(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {

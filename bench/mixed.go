@@ -15,13 +15,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// PatternMixed is the pattern "mixed". Large messages are sent without pause through a
-// [framers.Mux]. Small messages fall due at the cell's rate, and are sent before the next frame of
-// a large message. The latency of such a cell is the latency of its small messages.
+// PatternMixed is the pattern "mixed": large messages without pause, and small ones at the cell's
+// rate, which go first. The latency is that of the small messages.
 const PatternMixed = results.PatternMixed
 
-// SmallSize is the length in bytes of a small message in the "mixed" pattern. A notification or the
-// answer to a ping is about as long.
+// SmallSize is the length in bytes of a small message in the pattern "mixed", about that of a
+// notification.
 const SmallSize = 256
 
 // Priorities in the Mux. The higher one goes first.
@@ -30,8 +29,8 @@ const (
 	smallPriority
 )
 
-// mixed is the state of an endpoint in the "mixed" pattern, except for its load. The load records
-// only the small messages.
+// mixed is the state of an endpoint in the pattern "mixed". The times of small messages are in its
+// load.
 type mixed struct {
 	small *payload.Source
 	mux   *framers.Mux // nil at the end that receives
@@ -42,8 +41,8 @@ type mixed struct {
 	last  int64 // when the last message arrived, on the shared clock
 }
 
-// isMixed reports whether the endpoint moves both large and small messages now. In the "mixed"
-// pattern, the warm-up and the untimed job are streams of large messages only.
+// isMixed reports whether the endpoint moves both large and small messages now. In the warm-up all
+// are large.
 func (e *endpoint) isMixed() bool { return e.Cell.Pattern == PatternMixed && e.load != nil }
 
 // A muxWriter sends large messages through a Mux, one at a time.
@@ -71,17 +70,15 @@ func (e *endpoint) newMixed(n int64) (mixed, error) {
 	return m, nil
 }
 
-// sendMixed sends each small message when it falls due. It sends large messages without pause until
-// all small messages are sent. Then it sends a final message of the small size. The number of this
-// message is above all others, which tells the receiver that nothing follows.
+// sendMixed sends small messages when they fall due, and large ones without pause. A final small
+// message, with a number above all others, tells the receiver that nothing follows.
 func (e *endpoint) sendMixed() error {
 	minimiseTimerSlack()
 	e.clock.await(e.load.schedule.start, false) // do not spin
 	var smallDone atomic.Bool
 	large := make(chan error, 1)
-	// Another goroutine sends the large messages, because this goroutine is locked to its thread.
-	// If this one sent messages too, each change to a goroutine that sends a small message would
-	// switch threads. Goroutines that are not locked can follow each other on one thread.
+	// Not in this goroutine, which is locked to its thread: each change between large and small
+	// messages would then switch threads.
 	go func() { large <- e.sendLarge(&smallDone) }()
 	err := e.sendSmall()
 	smallDone.Store(true)
@@ -126,8 +123,7 @@ func (e *endpoint) sendSmall() error {
 	return nil
 }
 
-// receiveMixed receives messages until the final one, which says that nothing follows. Small
-// messages may overtake each other, but each comes once.
+// receiveMixed receives messages until the final one. Small messages may overtake each other.
 func (e *endpoint) receiveMixed() error {
 	m := &e.mixed
 	check := e.checker()
@@ -155,8 +151,8 @@ func (e *endpoint) receiveMixed() error {
 	}
 }
 
-// takeSmall checks a small message. The parameter now is the time at which it arrived. The result
-// last reports whether it is the final message, which says that nothing follows.
+// takeSmall checks a small message, which arrived at the time now. The result last says that
+// nothing follows.
 func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	l := e.load
 	number, err := e.mixed.small.Number(msg)
@@ -177,9 +173,8 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	return false, nil
 }
 
-// finishMixed reports what was moved, and the latencies of the small messages. The receiver makes
-// this report. The sender only tells the receiver how many large messages it sent, and when it sent
-// each small message.
+// finishMixed makes the receiver's report, with the latencies of the small messages. The sender
+// only tells the receiver what it has sent.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
@@ -198,7 +193,7 @@ func (e *endpoint) finishMixed() error {
 	e.report.Messages = m.large + small
 	e.report.PayloadBytes = m.bytes
 	e.report.ElapsedNS = m.last - l.schedule.start
-	// No message is given up. So the rate is missed only if the sender begins to send too late.
+	// No message is given up, so the rate is missed only if the sender is too late.
 	end := max(l.schedule.due(small), slices.Max(l.sent))
 	e.report.Load = &results.Load{
 		Due: small, Sent: small,
@@ -207,17 +202,17 @@ func (e *endpoint) finishMixed() error {
 	return e.addLoadLatencies("oneway", small)
 }
 
-// readQuantum is the largest number of bytes that a slowReader reads at once. After larger reads,
-// the pauses would be longer, and a small message would have to wait until such a pause ends.
+// readQuantum is the most bytes that a slowReader reads at once. After larger reads, a small
+// message would wait through a longer pause.
 const readQuantum = 4 << 10
 
-// A slowReader reads from in at a limited pace, like a program that works on each byte. It is for
-// the receiver of a cell with the "mixed" pattern. It belongs to one goroutine.
+// A slowReader reads from in at a limited pace, like a program that works on each byte. It belongs
+// to one goroutine.
 type slowReader struct {
 	in    io.Reader
 	pace  pace
 	clock *clock
-	spin  bool // spin, as such a program keeps its CPU busy; no other end uses the CPU
+	spin  bool // keep the CPU busy while waiting, as no other end uses it
 }
 
 // Read first waits until the reader is done with the bytes of earlier reads.
@@ -228,9 +223,8 @@ func (s *slowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// validateMixed returns an error if a cell with the "mixed" pattern has a field that does not fit
-// this pattern. It also returns an error if a cell with another pattern has a field that is only
-// for the "mixed" pattern.
+// validateMixed returns an error if the cell has a field that does not fit the pattern "mixed", or
+// that only fits this pattern.
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
 		if c.FrameWait != "" {

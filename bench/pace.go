@@ -7,25 +7,24 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A pace slows a reader down to a number of bytes per second. Its times are nanoseconds of the
-// clock that its caller uses. It belongs to one goroutine.
+// A pace limits a reader to a number of bytes per second. Its times are nanoseconds of any one
+// clock. It belongs to one goroutine.
 type pace struct {
 	PerSecond int64 // bytes; 0: no limit
 	Next      int64 // when the reader is done with all bytes read so far; 0: none yet
 }
 
-// catchUp is how much lost time a reader may make up by reading faster than its pace. It is long
-// enough for a sleep that ends late, but does not cover a time in which the pipe was empty.
+// catchUp is how much lost time a reader may make up by reading faster than its pace, such as after
+// a sleep that ended late.
 const catchUp = time.Millisecond
 
-// Take counts n bytes that were read. The parameter now is the time at which they were read. Take
-// returns the time at which the reader will be done with them.
+// Take counts n bytes that were read at the time now, and returns when the reader is done with
+// them.
 func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now
 	}
-	// The reader begins with these bytes when it is done with the earlier bytes, or at the time
-	// now-catchUp if that is later.
+	// The reader begins with these bytes when done with earlier ones, but not before now-catchUp.
 	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
 	return p.Next
 }

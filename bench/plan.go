@@ -1,6 +1,5 @@
 // Package bench measures pipes, and the framings of messages that pass through them. A
-// [results.Cell] says what to measure: which messages pass, in which framing, through which kind of
-// pipe. The [results.Record] of the cell says how long this took and what it cost.
+// [results.Cell] says what to measure. A [results.Record] says how long it took and what it cost.
 //
 //	func main() {
 //		bench.Worker() // in a worker: does the job and exits; else: returns
@@ -11,57 +10,22 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells in turn, and passes the record of each cell to a function. Pictures and
-// reports can be made from a file of records:
+// [Run] measures many cells, and passes the record of each cell to a function:
 //
 //	w, err := results.Append("results.jsonl")
 //	...
 //	plan := bench.Plan{Cells: cells}
 //	err = bench.Run(ctx, plan, func(r results.Record) error { return w.Write(r) })
 //	err = errors.Join(err, w.Close())
-//	...
-//	set, err := results.Read("results.jsonl")
-//	...
-//	files, err := plots.Write("pictures", plots.Charts(set))
 //
-// # The controller and its workers
+// Each end of a pipe runs in a process of its own, a worker. A worker is this program, started
+// again, so main must call [Worker] first. Workers end with the process that started them, even if
+// that process is killed.
 //
-// [Run] is the controller. It opens the pipes and hands their ends to workers, but never reads or
-// writes them. Each end belongs to a worker, a process of its own.
+// The clock starts after a warm-up, when both ends are ready, and stops at the last message.
 //
-// Cells that are compared with each other share their workers. The workers measure these cells in
-// turn, for some milliseconds at a time. One such measurement is a slice, and gives one sample. The
-// workers are started several times, because slices of two different starts differ more than two
-// slices of the same start.
-//
-// A worker is this same program, started again by package syspipe/proc. It does its work in
-// [Worker]. It is bound to its CPU, its garbage collector is off while the clock runs, and it is
-// killed at a deadline. When the controller ends, even if it is killed, its workers end too.
-//
-// # The clock
-//
-// Both ends first warm up through the same pipe. The clock is at one end: in a stream at the end
-// that receives, in round trips at the end that awaits the replies. This end waits until the other
-// end is ready, starts the clock, and tells the other end to go. It stops the clock when it has the
-// last message.
-//
-// While the clock runs, the length and the number of every framed message are checked. Before that,
-// without a clock, some messages of each cell are compared byte for byte.
-//
-// If a cell sets [results.Cell.ClosesAfter], the reader stops reading after that many messages, and
-// closes its end when the pipe is full. The writer goes on until the kernel tells it that the
-// reader's end is closed. Both moments are recorded, by a clock that all processes share.
-//
-// # Where messages lie
-//
-// The cost of a copy in the kernel depends on the offsets of its source and its destination within
-// a page. So the messages begin at a random offset. It is drawn for each start of the workers, and
-// recorded in the sample. A cell may set the offset instead ([results.Cell.PayloadOffset]).
-//
-// # Concurrency
-//
-// Run may be called from several goroutines, but two runs at the same time on one machine disturb
-// each other. Figures may differ from day to day, so compare only figures of the same run.
+// Run may be called from several goroutines, but two runs on one machine disturb each other.
+// Figures may differ from day to day, so compare only figures of the same run.
 package bench
 
 import (
@@ -77,10 +41,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan says what to measure, and for how long. A field that the plan or one of its cells leaves
-// empty has its usual value.
+// A Plan says what to measure, and for how long. Only Cells must be set.
 type Plan struct {
-	Run       string         // names the run in its records; "": [results.NewRun] makes a name
+	Run       string         // names the run in its records; "": a new name
 	Cells     []results.Cell // each at most once
 	Samples   int            // of each cell; 0 means 24; fewer than 6 give no 95 % interval
 	Duration  time.Duration  // of one sample, roughly; 0 means [SliceTime]
@@ -89,9 +52,8 @@ type Plan struct {
 	Seed      int64          // for the messages, their offsets, and the order of samples
 	Recording string         // path of the messages, if a cell replays some
 
-	// Turn, if set, is called before each start of workers, and before each round, in which these
-	// workers take one sample of every cell. Turn returns when this run may go on. So several runs
-	// on one machine can take turns.
+	// Turn, if set, is called between measurements, and returns when this run may go on. With it,
+	// several runs on one machine can take turns.
 	Turn func(context.Context) error
 
 	// Observe, if set, is called after each step, on the goroutine that called Run.
@@ -123,9 +85,8 @@ type placedCell struct {
 	unsupported error
 }
 
-// Validate returns an error if the plan has an unknown name, a message that a framing cannot carry,
-// or a capacity that this system refuses. It returns no error if this machine merely lacks
-// something that a cell needs. Run then makes a record that says why the cell is unsupported.
+// Validate returns an error if the plan is wrong, or asks for a capacity that this system refuses.
+// It returns nil if this machine merely lacks what a cell needs: the cell's record will say so.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().validateAndPlace()
 	return err
@@ -191,8 +152,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// tryOptions returns an error if the cell needs a [framers.Option] but its framing is not of
-// package framers. No other package can read the options.
+// tryOptions returns an error if the cell needs a [framers.Option] and its framing is not of
+// package framers.
 func tryOptions(c results.Cell) error {
 	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
 	if _, err := framers.Parse(c.Framing); err == nil || !needed {
@@ -202,8 +163,7 @@ func tryOptions(c results.Cell) error {
 		c.Framing + ": only the framings of package framers read options")
 }
 
-// tryPipe opens a cell's pipe, sets how its ends wait, and closes it again. A system may support a
-// kind of pipe and a way to wait, but not both together.
+// tryPipe opens the cell's pipe as the cell asks for it, and closes it again.
 func tryPipe(c results.Cell) error {
 	writer, reader, err := parseIO(c.IO)
 	if err != nil {
@@ -223,16 +183,14 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
-// Unsupported returns an error that says why this machine cannot run a cell, or nil if it can. A
-// field that the cell leaves empty has its usual value, as in [Complete]. [IsUnsupported] tells
-// what this machine lacks from what no machine can run.
+// Unsupported returns the reason why this machine cannot run a cell, or nil if it can. Empty fields
+// of the cell get their usual values, as in [Complete].
 func Unsupported(c results.Cell) error {
 	_, err := placeCell(Complete(c))
 	return err
 }
 
-// IsUnsupported reports whether an error says that this machine lacks something or refuses a
-// capacity. Any other error of a cell means that no machine can run it.
+// IsUnsupported reports whether err means that this machine cannot run a cell, but another might.
 func IsUnsupported(err error) bool {
 	var capacity *syspipe.CapacityError
 	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)

@@ -1,7 +1,7 @@
 package bench
 
-// This file holds what a cell's reader can do with the bytes that it reads. It can look at them,
-// spend CPU time on them, or read them slowly.
+// This file has what a reader can do with the bytes that it reads: look at them, spend CPU time on
+// them, or read them slowly.
 
 import (
 	"encoding/binary"
@@ -31,8 +31,8 @@ func sumOf(b []byte) uint64 {
 	return sum
 }
 
-// work is how much CPU time a reader spends on the bytes that it reads. The zero work spends none.
-type work struct{ perByte float64 } // nanoseconds of CPU time
+// work is how much CPU time a reader spends on the bytes that it reads.
+type work struct{ perByte float64 } // nanoseconds; 0: none
 
 // spend keeps the CPU busy for as long as the reader works on n bytes.
 func (w work) spend(n int) {
@@ -41,8 +41,8 @@ func (w work) spend(n int) {
 	}
 }
 
-// lostCPU is the longest gap between two readings of the clock that counts as CPU time. In a longer
-// gap the thread lost its CPU, or was interrupted.
+// lostCPU is the longest gap between two readings of the clock in which the thread still had its
+// CPU.
 const lostCPU = 5 * time.Microsecond
 
 // spin keeps the CPU busy until the thread has spent d of CPU time.
@@ -82,8 +82,8 @@ func (e *endpoint) input() io.Reader {
 	return bareEnd{e.in}
 }
 
-// A bareEnd reads from and writes to an end without the guard against a concurrent Close. Framings
-// use it to move their bytes by the same calls as the framing "raw".
+// A bareEnd reads and writes without the guard against a concurrent Close, so that framings move
+// bytes by the same calls as "raw".
 type bareEnd struct{ *syspipe.End }
 
 func (b bareEnd) Read(p []byte) (int, error) { return b.ReadUnguarded(p) }

@@ -11,13 +11,9 @@ import (
 // registered holds the framings that Register was given, by their names.
 var registered sync.Map
 
-// Register makes the caller's own framing f known to [Run] under the name f.String(), in this
-// process and in the workers that Run starts. Call it before [Worker], in main or TestMain. It
-// panics if package framers has a framing of that name, because that framing would be measured
-// instead of f.
-//
-// A framing of the caller's own cannot read a [framers.Option]. So a cell with the framing f is
-// unsupported if it sets a read buffer, a read offset or a write size (see [framers.Framing]).
+// Register makes your own framing f known under the name f.String(). Call it in main or TestMain
+// before [Worker], so that workers know it too. It panics if package framers has a framing of that
+// name.
 func Register(f framers.Framing) {
 	name := f.String()
 	if _, err := framers.Parse(name); err == nil {
@@ -27,8 +23,7 @@ func Register(f framers.Framing) {
 	registered.Store(name, f)
 }
 
-// parseFraming returns the framing of a spec. It may be a framing of package framers or a
-// registered one.
+// parseFraming returns a framing of package framers or a registered one.
 func parseFraming(spec string) (framers.Framing, error) {
 	f, err := framers.Parse(spec)
 	if err == nil {
@@ -41,7 +36,7 @@ func parseFraming(spec string) (framers.Framing, error) {
 }
 
 // CheckRegistered returns an error if a worker that looks for f by its name would find nothing or
-// another framing. The figures of the other framing would be taken for those of f.
+// another framing.
 func CheckRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {

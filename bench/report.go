@@ -56,9 +56,8 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// failure returns the report that best explains why a job failed. A report with an error of its own
-// endpoint is better than one that only says that the other endpoint left. The result failed is
-// false if no report has an error.
+// failure returns the report that best explains why a job failed. A report that only says that the
+// other end left comes last.
 func (rs reports) failure() (blamed report, failed bool) {
 	for _, r := range rs {
 		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {

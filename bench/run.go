@@ -12,28 +12,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Run measures the plan's cells. After the last sample of a cell, it calls keep with the record of
-// the cell.
+// Run measures the plan's cells, and calls keep with the record of each. The samples of each cell
+// are spread over the whole run, so that whatever else the machine does affects all cells alike.
 //
-// Cells are compared with each other if they differ only in their framing, in what the ends do with
-// memory, or in what the reader does with the bytes. Compared cells of all message sizes form a
-// group. Two processes, the workers, measure all cells of the group.
-//
-// The workers of a group are started several times. Each start is a fork, and a fork takes several
-// rounds. In a round, every cell of the group is measured once, for some milliseconds. This is a
-// slice, and gives one sample. Each round has a new random order, in which compared cells follow
-// each other directly.
-//
-// The groups take turns: first every group takes a fork, then every group takes its second fork,
-// and so on. So the forks of a group are spread over the whole run, and whatever else the machine
-// does affects all cells alike.
-//
-// Run stops early in three cases:
-//   - The context ends.
-//   - The function keep returns an error.
-//   - A cell fails: a message is lost or altered, or a worker dies or hangs.
-//
-// Run then calls keep with what was measured until then. When Run returns, no worker is left.
+// Run returns early if keep returns an error, ctx ends, or a cell fails: a message is lost or
+// altered, or a worker dies or hangs. After ctx ends or a cell fails, keep still gets what was
+// measured until then. When Run returns, no worker is left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -49,14 +33,14 @@ type runner struct {
 	keep         func(results.Record) error
 	random       *rand.Rand
 	started      time.Time
-	grace        time.Duration // see the constant grace; tests change it
+	grace        time.Duration // the constant grace, except in tests
 	interference *interference
 	groups       []*group // groups that still need samples
 	measured     bool     // a sample was taken
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
 
-// A group is the cells that share workers: see sharedBy.
+// A group is the cells that share workers.
 type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
@@ -115,9 +99,8 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end finishes the groups that still need samples. The parameter err says why the run failed, or is
-// nil if the time is up or if all samples are taken. end returns an error if the run failed, or if
-// no cell was measured.
+// end finishes the groups that still need samples. It returns an error if err is one, if the
+// context has ended, or if no cell was measured.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
@@ -136,8 +119,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return err
 }
 
-// openGroups makes groups of the cells that this machine can run. For each of the other cells it
-// makes a record that says why the machine cannot run the cell.
+// openGroups makes groups of the cells that this machine can run. For each other cell it keeps a
+// record that says why not.
 func (r *runner) openGroups() error {
 	groups := map[results.Cell]*group{}
 	for _, placed := range r.placed {
@@ -173,8 +156,7 @@ func (r *runner) addReason(why error) {
 	}
 }
 
-// fork starts the workers of a group, takes some rounds of samples with them, and ends them. The
-// first fork of a group verifies and calibrates every cell before the rounds.
+// fork starts the workers of a group, takes some rounds of samples with them, and ends them.
 func (r *runner) fork(ctx context.Context, g *group) error {
 	if err := r.turn(ctx); err != nil {
 		return err
@@ -202,7 +184,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 }
 
 // prepare verifies and calibrates a cell if no earlier fork has done so. If a job is too slow and
-// is left out, prepare returns nil. The cell is then still not calibrated, and the fork is over.
+// is left out, it returns nil, and the cell is still not calibrated.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -216,8 +198,8 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 	return r.calibrate(f, c)
 }
 
-// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. In a round,
-// one sample of every cell of the group is taken.
+// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. A round takes
+// one sample of every cell of the group.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
@@ -241,8 +223,7 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 			}
 		}
 		g.cost.count(n, time.Since(began))
-		// The number of rounds of a first fork came from a guessed cost. The cost is known better
-		// after each round, so compute the number again.
+		// The number of rounds of a first fork came from a guessed cost, which is now known better.
 		if g.forks == 1 && n+1 >= r.roundsFor(g) {
 			return nil
 		}
@@ -304,9 +285,8 @@ func (r *runner) failed(c *cellRun, err error) error {
 	return err
 }
 
-// finish makes the records of the groups for which the function why returns a reason, and passes
-// them to keep. If the run was interrupted or failed, a cell without samples gets a record only if
-// the cell itself has failed.
+// finish keeps the records of the groups for which why gives a reason. After an interruption or a
+// failure, cells without samples get no record, unless they failed themselves.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil

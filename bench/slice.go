@@ -11,21 +11,20 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job of a cell sends about compareBytes of messages, which is as much as a large pipe
-// holds. It sends at least minCompare messages. It sends at most maxCompare messages, so that it is
-// soon done. From a recording, it sends each message at least once.
+// The untimed job of a cell sends about compareBytes, in minCompare to maxCompare messages. From a
+// recording, it sends each message at least once.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
 	maxCompare   = 64
 )
 
-// compare verifies a cell by its untimed job, which compares every byte. One job verifies all cells
-// that differ only in what their readers do besides reading. If the job took too long and was left
-// out, the cell's Verified stays nil.
+// compare verifies a cell by an untimed job, which compares every byte. If the job is too slow and
+// is left out, the cell's Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = withoutReadersWork(j.Cell)
+	// One job verifies all cells that differ only in what their readers do besides reading.
 	for _, other := range c.group.cells {
 		if other.record.Verified != nil && withoutReadersWork(other.record.Cell) == j.Cell {
 			c.record.Verified = &results.Verified{}
@@ -63,14 +62,12 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	return nil
 }
 
-// calibrations is the largest number of slices (timed runs of a cell) that are taken to calibrate
-// the cell. A slice shows how many messages fit into its time. But its first messages are slow. In
-// a slice that was far too short, they are a large part, and another slice is needed.
+// calibrations is the largest number of timed runs to calibrate a cell. A run that was far too
+// short is repeated, because its first messages are slow.
 const calibrations = 3
 
-// calibrate makes short timed runs of a cell until one was long enough to tell how many messages a
-// sample needs. It does not keep these runs as samples. It makes none if the number of messages is
-// known beforehand (see adapts).
+// calibrate makes short timed runs of a cell until it is known how many messages a sample needs.
+// They are not kept as samples.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	// A run is long enough if it moved a third of a sample's messages.
@@ -93,9 +90,7 @@ func (c *cellRun) adapts() bool {
 	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
-// addSample makes a sample from the reports of both ends, and adds it to the cell's record. The
-// latency of round trips is computed here in the controller, because this makes garbage, and a
-// worker should make none.
+// addSample makes a sample from the reports of both ends, and adds it to the cell's record.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
@@ -103,6 +98,7 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	s.Round = c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
 	if len(timer.Trips) > 0 {
+		// This makes garbage, so it is not done in a worker.
 		latency, err := results.NewLatency(timer.Trips)
 		if err != nil {
 			return err
@@ -125,14 +121,12 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	return nil
 }
 
-// fallbackDivisor is the number by which a cell's rate is divided after a sample that was far too
-// slow. A cell can become a thousand times as slow if another program begins to compute on the
-// ends' CPU: a message then waits some milliseconds instead of a microsecond.
+// fallbackDivisor divides a cell's rate after a sample that was far too slow. A cell can become a
+// thousand times as slow if another program uses its CPU.
 const fallbackDivisor = 1000
 
-// slice makes one timed run of a cell, called a slice. The workers move as many messages as fill
-// the time d at the best rate so far. If the run was too slow and is left out (see leaveOut), slice
-// returns nil for the reports, and the fork's workers have ended.
+// slice makes a timed run of a cell that takes about the time d. If the run is too slow and is left
+// out, the reports are nil and the workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
@@ -150,9 +144,7 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 }
 
 // leaveOut reports whether a failed run of n messages is left out, instead of making its cell fail.
-// A run is left out only if it was too slow, for one of two reasons:
-//   - Earlier runs of the cell were much faster. The next fork then tries far fewer messages.
-//   - MaxTime, the time for all cells, was up, so the limit on the run was short.
+// Such a run was too slow, either because MaxTime was up or although earlier runs were much faster.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -173,8 +165,8 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	return false
 }
 
-// messagesFor returns how many messages fill the time d at the rate that the cell asks for. If the
-// cell asks for no rate, the best rate so far counts.
+// messagesFor returns how many messages fill the time d at the rate that the cell asks for, or else
+// at the best rate so far.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
 	if cell.ClosesAfter > 0 {
@@ -198,8 +190,7 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 }
 
 // messagesOfFills returns how many messages fill the pipe the given number of times. It is for a
-// writer that sleeps when the pipe is full. Its rate would be of no use, because the rate of a
-// burst that fits into the pipe says nothing about the next burst.
+// writer that sleeps when the pipe is full, and so has no steady rate.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
 	capacity := int64(usualCapacity)
 	if c.capacity > 0 {
@@ -208,15 +199,15 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
-// leastFills is the smallest number of times that a sample fills the pipe if the writer sleeps when
-// the pipe is full. It is two, so that the pipe refuses at least one write.
+// leastFills is how often a sample fills the pipe, at least, if its writer sleeps when the pipe is
+// full. With two, the pipe refuses at least one write.
 const leastFills = 2
 
 // usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
 const usualCapacity = 64 << 10
 
-// sleepOf returns how long the writer of a stream sleeps when the pipe is full. The result sleeps
-// is false if the writer waits in another way, or if the cell is not a plain stream.
+// sleepOf returns how long the writer of a plain stream sleeps when the pipe is full, if that is
+// how it waits.
 func sleepOf(c results.Cell) (pause time.Duration, sleeps bool) {
 	writer, _, err := parseIO(c.IO)
 	pause = writer.Pause()
@@ -229,15 +220,14 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording, Offset: p.offsetOf(1)}
 }
 
-// offsetOf returns the random offset within a page at which the messages of a fork begin. It is the
-// same for all groups.
+// offsetOf returns the offset within a page at which the messages of a fork begin. It is random,
+// but the same for all groups.
 func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// timed makes the job a timed one of n messages. The warm-up has n/8 messages, at least 1 and at
-// most 1000. This is enough to fill the caches and wake the CPUs. If the writer sleeps when the
-// pipe is full, the warm-up may have no message.
+// timed makes the job a timed one of n messages, after a warm-up that fills the caches and wakes
+// the CPUs.
 func (j job) timed(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {

@@ -19,14 +19,14 @@ func calmWatchdog() {}
 // jobs is standard input.
 var jobs = os.Stdin
 
-// quiesce leaves the Go runtime alone for a moment before the warm-up. Reading the statistics of
-// the heap has woken threads of the runtime, which sleep again after this time.
+// quiesce waits until threads of the Go runtime sleep again that reading the heap statistics has
+// woken.
 func quiesce() { time.Sleep(time.Millisecond) }
 
 // ownDescriptors does nothing here: only Linux lets a thread leave the common descriptor table.
 func ownDescriptors() {}
 
-// runQueue is empty here: it is for Linux, which tells how long a thread waited for a CPU.
+// runQueue is empty here: only Linux tells how long a thread waited for a CPU.
 type runQueue struct{}
 
 func openRunQueue() (q runQueue) { return q }

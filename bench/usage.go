@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage has the totals that an endpoint had reached at one moment. Some systems do not tell all
-// figures. In the field calls, SeesEAGAIN and SeesWaits say which figures are known. In the field
-// time, an unknown figure is -1.
+// usage has the totals that an endpoint had reached at one moment. The system may not tell all of
+// them.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -23,7 +22,7 @@ type usage struct {
 }
 
 // cpuTime has the CPU time and the context switches of an endpoint's process. A figure is -1 if it
-// is not known or was not read.
+// is not known.
 type cpuTime struct {
 	cpu         int64 // nanoseconds
 	voluntary   int64 // switches
@@ -41,9 +40,8 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap if the endpoint is alone, and otherwise returns zeros.
-// Reading the statistics stops the world, and that has to wait until all other goroutines return
-// from raw system calls.
+// heap reads the statistics of the heap. It returns zeros if that would have to wait for another
+// goroutine's raw system call.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -51,12 +49,12 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 	return m
 }
 
-// alone reports whether no other goroutine of the process can be in a long raw system call. Only a
-// client with a load has such a goroutine: see runClientLoad.
+// alone reports whether no other goroutine of the process can be in a long raw system call, as in a
+// client with a load.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
-// counters returns the counters of the pipes that messages and replies pass through. Their Short
-// counts only writes, because it is normal that a read does not fill its buffer.
+// counters returns the counters of all measured pipes. Their Short counts only writes, because a
+// read often does not fill its buffer.
 func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()

@@ -12,8 +12,7 @@ import (
 const minSamples = 6
 
 // warnings returns a text for each doubt about a record's figures. The parameter asked is how many
-// samples the plan asked for. A record without samples gets no warning, because it says itself why
-// it has no samples.
+// samples the plan asked for.
 func warnings(r results.Record, asked int) []string {
 	if r.Unsupported != "" || len(r.Samples) == 0 {
 		return nil
@@ -22,7 +21,7 @@ func warnings(r results.Record, asked int) []string {
 }
 
 // countWarnings warns of too few samples. The text leaves out their number, so that it is the same
-// in all records with this warning.
+// in all records.
 func countWarnings(r results.Record, asked int) []string {
 	if len(r.Samples) >= min(asked, minSamples) {
 		return nil
@@ -42,8 +41,8 @@ func countWarnings(r results.Record, asked int) []string {
 // minAchieved is the share of the requested rate below which there is a warning.
 const minAchieved = 0.99
 
-// loadWarnings warns of a rate that was not kept. It also warns if the generator's own lateness
-// makes up most of the tail of the latency.
+// loadWarnings warns if the rate was not kept, or if the generator's own lateness explains most of
+// the p99.
 func loadWarnings(r results.Record) []string {
 	var achieved []float64
 	for _, s := range r.Samples {
@@ -76,8 +75,8 @@ func loadWarnings(r results.Record) []string {
 // maxOutliers is the share of outliers among the samples above which there is a warning.
 const maxOutliers = 0.2
 
-// spreadWarnings warns of samples that do not agree although nothing is known to have disturbed
-// them, and of unpinned ends that shared a CPU.
+// spreadWarnings warns of undisturbed samples that do not agree, and of unpinned ends that shared a
+// CPU.
 func spreadWarnings(r results.Record) []string {
 	var undisturbed []results.Sample
 	together := false // in some sample, both ends ran on the same CPU only

@@ -18,26 +18,21 @@ import (
 // cellWork is the name by which package proc knows the work of a worker.
 const cellWork = "bench"
 
-// Jobs returns the work of the processes that [Run] starts, for [proc.Main]. A program that also
-// starts other processes by package proc calls proc.Main with the work of all these processes,
-// instead of [Worker]:
+// Jobs returns the work of the processes that [Run] starts. A program with other work for package
+// proc passes it to [proc.Main], instead of calling [Worker]:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
 
-// workerMemory is a worker's memory limit, in bytes. The garbage collector of a worker is off until
-// the limit is reached.
+// workerMemory is the memory limit, in bytes, at which a worker's garbage collector begins to run.
 const workerMemory = 1 << 30
 
-// Worker does the job of a worker and exits, if this process was started as a worker. Otherwise it
-// returns at once. Call it first in main and in TestMain of every program that calls [Run]. Run
-// starts the program again for each worker, and nothing else of the program may run beside a
-// measured endpoint.
+// Worker returns at once, unless [Run] started this process: then it measures and exits. Every
+// program that calls Run must call Worker first in main and TestMain.
 func Worker() { proc.Main(Jobs()) }
 
-// A job is what the controller asks of both workers: to move some messages of a cell. It is one
-// line of JSON on a worker's standard input. The worker's argument, an [endpointConfig], says which
-// endpoint of the cell the worker is.
+// A job tells both workers to move some messages of a cell. It is one line of JSON on their
+// standard input.
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -59,8 +54,7 @@ type endpointConfig struct {
 	Closes bool // the reader closes its end early
 }
 
-// A role is what an endpoint does. One of the two endpoints has the clock, and tells the other when
-// to start.
+// A role is what an endpoint does.
 type role string
 
 const (
@@ -73,12 +67,8 @@ const (
 // isOrigin reports whether the cell's messages come from the end with this role.
 func (r role) isOrigin() bool { return r == sender || r == client }
 
-// serveJobs reads jobs from standard input and does them one after another, on a thread that is
-// bound to the endpoint's CPU. It returns after a job that failed or is the last.
-//
-// Between two jobs it collects garbage, and waits in a way that does not wake the Go runtime's
-// watchdog (see calmWatchdog). During a job, the garbage collector runs only if a framing allocates
-// more than workerMemory. The report counts such collections.
+// serveJobs does the jobs that it reads from standard input, on a thread that is bound to its CPU.
+// It returns after a job that failed or is the last.
 func serveJobs(p *proc.Work) error {
 	var c endpointConfig
 	if err := p.Args(&c); err != nil {
@@ -87,7 +77,7 @@ func serveJobs(p *proc.Work) error {
 	if len(p.Ends) == 0 {
 		return nil
 	}
-	debug.SetGCPercent(-1)
+	debug.SetGCPercent(-1) // garbage is collected between jobs
 	debug.SetMemoryLimit(workerMemory)
 	runtime.LockOSThread()
 	w := newWorkplace(c, p)
@@ -103,8 +93,8 @@ func serveJobs(p *proc.Work) error {
 		r := w.do(j)
 		last := j.isLast() || r.Error != ""
 		if last {
-			// The peer may still be in a read, for example of messages that an open loop never
-			// sent. Closing the ends makes the read return.
+			// The other end may still wait for messages that are never sent. Closing the ends wakes
+			// it.
 			proc.CloseAll(p.Ends)
 		}
 		if err := p.Report(r); err != nil || last {
@@ -114,18 +104,16 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it. To find out, it reads a metric, because
-// this does not stop the world.
+// collectGarbage collects garbage if there is much of it.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(heap)
+	metrics.Read(heap) // does not stop the world
 	if heap[0].Value.Uint64() > workerMemory/8 {
 		runtime.GC()
 	}
 }
 
-// A workplace is what a worker keeps from job to job. It has one endpoint per cell, with its
-// messages, its buffers, and the reader and writer of its framing.
+// A workplace is what a worker keeps from job to job: one endpoint per cell.
 type workplace struct {
 	config  endpointConfig
 	ends    pipeEnds
@@ -180,9 +168,8 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	return e, nil
 }
 
-// sources has the messages of all cells of an endpoint. Cells with the same messages at the same
-// offset share the memory of these messages. With memory of its own, one cell might find its
-// messages in the cache, and another cell might not.
+// sources has the messages of all cells of an endpoint. Equal messages share memory, so that one
+// cell does not find them in the cache when another does not.
 type sources struct {
 	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source
@@ -232,8 +219,8 @@ func (j job) messages() (*payload.Source, error) {
 	return recording.Source(), nil
 }
 
-// asAllocated is the payload offset of messages that stay where Go's allocator has put them.
-// Messages of some KiB or more then begin where a page begins.
+// asAllocated is the payload offset of messages that stay where Go's allocator has put them. If
+// they have some KiB or more, that is where a page begins.
 const asAllocated = "0"
 
 // place moves the messages of the sending end to where the cell wants them in memory.

@@ -1,5 +1,5 @@
-// Package benchtest runs measurements of package bench as benchmarks of go test. With it, the
-// authors of an SDK can benchmark their own framing in their own repository:
+// Package benchtest runs measurements of package bench as benchmarks of go test. With it you can
+// benchmark a framing of your own:
 //
 //	func TestMain(m *testing.M) {
 //		bench.Register(mine{})
@@ -9,11 +9,8 @@
 //
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
-// The benchmarks report the times that package bench measured, not the times of go test. The
-// figures leave out the start of the worker processes, and samples that other programs disturbed.
-//
-// The names of the benchmarks have a key "framing", so benchstat -col /framing shows a column for
-// each framing.
+// The benchmarks report the times that package bench measured, not those of go test. Run benchstat
+// with -col /framing to see a column for each framing.
 package benchtest
 
 import (
@@ -34,13 +31,9 @@ var (
 	roundtripSizes = []int{256, 65_000}
 )
 
-// Framing benchmarks f and, for comparison, the framing "raw", which adds nothing to a message. The
-// messages pass through real pipes between two processes. Both processes run on one CPU, and then
-// on two CPUs if the machine has them.
-//
-// The sizes are in bytes. For each size, Framing measures a stream of messages and round trips.
-// Without sizes, it measures streams of messages from 256 B to 1 MB, and round trips of 256 B and
-// 65 kB.
+// Framing benchmarks f beside the framing "raw", which adds nothing to a message, in streams and
+// round trips between two processes. The sizes are bytes of a message; without any, Framing takes
+// 256 B to 1 MB.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -49,8 +42,7 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// framingCells returns the cells that [Framing] measures, in the order of the sizes. Each cell
-// comes once with the framing "raw" and once with the framing that the parameter spec names.
+// framingCells returns what [Framing] measures, for the framing that the parameter spec names.
 func framingCells(spec string, sizes []int) []results.Cell {
 	streams := sizes
 	roundtrips := sizes
@@ -68,8 +60,8 @@ func framingCells(spec string, sizes []int) []results.Cell {
 	return cells
 }
 
-// besideRaw returns, for every placement that [bench.Placed] chooses, one cell with the framing
-// "raw" and one with the framing that the parameter spec names.
+// besideRaw returns cells with the framing "raw" and with the framing spec, at all placements of
+// [bench.Placed].
 func besideRaw(spec, pattern string, size int) []results.Cell {
 	var cells []results.Cell
 	for _, framing := range []string{results.FramingRaw, spec} {
@@ -83,10 +75,9 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 // milliseconds.
 const samplesPerOp = 6
 
-// Cells runs each cell as a sub-benchmark of b. One operation of a sub-benchmark starts worker
-// processes and takes six samples. The reported figures are medians of the samples of all
-// operations. A field that a cell leaves empty has its usual value, as in [bench.Complete]. A cell
-// that this machine cannot run is skipped.
+// Cells runs each cell as a sub-benchmark of b, and reports medians of its samples. Empty fields of
+// a cell get their usual values, as in [bench.Complete]. A cell that this machine cannot run is
+// skipped.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {

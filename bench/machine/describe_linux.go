@@ -21,8 +21,7 @@ func describe(env *results.Environment) {
 	}
 	env.CPU = cpuModel()
 	env.Virtualisation = virtualised()
-	// Under qemu-user this link names the emulator. The link /proc/self/exe would not help, because
-	// the emulator changes it to name the emulated program.
+	// Under qemu-user this link names the emulator; /proc/self/exe would name the emulated program.
 	program, _ := os.Readlink("/proc/thread-self/exe") // "" if the link cannot be read
 	env.Imitation = imitated(program)
 	env.Governor = read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -45,8 +44,8 @@ func cpuModel() string {
 	return field(info, "cpu") // POWER
 }
 
-// virtualised says in which virtual machine this system runs, and whether it runs in a container.
-// It returns "" if the system runs in neither.
+// virtualised says in which virtual machine or container this system runs. It returns "" if in
+// neither.
 func virtualised() string {
 	var signs []string
 	switch {
@@ -65,8 +64,8 @@ func virtualised() string {
 	return strings.Join(signs, ", ")
 }
 
-// imitated says what imitates Linux or the processor. It returns "" if nothing does. The parameter
-// program is the file that this process runs, as the kernel knows it.
+// imitated says what imitates Linux or the processor, if anything does. The parameter program is
+// the file that this process runs, as the kernel knows it.
 func imitated(program string) string {
 	version := read("proc/version")
 	switch {
@@ -80,8 +79,7 @@ func imitated(program string) string {
 	return ""
 }
 
-// emulated reports whether QEMU emulates the processor. QEMU leaves its name in different places,
-// depending on how it emulates and on the type of processor.
+// emulated reports whether QEMU emulates the processor.
 func emulated(program string) bool {
 	info := read("proc/cpuinfo")
 	switch {

@@ -28,8 +28,8 @@ func (f Fault) Finding() results.Finding {
 	}
 }
 
-// Faults returns the faults of the machine itself, as far as the system tells them. For
-// disturbances by other programs, see [Usage.Faults].
+// Faults returns the faults of the machine itself. For disturbances by other programs, see
+// [Usage.Faults].
 func Faults(env results.Environment) []Fault {
 	list := []Fault{ // all known faults; Found is "" if there is no fault
 		{
@@ -77,8 +77,8 @@ func Disturbing(env results.Environment) []Fault {
 	return slices.DeleteFunc(Faults(env), func(f Fault) bool { return !f.always })
 }
 
-// fewCPUs says why this machine has too few CPUs to place the two ends well. It returns "" if the
-// machine has enough CPUs.
+// fewCPUs says why this machine has too few CPUs for the two ends of a pipe. It returns "" if it
+// has enough.
 func fewCPUs(system string) string {
 	topology, err := placement.Read()
 	n := len(topology.CPUs)
@@ -101,8 +101,8 @@ func governor(name string) string {
 	return name + ": the CPU's frequency follows its load"
 }
 
-// The clock counts as a fault above these limits, in nanoseconds. A reading without a system call
-// takes some 25 ns. A reading of an old timer chip takes more than a microsecond.
+// The clock counts as a fault above these limits, in nanoseconds. A good clock takes some 25 ns, an
+// old timer chip more than 1000.
 const (
 	maxReading = 1000
 	maxStep    = 1000

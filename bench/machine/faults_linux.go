@@ -10,8 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults returns all faults that [Faults] looks for only on Linux. Found is empty in a fault
-// that this machine does not have, and [Faults] then removes the fault.
+// systemFaults returns the faults that [Faults] looks for only on Linux. Found is empty in those
+// that this machine does not have.
 func systemFaults() []Fault {
 	return []Fault{
 		{
@@ -40,7 +40,7 @@ func systemFaults() []Fault {
 	}
 }
 
-// turbo returns a text if the CPUs may run faster than their usual clock. Otherwise it returns "".
+// turbo returns a text if the CPUs may run faster than their usual clock, or else "".
 func turbo() string {
 	noTurbo := read(cpuDir + "intel_pstate/no_turbo") // Intel's driver has only this switch
 	boost := read(cpuDir + "cpufreq/boost")           // all other drivers have only this one
@@ -57,8 +57,7 @@ func hardwareThreads() string {
 	return "on: a core's other hardware thread slows an end when it runs something"
 }
 
-// quota describes the limit on this container's CPU time. It returns "" if there is no limit. At
-// the limit the kernel stops a process, even in the middle of a sample.
+// quota describes the limit on this container's CPU time. It returns "" if there is no limit.
 func quota() string {
 	runtime, period, _ := strings.Cut(read("sys/fs/cgroup/cpu.max"), " ")
 	if runtime == "" { // version 1 of cgroups
@@ -75,12 +74,11 @@ func quota() string {
 // usualPipe is the capacity of a new pipe: sixteen pages, see pipe(7).
 const usualPipe = 64 << 10
 
-// smallPipes opens a pipe, and returns a text if its capacity is below the usual one. It reports no
-// fault if it cannot open a pipe: whatever opens the next pipe will report the error.
+// smallPipes returns a text if a new pipe has less than the usual capacity.
 func smallPipes() string {
 	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{})
 	if err != nil {
-		return ""
+		return "" // whatever opens the next pipe will report the error
 	}
 	defer r.Close()
 	defer w.Close()

@@ -4,8 +4,7 @@
 //	env := machine.Describe("20261121-1", 1) // name of the run, seed
 //	faults := machine.Faults(env)
 //
-// Describe leaves a field empty if the system does not tell its value. It may be called
-// concurrently, but takes some milliseconds of CPU time to measure the clock.
+// Describe may be called concurrently.
 package machine
 
 import (
@@ -24,7 +23,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Describe returns the environment of the run that is about to start.
+// Describe returns the environment of the run that is about to start. Fields that the system does
+// not tell stay empty. It takes some milliseconds, to measure the clock.
 func Describe(run string, seed int64) results.Environment {
 	env := results.Environment{
 		Kind:     results.KindEnvironment,
@@ -58,8 +58,8 @@ func Version() string {
 	return info.Main.Version
 }
 
-// identify returns a short hash that is the same for all runs on one machine. It hashes the
-// properties of a machine that decide how fast pipes are and that do not change between runs.
+// identify returns a short hash of what decides the speed of a machine's pipes, the same for all
+// runs.
 func identify(e results.Environment) string {
 	hash := sha256.Sum256([]byte(strings.Join([]string{
 		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize),
@@ -69,8 +69,7 @@ func identify(e results.Environment) string {
 }
 
 // clock measures how long a reading of the monotonic clock takes, and the clock's smallest step,
-// both in nanoseconds. The cost is the mean of the fastest batch of readings. In slower batches,
-// something else had the CPU for a while.
+// both in nanoseconds.
 func clock() (cost float64, step int64) {
 	const batches = 50
 	const readings = 400 // in a batch
@@ -86,6 +85,7 @@ func clock() (cost float64, step int64) {
 			}
 			last = now
 		}
+		// in slower batches, something else had the CPU for a while
 		fastest = min(fastest, last-began)
 	}
 	return float64(fastest) / readings, int64(smallest)

@@ -14,8 +14,8 @@ import (
 // systemFaults returns no faults: [Faults] already looks for all that these systems tell.
 func systemFaults() []Fault { return nil }
 
-// systemUsage reads five counters of ticks from FreeBSD: user, nice, system, interrupt and idle.
-// macOS has no such sysctl, so there the usage is unknown.
+// systemUsage reads FreeBSD's counters of ticks: user, nice, system, interrupt and idle. On macOS,
+// which does not tell them, the usage is unknown.
 func systemUsage() Usage {
 	raw, err := unix.SysctlRaw("kern.cp_time")
 	if err != nil || len(raw) < 5*8 {
@@ -33,8 +33,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in the fields that these systems tell. Governor stays empty. PipeMaxSize stays
-// empty too: a program cannot choose the capacity of a pipe, which grows by itself to 64 KiB.
+// describe fills in the fields that these systems tell. Here no program can choose the capacity of
+// a pipe, so PipeMaxSize stays empty.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")

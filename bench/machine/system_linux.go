@@ -12,13 +12,12 @@ import (
 // root is the folder below which the files of the kernel are read. Only tests change it.
 var root fs.FS = os.DirFS("/")
 
-// hertz is how many of the time units in /proc/stat make a second (USER_HZ). Every program sees
-// 100, even if the kernel uses another unit internally.
+// hertz is how many time units of /proc/stat make a second (USER_HZ), whatever the kernel uses
+// internally.
 const hertz = 100
 
-// systemUsage reads /proc/stat. The line "cpu" has the sums of all CPUs. The line "cpu0" has the
-// values of the first CPU. The columns are user, nice, system, idle, iowait, irq, softirq and
-// steal. Further columns have the times of guests, which are already part of user and nice.
+// systemUsage reads /proc/stat, where the line "cpu" has the sums of all CPUs. The columns are
+// user, nice, system, idle, iowait, irq, softirq and steal.
 func systemUsage() Usage {
 	u := Usage{stolenByCPU: map[int]float64{}}
 	for line := range strings.Lines(read("proc/stat")) {
@@ -43,9 +42,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// throttled returns for how many seconds CPU quotas kept processes from running. It counts the
-// quotas of this process's cgroup and of the cgroups above it. Version 2 of cgroups counts
-// microseconds, version 1 nanoseconds.
+// throttled returns for how many seconds CPU quotas kept processes of this cgroup, and of the
+// cgroups above it, from running.
 func throttled() float64 {
 	var groupV2, groupV1 string
 	for line := range strings.Lines(read("proc/self/cgroup")) {
@@ -65,12 +63,8 @@ func throttled() float64 {
 	return seconds
 }
 
-// throttledIn adds up the values of a key in the file cpu.stat of a cgroup and of each cgroup above
-// it, up to the folder top. In a container the cgroup's own folder is often missing, and the folder
-// top describes the cgroup.
-//
-// The parameter perSecond is how many units of the value make a second. The result ok is false if
-// none of the files has the key.
+// throttledIn adds up a key in the file cpu.stat of a cgroup and of each cgroup above it, up to the
+// folder top. The key's unit is 1/perSecond of a second.
 func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok bool) {
 	for folder := path.Join("/", group); ; folder = path.Dir(folder) {
 		for line := range strings.Lines(read(path.Join(top, folder, "cpu.stat"))) {
@@ -86,8 +80,8 @@ func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok
 	}
 }
 
-// read returns the text of a file, or "" if the file cannot be read. An old kernel or a container
-// lacks some of the files.
+// read returns the text of a file, or "" if it cannot be read, as on an old kernel or in a
+// container.
 func read(name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -96,8 +90,7 @@ func read(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// number returns the number that a text states. It returns 0 for any other text, such as "max" in
-// cpu.max.
+// number returns the number that a text states, or 0 for any other text, such as "max" in cpu.max.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

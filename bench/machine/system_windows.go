@@ -15,9 +15,7 @@ func systemFaults() []Fault { return nil }
 // systemUsage returns an unknown usage, because golang.org/x/sys has no call for it.
 func systemUsage() Usage { return Usage{} }
 
-// describe fills in the fields that Windows tells. Virtualisation, governor and load stay empty,
-// because golang.org/x/sys has no call for them. PipeMaxSize stays empty, because pipes have no
-// largest size.
+// describe fills in the fields that Windows tells by calls of golang.org/x/sys.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)

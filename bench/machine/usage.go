@@ -22,8 +22,8 @@ type Usage struct {
 	at          time.Time       // the end of the interval
 }
 
-// ReadUsage returns how the CPUs have spent the time since the machine was started. Its Elapsed is
-// 0. Only [Usage.Since], the difference of two readings, sets Elapsed.
+// ReadUsage returns the usage since the machine was started. For an interval, call [Usage.Since],
+// which also sets Elapsed.
 func ReadUsage() Usage {
 	u := systemUsage()
 	u.at = time.Now()
@@ -33,8 +33,8 @@ func ReadUsage() Usage {
 	return u
 }
 
-// Since returns the usage between two readings. The parameter from is the earlier reading, and u is
-// the later one. The result is known only if both readings are known.
+// Since returns the usage between two readings, from and the later u. It is known only if both
+// readings are.
 func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}
@@ -51,7 +51,7 @@ func (u Usage) Since(from Usage) Usage {
 }
 
 // StolenFrom returns how much time the hypervisor took from the CPUs a and b, which may be the same
-// CPU. The result known is false if the system does not tell.
+// CPU.
 func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 	seconds, known := u.stolenByCPU[a]
 	if a != b {
@@ -67,8 +67,8 @@ const (
 	minElapsed  = 0.5  // seconds; systems count in steps of 0.01, too coarse for less
 )
 
-// Faults returns what disturbed measurements in the interval: other programs used the CPUs, the
-// hypervisor gave CPUs to other machines, or a CPU quota stopped this process.
+// Faults returns what disturbed measurements in the interval: other programs, the hypervisor, or a
+// CPU quota.
 func (u Usage) Faults() []Fault {
 	if !u.Known {
 		return nil

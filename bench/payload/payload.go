@@ -5,8 +5,8 @@
 //	err = src.Check(7, received)   // number and length, cheap enough for the timed part
 //	err = src.Compare(7, received) // every byte
 //
-// Two sources made from the same arguments give the same messages. So a writer and a reader in two
-// processes agree without talking. A Source keeps one buffer and belongs to one goroutine.
+// Sources made from the same arguments give the same messages, so two processes agree on them
+// without talking. A Source belongs to one goroutine.
 package payload
 
 import (
@@ -30,8 +30,8 @@ type Source struct {
 	head, tail int // offsets of a message's number, carried twice; -1: none
 }
 
-// Message returns message i, which has the same length at each call. The bytes are valid until the
-// next call. The caller must not alter them.
+// Message returns message i. Its bytes are valid until the next call, and the caller must not alter
+// them.
 func (s *Source) Message(i int64) []byte {
 	m := s.Body(i)
 	number := digits(i)
@@ -44,8 +44,8 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body returns message i, but does not write its number into it. It is for a stream whose reader
-// does not tell messages apart.
+// Body returns message i, but does not write its number into it: for a reader that does not tell
+// messages apart.
 func (s *Source) Body(i int64) []byte {
 	if s.copies != nil {
 		return s.copies[i%int64(len(s.copies))]
@@ -56,15 +56,14 @@ func (s *Source) Body(i int64) []byte {
 	return s.bodies[i%int64(len(s.bodies))]
 }
 
-// IsOne reports whether all messages are sent from one place in memory. Such messages differ only
-// in the number that they carry.
+// IsOne reports whether all messages are sent from one place in memory, and differ only in their
+// number.
 func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
-// Bytes returns the total length in bytes of n messages. The parameter from is the number of the
-// first message.
+// Bytes returns the total length in bytes of n messages, beginning with message from.
 func (s *Source) Bytes(from, n int64) int64 {
 	var total int64
 	for _, b := range s.bodies {
@@ -78,8 +77,7 @@ func (s *Source) Bytes(from, n int64) int64 {
 	return total
 }
 
-// Distinct returns how many different messages the source has. Messages that differ only in the
-// number that they carry count as one.
+// Distinct returns how many messages the source has that differ in more than their number.
 func (s *Source) Distinct() int64 { return int64(len(s.bodies)) }
 
 // Largest returns the length of the longest message in bytes.
@@ -91,9 +89,8 @@ func (s *Source) Largest() int {
 	return n
 }
 
-// Check returns an error if msg is certainly not message i. It compares the length and the two
-// places of the message's number. If the message does not carry its number twice, Check compares
-// the first and the last eight bytes instead.
+// Check returns an error if msg is certainly not message i. It compares only the length and eight
+// bytes at each of two places.
 func (s *Source) Check(i int64, msg []byte) error {
 	want := s.Body(i)
 	if len(msg) != len(want) {
@@ -147,8 +144,8 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	return mismatch(i, at, why)
 }
 
-// mismatch returns the error for a message that did not arrive as it was sent. The parameter offset
-// is the first byte that is known to be wrong.
+// mismatch returns the error for a message that arrived altered. The parameter offset is the first
+// byte known to be wrong.
 func mismatch(message int64, offset int, why string) error {
 	return fmt.Errorf("message %d, byte %d: the message %s", message, offset, why)
 }
@@ -164,8 +161,7 @@ func firstDifference(a, b []byte) int {
 }
 
 // digits returns the low 32 bits of i as eight hexadecimal digits, the first digit in the highest
-// byte. It has no loop over the digits: numbers are written while the clock runs, and a loop made
-// the measured times longer.
+// byte. A loop would make the measured times longer.
 func digits(i int64) uint64 {
 	x := uint64(uint32(i)) // the next three lines spread its digits: one per byte
 	x = (x<<16 | x) & 0x0000ffff0000ffff
@@ -181,8 +177,7 @@ type Kind struct {
 	Name string
 	What string // a description, for lists of kinds
 
-	// fill fills b with a message. It returns the offsets of the two places for the message's
-	// number. An offset is -1 if the message lacks this place.
+	// fill fills b with a message, and returns the offsets of the two places for its number, or -1.
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 
@@ -198,8 +193,8 @@ func Kinds() []Kind {
 	}
 }
 
-// Generate makes a source of messages of one kind, each of exactly size bytes. Messages of less
-// than 16 bytes (JSON: 68 bytes) are too short to carry their number twice.
+// Generate makes a source of messages of exactly size bytes. Those of less than 16 bytes (JSON: 68
+// bytes) are too short to carry their number twice.
 func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
@@ -217,15 +212,14 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
-// Placeholders in a shape. numberMark stands for the message's number. textMark stands for text, as
-// much as the message's size asks for.
+// Placeholders in a shape: for the message's number, and for as much text as its size asks for.
 const (
 	numberMark = "########"
 	textMark   = "…"
 )
 
-// shapes are the forms that a JSON message can have, the longest first. A message has the first
-// form that fits into its size.
+// shapes are the forms of a JSON message, the longest first. A message has the first form that fits
+// into its size.
 var shapes = []string{
 	`{"jsonrpc":"2.0","id":"########","method":"tools/call",` +
 		`"params":{"name":"echo","arguments":{"message":"…"},` +
@@ -262,8 +256,8 @@ func fillJSON(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// characters make up the messages of the kind "utf8". Each has one to four bytes in UTF-8. One byte
-// is the most frequent length, as in most texts.
+// characters make up the messages of the kind "utf8". Most have one byte in UTF-8, as in most
+// texts.
 var characters = []rune("eeeeeetttaaaooiinn   éßñøшλ€漢字語한…😀🜁")
 
 func fillUTF8(b []byte, r *rand.Rand) (head, tail int) {
@@ -293,9 +287,8 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// period is the number of bytes after which the content of a message repeats. It is small, so that
-// a message is made quickly. It is a prime number, so that neighbouring chunks of a message differ.
-// A chunk that arrives in place of its neighbour is then noticed.
+// period is the number of bytes after which the content of a message repeats. It is prime, so that
+// neighbouring parts of a message differ, and one in place of the other is noticed.
 const period = 65521
 
 // fillRepeating fills b with random bytes that repeat after a period.

@@ -21,8 +21,8 @@ func Offset(b []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) % pageSize)
 }
 
-// Place moves the messages to memory that begins at the given offset within a page. The messages of
-// a recording lie one after the other, so only the first message has the offset.
+// Place moves the messages to memory that begins at the given offset within a page. Messages of a
+// recording then lie one after the other.
 func (s *Source) Place(offset int) {
 	total := 0
 	for _, b := range s.bodies {
@@ -38,8 +38,8 @@ func (s *Source) Place(offset int) {
 	s.bodies = bodies
 }
 
-// Spread fills 64 MiB with copies of the source's message, which must be a generated one. The
-// source then sends one copy after the other, so that no message is in the cache when it is sent.
+// Spread makes the source send copies of its message from 64 MiB of memory in turn, so that none is
+// in the cache. The message must be a generated one.
 func (s *Source) Spread() {
 	body := s.bodies[0]
 	const line = 64 // bytes of a cache line; no two copies share a line

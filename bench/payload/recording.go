@@ -32,13 +32,12 @@ type Message struct {
 // maxRecording is the largest number of bytes that all messages of a recording may have together.
 const maxRecording = 1 << 30
 
-// maxLine is the largest number of bytes in a line of the file. The command "pipebench tap" records
-// messages of up to 16 MiB, and in JSON a control character takes six bytes.
+// maxLine is the longest line of a file, in bytes. A message of up to 16 MiB may be recorded, and
+// take six times as many bytes in JSON.
 const maxLine = 128 << 20
 
-// ReadMessages reads the messages of a file. The file is a recording by "pipebench tap", or has one
-// message per line. ReadMessages skips blank lines. In a recording it also skips lines that are no
-// messages, such as a last line that was cut off.
+// ReadMessages reads the messages of a recording by "pipebench tap", or of a file with one message
+// per line. It skips blank lines, and in a recording all that is no message.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -112,7 +111,7 @@ func recordedMessage(r results.Message) Message {
 }
 
 // parseRecord parses a line of a results file. The result isRecord is false if the line itself is a
-// message, such as a JSON-RPC request. Such a line has no kind or no run.
+// message, such as a JSON-RPC request.
 func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
 		return m, false
@@ -131,8 +130,7 @@ func (m Message) Bytes(seed int64) []byte {
 	return b
 }
 
-// A Recording holds messages that once passed between two real programs. They are sent again in the
-// same order and with the same sizes.
+// A Recording holds messages that once passed between two real programs, to be sent again.
 type Recording struct {
 	Messages [][]byte
 	Hash     string // of the messages, 16 hexadecimal digits; names the recording in a cell

@@ -1,11 +1,9 @@
-// Package placement chooses the CPUs for the two ends of a pipe, and binds threads to them.
+// Package placement chooses the CPUs for the two ends of a pipe, and binds threads to them. Nothing
+// else decides a pipe's speed as much.
 //
 //	topology, err := placement.Read()
 //	cpus, err := topology.Choose("apart") // cpus.Writer, cpus.Reader
 //	err = placement.PinThread(cpus.Writer)
-//
-// Where the ends run decides a pipe's speed more than anything else. A copy that stays in the cache
-// of one core is several times as fast as a copy that moves to the cache of another core.
 //
 // All functions may be called concurrently.
 package placement
@@ -91,9 +89,9 @@ func (t Topology) String() string {
 	}, ", ")
 }
 
-// Best returns the names of the placements that show most about this machine: "same", and the first
-// of "apart", "sibling" and "far" that the machine has. If programs cannot choose their CPUs here,
-// it returns only "free".
+// Best returns the places that show most about this machine: "same", and the first of "apart",
+// "sibling" and "far" that it has. It returns only "free" if programs cannot choose their CPUs
+// here.
 func (t Topology) Best() []string {
 	can := func(place string) bool {
 		_, err := t.Choose(place)
@@ -110,8 +108,7 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
-// BestAndFree returns the placements of [Topology.Best], followed by "free". Most programs run with
-// the placement "free".
+// BestAndFree returns the places of [Topology.Best], and "free", where most programs run.
 func (t Topology) BestAndFree() []string {
 	best := t.Best()
 	if slices.Contains(best, "free") {
@@ -120,9 +117,8 @@ func (t Topology) BestAndFree() []string {
 	return append(best, "free")
 }
 
-// Choose picks the CPUs for the [Place] with the given name. It prefers CPUs with high numbers,
-// since the CPUs with the lowest numbers serve most interrupts. If no CPUs that this process may
-// use fit the place, the error wraps [errors.ErrUnsupported].
+// Choose picks the CPUs for the [Place] with the given name. If no CPUs that this process may use
+// fit, the error wraps [errors.ErrUnsupported].
 func (t Topology) Choose(name string) (CPUs, error) {
 	var known []string
 	var place Place
@@ -143,7 +139,7 @@ func (t Topology) Choose(name string) (CPUs, error) {
 		return CPUs{}, syspipe.Unsupported("placement " + name +
 			": pipebench chooses no CPUs on " + runtime.GOOS + "; use free")
 	}
-	highestFirst := slices.Clone(t.CPUs)
+	highestFirst := slices.Clone(t.CPUs) // the lowest numbers serve most interrupts
 	slices.SortFunc(highestFirst, func(a, b CPU) int { return cmp.Compare(b.ID, a.ID) })
 	for _, reader := range highestFirst {
 		for _, writer := range highestFirst {

@@ -18,8 +18,8 @@ import (
 // locked its goroutine to the thread.
 func PinThread(cpu int) error { return pin(0, cpu) } // 0: the calling thread
 
-// PinProcess binds every thread of this process to a CPU. Threads that these threads start later
-// are bound to the CPU too. For [Any], PinProcess does nothing.
+// PinProcess binds all threads of this process to a CPU, even those that start later. For [Any] it
+// does nothing.
 func PinProcess(cpu int) error {
 	if cpu == Any {
 		return nil
@@ -69,11 +69,8 @@ func pin(thread, cpu int) error {
 	return nil
 }
 
-// Read returns the CPUs that this process may use. The first call must come before any thread is
-// bound to a CPU. Later calls return the result of the first call.
-//
-// In some containers, sysfs does not tell which CPUs share a core or a cache. Read then assumes
-// that each CPU is a core of its own, and that all CPUs share one cache.
+// Read returns the CPUs that this process may use. Call it before any thread is bound to a CPU:
+// later calls return the first result.
 var Read = sync.OnceValues(readTopology)
 
 func readTopology() (t Topology, err error) {
@@ -84,6 +81,8 @@ func readTopology() (t Topology, err error) {
 	for id := range len(allowed) * 64 { // 64: no word of the set has more bits
 		if allowed.IsSet(id) {
 			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", id)
+			// In some containers sysfs does not tell: then each CPU is a core, and all share a
+			// cache.
 			core := cmp.Or(line(dir, "topology/thread_siblings_list"), strconv.Itoa(id))
 			t.CPUs = append(t.CPUs, CPU{ID: id, Core: core, Cache: lastCache(dir)})
 		}
@@ -91,8 +90,8 @@ func readTopology() (t Topology, err error) {
 	return t, nil
 }
 
-// lastCache returns a name for the last-level cache of the CPU whose folder is dir. The name is the
-// list of the CPUs that share the cache, or "" if the system does not tell.
+// lastCache returns the list of the CPUs that share the last-level cache of the CPU whose folder is
+// dir. It returns "" if the system does not tell.
 func lastCache(dir string) string {
 	name := ""
 	highest := 0

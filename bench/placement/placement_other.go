@@ -24,6 +24,6 @@ func pin(cpu int) error {
 	return fmt.Errorf("pin to CPU %d: %w on %s", cpu, errors.ErrUnsupported, runtime.GOOS)
 }
 
-// Read finds no CPUs here. This system does not let a program choose its CPUs, or this package does
-// not know how. [Topology.Choose] then offers only the place "free".
+// Read finds no CPUs, because threads cannot be bound here. [Topology.Choose] then offers only
+// "free".
 func Read() (Topology, error) { return Topology{}, nil }
