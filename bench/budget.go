@@ -128,8 +128,8 @@ func (r *runner) wouldEndLate(cost time.Duration) bool {
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit returns how long a sample that begins now may take before its workers are killed. It
-// shrinks with the time that is left until MaxTime.
+// limit returns how long a sample that begins now may take before its workers are killed: less if
+// MaxTime is near.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

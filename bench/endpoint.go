@@ -49,7 +49,6 @@ type endpoint struct {
 	report report
 }
 
-// newEndpoint makes an endpoint for the job's cell.
 func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*endpoint, error) {
 	e := &endpoint{job: j, endpointConfig: c, pipeEnds: ends}
 	var err error
@@ -106,7 +105,8 @@ type preparedCell struct {
 	writerIO, readerIO syspipe.IO
 }
 
-// prepare parses the names in the job's cell, and calls messages for the source of its messages.
+// prepare parses the names in the job's cell. The function messages returns the source of its
+// messages.
 func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCell, err error) {
 	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
 		return c, err
@@ -285,7 +285,8 @@ func (e *endpoint) awaitPeer() (start int64, err error) {
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain adds to err when it occurred, and errPeerGone if err means that the other end has left.
+// explain adds the phase in which err occurred, and errPeerGone if err means that the other end has
+// left.
 func explain(when string, err error) error {
 	if err == nil {
 		return nil
@@ -297,7 +298,6 @@ func explain(when string, err error) error {
 	return fmt.Errorf("%s: %w", when, err)
 }
 
-// sampleCPU notes the CPU that this endpoint runs on now.
 func (e *endpoint) sampleCPU() {
 	if cpu, ok := placement.Current(); ok {
 		e.cpus[cpu] = true

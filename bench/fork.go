@@ -132,7 +132,7 @@ func (w *worker) do(ctx context.Context, j job) (report, error) {
 	return r, nil
 }
 
-// explain ends a worker that sent no report, and returns an error that says why no report came.
+// explain ends a worker that sent no report, and returns an error that says why.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))

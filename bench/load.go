@@ -98,7 +98,6 @@ func (e *endpoint) setSchedule(start int64) int64 {
 	return start
 }
 
-// runLoad moves the messages of a load.
 func (e *endpoint) runLoad() (err error) {
 	if e.isMixed() {
 		if e.Role == sender {

@@ -39,8 +39,8 @@ func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	return result, err
 }
 
-// SliceTime is the default length of one timed run. It is long for the clock, yet so short that
-// most runs are undisturbed.
+// SliceTime is the default length of one timed run. It is so long that the clock is exact enough,
+// and so short that most runs are undisturbed.
 const SliceTime = 3 * time.Millisecond
 
 // usualSamples is the default number of samples per cell.
@@ -61,8 +61,9 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: a blocking
-// stream of JSON through an anonymous pipe, without a framing, at the first placement of [Placed].
+// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: a stream of
+// JSON in the framing "raw", blocking, through an anonymous pipe, at the first placement of
+// [Placed].
 func Complete(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {

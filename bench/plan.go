@@ -86,7 +86,7 @@ type placedCell struct {
 }
 
 // Validate returns an error if the plan is wrong, or asks for a capacity that this system refuses.
-// It returns nil if this machine merely lacks what a cell needs: the cell's record will say so.
+// It returns nil if this machine only lacks something that a cell needs.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().validateAndPlace()
 	return err

@@ -99,8 +99,8 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end finishes the groups that still need samples. It returns an error if err is one, if the
-// context has ended, or if no cell was measured.
+// end finishes the groups that still need samples. It returns an error if the run has failed, or if
+// no cell was measured.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {

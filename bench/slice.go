@@ -143,8 +143,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether a failed run of n messages is left out, instead of making its cell fail.
-// Such a run was too slow, either because MaxTime was up or although earlier runs were much faster.
+// leaveOut reports whether a failed run of n messages is left out, instead of making its cell fail:
+// it was too slow, but something else may be to blame.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {

@@ -36,8 +36,8 @@ func calmWatchdog() { rawSleep(watchdogTime) }
 // jobs is standard input.
 var jobs = rawInput(0)
 
-// A rawInput is a descriptor that is read by raw system calls, for the reason given at
-// calmWatchdog.
+// A rawInput is a descriptor that is read by raw system calls, which Go's scheduler does not
+// notice.
 type rawInput int
 
 func (r rawInput) Read(b []byte) (int, error) {

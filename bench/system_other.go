@@ -19,8 +19,7 @@ func calmWatchdog() {}
 // jobs is standard input.
 var jobs = os.Stdin
 
-// quiesce waits until threads of the Go runtime sleep again that reading the heap statistics has
-// woken.
+// quiesce waits until threads of the Go runtime, woken by reading the heap statistics, sleep again.
 func quiesce() { time.Sleep(time.Millisecond) }
 
 // ownDescriptors does nothing here: only Linux lets a thread leave the common descriptor table.

@@ -134,7 +134,6 @@ func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
 	}
 }
 
-// do does this end's part of a job.
 func (w *workplace) do(j job) report {
 	e, err := w.endpoint(j)
 	if err == nil {
@@ -168,8 +167,8 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	return e, nil
 }
 
-// sources has the messages of all cells of an endpoint. Equal messages share memory, so that one
-// cell does not find them in the cache when another does not.
+// sources has the messages of all cells of an endpoint. Cells with equal messages share their
+// memory, so that the cache helps all of them alike.
 type sources struct {
 	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source

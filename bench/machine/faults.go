@@ -101,8 +101,8 @@ func governor(name string) string {
 	return name + ": the CPU's frequency follows its load"
 }
 
-// The clock counts as a fault above these limits, in nanoseconds. A good clock takes some 25 ns, an
-// old timer chip more than 1000.
+// The clock counts as a fault above these limits, in nanoseconds. A reading of a good clock takes
+// some 25 ns, of an old timer chip more than 1000.
 const (
 	maxReading = 1000
 	maxStep    = 1000

@@ -64,7 +64,7 @@ func throttled() float64 {
 }
 
 // throttledIn adds up a key in the file cpu.stat of a cgroup and of each cgroup above it, up to the
-// folder top. The key's unit is 1/perSecond of a second.
+// folder top. The parameter perSecond is how many units of the key make a second.
 func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok bool) {
 	for folder := path.Join("/", group); ; folder = path.Dir(folder) {
 		for line := range strings.Lines(read(path.Join(top, folder, "cpu.stat"))) {

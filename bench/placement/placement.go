@@ -1,5 +1,5 @@
-// Package placement chooses the CPUs for the two ends of a pipe, and binds threads to them. Nothing
-// else decides a pipe's speed as much.
+// Package placement chooses the CPUs for the two ends of a pipe, and binds threads to them. Where
+// the ends run decides a pipe's speed more than anything else.
 //
 //	topology, err := placement.Read()
 //	cpus, err := topology.Choose("apart") // cpus.Writer, cpus.Reader

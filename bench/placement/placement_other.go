@@ -24,6 +24,6 @@ func pin(cpu int) error {
 	return fmt.Errorf("pin to CPU %d: %w on %s", cpu, errors.ErrUnsupported, runtime.GOOS)
 }
 
-// Read finds no CPUs, because threads cannot be bound here. [Topology.Choose] then offers only
-// "free".
+// Read finds no CPUs, because this package cannot bind threads here. Only the place "free" is
+// possible.
 func Read() (Topology, error) { return Topology{}, nil }
