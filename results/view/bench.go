@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// WriteBench writes the set's samples as Go benchmark text for benchstat, with a line for each
-// sample. Percentiles have one line for all samples of a record. WriteBench returns [ErrNothing] if
-// the set has no samples. All other errors come from the writer.
+// WriteBench writes the set's samples as Go benchmark text for benchstat. It returns [ErrNothing]
+// if the set has no samples.
 func WriteBench(w io.Writer, s *results.Set) error {
 	var lines []benchfmt.Record
 	for _, r := range s.Records {
@@ -36,8 +35,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig returns lines about the machine. It uses only keys that go test uses, too, because
-// benchstat compares two results only if all such lines are equal in both.
+// benchConfig describes the machine, by keys that go test uses, too: benchstat does not compare
+// results whose keys differ.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}
@@ -51,7 +50,7 @@ func benchConfig(e results.Environment) []benchfmt.Config {
 	return config
 }
 
-// writeComparedBench writes a comparison as Go benchmark text, a line for each sample of a figure.
+// writeComparedBench writes a comparison as Go benchmark text.
 func writeComparedBench(w io.Writer, c *stat.Comparison) error {
 	var lines []benchfmt.Record
 	said := make(map[string]bool)

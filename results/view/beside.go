@@ -9,27 +9,24 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column of a questionTable has the answers to a list of questions. The answers come from one or
-// more machines, or from the documentation of a system.
+// A column has the answers of one or more machines, or of the documentation of a system.
 type column struct {
 	names   []string       // of the machines, or of the system
 	answers []columnAnswer // one for each question
 }
 
 // A columnAnswer is empty if the question was not asked. An answer without a Base, such as a time,
-// does not differ from any other.
+// is not compared.
 type columnAnswer struct {
 	Value
-	ns   float64 // the time that the answer gives, in ns; 0 if it gives none
-	open int     // how much an answer that depends on chance leaves open; 0: nothing
+	ns   float64 // 0 if the answer is not a time
+	open int     // how uncertain the answer is; 0: certain
 }
 
-// longestHead is the number of characters above which a column's title names only its first
-// machine.
+// longestHead is the largest number of characters of a title that names all machines.
 const longestHead = 60
 
-// title names the machines of a column. If the names are longer than longestHead, it gives the
-// first name and the number of the others.
+// title names the machines of a column, or the first and the number of the others.
 func (c column) title() string {
 	text := strings.Join(c.names, ", ")
 	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
@@ -44,8 +41,7 @@ func (c column) differs(o column, question int) bool {
 	return a != "" && b != "" && a != b
 }
 
-// alike reports whether two columns were asked the same questions and gave the same answers. Times,
-// and answers that depend on chance, need not be the same.
+// alike reports whether two columns answer the same questions alike, apart from times and chance.
 func (c column) alike(o column) bool {
 	return slices.EqualFunc(c.answers, o.answers, func(a, b columnAnswer) bool {
 		if a.Base != b.Base || (a.Text == "") != (b.Text == "") {
@@ -60,7 +56,7 @@ func (c column) isAsked() bool {
 	return slices.ContainsFunc(c.answers, func(a columnAnswer) bool { return a.Text != "" })
 }
 
-// joinAlike merges columns that are alike. The merged column stands where the first of them was.
+// joinAlike merges columns that are alike.
 func joinAlike(columns []column) []column {
 	var groups [][]column
 	for _, c := range columns {
@@ -94,9 +90,8 @@ func joined(group []column) column {
 	return out
 }
 
-// joinedAnswer merges the answers of machines that are alike to one question. If they are times, it
-// gives the shortest and the longest. Of answers that depend on chance, it takes one that leaves
-// least open.
+// joinedAnswer merges the answers of machines that are alike: times to a range, others to the least
+// uncertain one.
 func joinedAnswer(list []columnAnswer) columnAnswer {
 	out, longest := list[0], list[0]
 	for _, a := range list {
@@ -113,11 +108,10 @@ func joinedAnswer(list []columnAnswer) columnAnswer {
 	return out
 }
 
-// answerSentence says which machines give which answer to a question: "A new pipe holds 64 KiB on a
-// and b, 256 KiB on the 7 others probed." Answers that more than two machines give come last.
-// The text others is what the other machines are called.
+// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b, 256
+// KiB on the 7 others probed." There, others is "others probed".
 func answerSentence(asks, others string, columns []column, question int) string {
-	var answers []column // one for each different answer to this question
+	var answers []column // one for each different answer
 	for _, c := range columns {
 		own := c.answers[question]
 		if own.Base != "" {
@@ -164,8 +158,7 @@ func markDifferences(columns []column) {
 	}
 }
 
-// questionTable makes a [Table] in which each row has a question, and then the answer of each
-// column. It leaves out questions without an answer.
+// questionTable has a row for each question that any of the columns answers.
 func questionTable(title string, questions []string, columns []column) Table {
 	t := Table{
 		Title:   title,
@@ -173,8 +166,7 @@ func questionTable(title string, questions []string, columns []column) Table {
 		Whole:   true,
 	}
 	for i, c := range columns {
-		// All other columns are compared with the first one. So if the table is too wide and is
-		// split, each part has the first one.
+		// Others are compared with the first column, so each part of a split table repeats it.
 		isFirst := i == 0 && len(columns) > 1
 		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: isFirst})
 	}

@@ -13,8 +13,7 @@ import (
 )
 
 // WriteComparison writes a comparison. It returns [ErrNothing] if the two sides have no case in
-// common. The bench format is for benchstat -col /side: each sample of a figure is a line with
-// side=old or side=new.
+// common. [FormatBench] is for benchstat -col /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -30,17 +29,11 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is the largest number of rows on the screen of a comparison. Each row has one figure.
+// mostChanges is the largest number of rows on the screen of a comparison.
 const mostChanges = 12
 
-// comparisonPage says what changed, and shows the figures in tables, in this order:
-//
-//   - the times of cells that were measured in two files, relative to raw, by framing and size
-//   - all other times, with a row each: of Go benchmarks, of servers, or of commands run in pairs
-//   - the counts that changed; if two programs are compared, all counts
-//
-// With Detail, the times in the first tables also get a row each. Without Detail, only as many rows
-// are shown as fit a screen.
+// comparisonPage says what changed, and shows the figures. Without Detail, it has only as many rows
+// as fit a screen.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -91,10 +84,10 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	return p
 }
 
-// isInformation reports whether a figure is only for information. No gate judges such a figure.
+// isInformation reports whether a figure is only shown, and not judged.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// isHidden reports whether noise hides the change of a figure that a gate judges.
+// isHidden reports whether noise hides the change of a figure that is judged.
 func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
 
 // moreSamples says how to get more samples for a comparison.
@@ -134,12 +127,10 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 	return s
 }
 
-// isOfPrograms reports whether two programs are compared. Only then do the changes have no name,
-// because a program has no cases.
+// isOfPrograms reports whether two programs are compared, which have no named cases.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
-// mostSignificant returns the most significant changes. room is the largest number of changes to
-// return.
+// mostSignificant returns at most room changes, the most significant first.
 func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	ordered := slices.Clone(changes)
 	slices.SortStableFunc(ordered, func(a, b stat.Change) int {
@@ -148,8 +139,7 @@ func mostSignificant(changes []stat.Change, room int) []stat.Change {
 	return ordered[:min(len(ordered), room)]
 }
 
-// basisNotes say what the verdicts on times rest on, or why there is no verdict. A note that holds
-// only for some of the times says for how many.
+// basisNotes say what the verdicts on times rest on, or why there is no verdict.
 func basisNotes(times []stat.Change) []string {
 	var out []string
 	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
@@ -162,9 +152,7 @@ func basisNotes(times []stat.Change) []string {
 	return nonEmpty(out)
 }
 
-// significance is a number by which changes are sorted. Established changes for the worse have the
-// largest numbers. Next come other established changes, then all others. Within each of these three
-// kinds, a figure that changed more has a larger number.
+// significance ranks changes: those surely for the worse, then other sure ones, then the rest.
 func significance(ch stat.Change) float64 {
 	moved := math.Log(math.MaxFloat64) // for a change from or to zero
 	if ch.Ratio != nil {
@@ -179,9 +167,8 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// ComparisonFindings returns a finding for each figure of a comparison of two commands. If the
-// commands have cases, each case has its own figures. The run and the time of the findings are not
-// set.
+// ComparisonFindings returns a finding for each figure of a comparison of two commands, without the
+// run and the time.
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {

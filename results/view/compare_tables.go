@@ -9,9 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// changeTables shows the changes of measured cells ([results.Cell]). There is a table for each
-// placement and pattern, with a row for each framing and a column for each size. The last column is
-// about a framing as a whole.
+// changeTables returns a table for each placement and pattern: framings down, message sizes across.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
@@ -23,8 +21,7 @@ func changeTables(changes []stat.Change) []Table {
 	return tables
 }
 
-// patternAmong returns the pattern of a change. The change of a framing as a whole has no pattern.
-// It gets the pattern of the framing's cells, so that all of them are in one table.
+// patternAmong returns the pattern of a change or, for a framing as a whole, that of its parts.
 func patternAmong(changes []stat.Change, ch stat.Change) string {
 	if ch.IsWhole() {
 		for _, other := range changes {
@@ -79,7 +76,7 @@ func changeTable(changes []stat.Change) Table {
 	}.table(sorted)
 }
 
-// cellsOf lists the cells of changes. It leaves out changes that are not about a single cell.
+// cellsOf lists the cells of changes that are about a single cell.
 func cellsOf(changes []stat.Change) []results.Cell {
 	var cells []results.Cell
 	for _, ch := range changes {
@@ -90,8 +87,8 @@ func cellsOf(changes []stat.Change) []results.Cell {
 	return cells
 }
 
-// briefChange shows a change in percent. It adds "!" if the change is established, and "?" if it is
-// too noisy to tell.
+// briefChange shows a change in percent, with "!" if it is established and "?" if it is too noisy
+// to tell.
 func briefChange(ch stat.Change) Value {
 	text := signedPercent(*ch.Ratio) + " %"
 	switch {
@@ -133,8 +130,7 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	return t
 }
 
-// changeVerdict shows the verdict on a change. The tone is good or bad only if the change is
-// established.
+// changeVerdict shows the verdict on a change. Only an established change is Good or Bad.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
@@ -156,8 +152,7 @@ func changeVerdict(ch stat.Change) Value {
 	return v
 }
 
-// sideValue shows one side of a change by its median. For a count that may vary it shows the range
-// instead.
+// sideValue shows the median of one side, or the range of a count that may vary.
 func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
@@ -184,8 +179,7 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
-// changeLabel names the case of a change. If the case is a cell, the label has the fields that are
-// named in differ.
+// changeLabel names the case of a change. Of a cell, it adds the fields named in differ.
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
@@ -196,8 +190,7 @@ func changeLabel(c stat.Change, differ []string) string {
 	return results.CellLabel(*c.Cell, differ)
 }
 
-// leapRatio is the largest ratio that is written in percent. A change exceeds it, for example, if
-// the limit of a server disappears.
+// leapRatio is the largest ratio that is written in percent.
 const leapRatio = 1e4
 
 // changeSize returns "+10.2 % (+8.1 to +12.0)", or "from … to …" if the ratio is unknown or very
@@ -215,8 +208,7 @@ func changeSize(c stat.Change) string {
 	return text
 }
 
-// signedPercent writes a ratio as a change in percent, with a plus sign if it is an increase. It
-// has enough digits to show a small change.
+// signedPercent writes the ratio 1.102 as "+10.2".
 func signedPercent(ratio float64) string {
 	text := results.FormatNumber(100*(ratio-1), 3)
 	if ratio > 1 {

@@ -12,9 +12,7 @@ import (
 // mostWorse is the largest number of changes for the worse that the verdict names.
 const mostWorse = 3
 
-// comparisonVerdict says what became worse, what became better, and by how much other figures may
-// have changed. The tone is Good if some figure has a verdict, no figure is worse, and nothing is
-// in doubt.
+// comparisonVerdict says what got worse or better, and by how much other figures may have changed.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	t := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
 	for _, ch := range c.Changes {
@@ -63,9 +61,9 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	return tone, text + strings.Join(append([]string{answer}, t.others()...), "; ") + "."
 }
 
-// A tally sorts the figures of a comparison by their verdicts, and counts them.
+// A tally counts the figures of a comparison by their verdicts.
 type tally struct {
-	judged  int // figures that a gate judges: all but those for information
+	judged  int // all figures but those for information
 	timings int // judged figures that are times
 
 	worse, better []stat.Change // figures that changed beyond chance
@@ -79,8 +77,8 @@ type tally struct {
 	limit     float64     // a worsening by more than this share matters
 	unchanged stat.Change // the last time that did not change
 
-	// These are the largest changes that the intervals leave possible, as shares. within is for the
-	// figures in times, worstCase for those in notWorse, and wholeWithin for those in wholes.
+	// The largest changes that the intervals leave possible, as shares: of times, notWorse and
+	// wholes.
 	within, worstCase, wholeWithin float64
 }
 
@@ -177,8 +175,7 @@ func worseWord(worse []stat.Change) string {
 	return "slower"
 }
 
-// namedChanges names the most significant changes, and says how many others there are. most is the
-// largest number of changes to name.
+// namedChanges names up to most changes, the most significant first, and counts the others.
 func namedChanges(changes []stat.Change, most int) string {
 	shown := mostSignificant(changes, most)
 	var names []string

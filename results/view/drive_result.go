@@ -12,8 +12,8 @@ import (
 type DriveResult struct {
 	Passed bool `json:"passed"`
 
-	// Limit is the size in bytes of the largest message that works. If both requests and replies
-	// have a limit, Limit is the smaller one. Failure is the verdict on larger messages.
+	// Limit is the size in bytes of the largest message that works, as request and as reply.
+	// Failure is the verdict on larger messages.
 	Limit   int64  `json:"limit,omitempty"`
 	Failure string `json:"failure,omitempty"`
 
@@ -21,8 +21,7 @@ type DriveResult struct {
 	tone Tone
 }
 
-// resultOf sums up what was found. A server passes if it answers large messages with an error. It
-// does not pass if it is silent or answers wrongly.
+// resultOf sums up what was found. A server that answers large messages with an error passes.
 func resultOf(targets []results.Target) DriveResult {
 	var served int64            // the largest size that works
 	var failed *results.Target  // the first size that fails
@@ -76,16 +75,14 @@ func resultOf(targets []results.Target) DriveResult {
 	return r
 }
 
-// failsAtAnySize reports whether a server failed after a number of requests, however small they
-// were.
+// failsAtAnySize reports whether a server failed after some number of requests, however small.
 func failsAtAnySize(t results.Target) bool {
 	f := t.Evidence.Failure
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge decides whether a server passes, and writes the result in one line. The record failed says
-// how messages larger than r.Limit fail. The text where says at which size they fail. The text
-// growth says how the times grow.
+// judge sets the result. failed says how messages larger than r.Limit fail; where and growth become
+// parts of the text.
 func (r *DriveResult) judge(failed *results.Target, where, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
@@ -105,7 +102,7 @@ func (r *DriveResult) judge(failed *results.Target, where, growth string) {
 	}
 }
 
-// limitOf returns the limit that a record is about.
+// limitOf returns the limit that a record is about. The record must have one.
 func limitOf(t results.Target) int64 {
 	if t.RequestLimit != nil {
 		return *t.RequestLimit
@@ -113,8 +110,7 @@ func limitOf(t results.Target) int64 {
 	return *t.ReplyLimit
 }
 
-// breakingText says at which size a server breaks: at one byte above its limit, if the exact limit
-// was found.
+// breakingText says at which size a server breaks, which is usually one byte above its limit.
 func breakingText(t results.Target) string {
 	at := limitOf(t) + 1
 	e := t.Evidence.Limit
@@ -129,13 +125,12 @@ func breakingText(t results.Target) string {
 	return "breaks at " + stat.FormatBytes(at) + ": "
 }
 
-// betweenText says between which sizes a server breaks, if there was no time to find its exact
-// limit.
+// betweenText says between which sizes a server breaks.
 func betweenText(from, to int64) string {
 	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
 }
 
-// failingText says at which size a server failed, if its limit is not known. served is the largest
+// failingText says at which size a server failed whose limit is not known. served is the largest
 // size that worked.
 func failingText(t results.Target, served int64) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
@@ -148,7 +143,7 @@ func failingText(t results.Target, served int64) string {
 	return text + ": "
 }
 
-// replayResult sums up how a server did when a whole recording was replayed to it.
+// replayResult sums up the replay of a whole recording to a server.
 func replayResult(t results.Target) DriveResult {
 	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
 	switch {

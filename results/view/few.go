@@ -8,14 +8,14 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// allHaveTooFewSamples reports whether some cells could run on this system, but no cell has enough
-// samples for an interval.
+// allHaveTooFewSamples reports whether something could be measured, but nothing often enough for an
+// interval.
 func allHaveTooFewSamples(rows []stat.Row) bool {
 	c := countCells(rows)
 	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples
 }
 
-// tooFewSamples says what a run with too few samples has measured, and how to get more samples.
+// tooFewSamples says what a run with too few samples has measured, and how to get more.
 func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	c := countCells(rows)
 	switch {
@@ -37,9 +37,8 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
 }
 
-// neededMinutes estimates how many minutes a run needs to get enough samples for each cell. It adds
-// half to what the pace so far predicts, because the pace varies on a busy machine. It returns 0 if
-// the set has several runs or does not tell the pace.
+// neededMinutes estimates how many minutes a run needs to get enough samples; 0 if that is not
+// known.
 func neededMinutes(s *results.Set) int {
 	if len(s.Environments) != 1 {
 		return 0
@@ -59,6 +58,7 @@ func neededMinutes(s *results.Set) int {
 	if began.IsZero() || samples == 0 {
 		return 0
 	}
+	// half more than the pace so far predicts, which varies on a busy machine
 	needed := 1.5 * float64(wanted) / float64(samples)
 	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
 }

@@ -9,9 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// findingSummary says in one line how the findings of an area turned out. For checks it is "PASS:
-// ok 18 of 18", or "FAIL: 2 of 18: late-reader: cut at 65,536 B; …". For claims it is "53 claims:
-// refuted 12, holds 41".
+// findingSummary says in one line how the findings of an area turned out: "PASS: ok 18 of 18".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
@@ -49,7 +47,7 @@ func findingSummary(all []results.Finding) string {
 	return text + ": " + strings.Join(texts, "; ")
 }
 
-// mostCauses is the largest number of causes of failure that the line of findingSummary names.
+// mostCauses is the largest number of causes that findingSummary names.
 const mostCauses = 3
 
 func namesOf(all []results.Finding) string {
@@ -60,7 +58,7 @@ func namesOf(all []results.Finding) string {
 	return strings.Join(names, ", ")
 }
 
-// countPassed counts checks by verdict. Those that passed come first: "ok 34 of 35, unsupported 1".
+// countPassed counts checks by verdict: "ok 34 of 35, unsupported 1".
 func countPassed(all []results.Finding) string {
 	others := selectFindings(all, func(f results.Finding) bool { return f.Verdict != results.OK })
 	if len(others) == len(all) {
@@ -104,8 +102,7 @@ func FailedFindings(all []results.Finding) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
 }
 
-// findingTone returns the tone of all findings together. It is Bad if any finding fails, else Mixed
-// if a check is undecided, else Good.
+// findingTone is Bad if any finding fails, else Mixed if a check is undecided, else Good.
 func findingTone(all []results.Finding) Tone {
 	switch {
 	case len(FailedFindings(all)) > 0:
@@ -124,9 +121,8 @@ func isUndecided(f results.Finding) bool {
 // referenceID is the ID of the finding about a program whose output goes to a file.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether none of the findings came to a verdict. If there are other findings,
-// a reference that is OK (see referenceID) does not count as a verdict. It only shows what the
-// other runs are compared with.
+// AllUndecided reports whether no finding came to a verdict, apart from the one with which the
+// others are compared.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
 		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -139,15 +135,13 @@ func cameToVerdict(f results.Finding) bool {
 	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }
 
-// findingSentences sums up findings: the claims in one sentence, then each other area in one
-// sentence. For checks there is a sentence for each command and run. It leaves out what disturbs
-// the machine, which has a section of its own.
+// findingSentences sums up the findings of each area, claims first, and of each checked command.
 func findingSentences(s *results.Set) []string {
 	var claims, others []string
 	for _, a := range areas {
 		own := s.FindingsOf(a.area)
 		switch {
-		case len(own) == 0 || a.area == results.AreaMachine:
+		case len(own) == 0 || a.area == results.AreaMachine: // machines have a section of their own
 		case a.area == results.AreaClaim:
 			claims = []string{withPeriod(findingSummary(own))}
 		case a.area == results.AreaCheck:

@@ -10,10 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// WriteFindings writes the findings of a set. For people it writes how many findings hold or fail,
-// a table, and advice. The table has the findings that a person has to look at or, with
-// [Options.Detail], all findings. CSV has a row and JUnit XML has a test case for each finding.
-// SARIF has a result for each failure.
+// WriteFindings writes the findings of a set, or returns [ErrNothing]. For people it writes the
+// result, a table and advice. The table has all findings only with [Options.Detail].
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -50,14 +48,12 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	return p.Write(w, format, o)
 }
 
-// isRemarkable reports whether a person has to look at a finding. A first screen only names the
-// other findings. Claims are not remarkable if they are undecided or hold under a condition,
-// because there are too many of them.
+// isRemarkable reports whether a person has to look at a finding.
 func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:
 		return f.Area() == results.AreaMachine
-	case results.Depends, results.CannotTell:
+	case results.Depends, results.CannotTell: // of such claims there are too many
 		return f.Area() != results.AreaClaim
 	case results.Unsupported:
 		return f.Area() != results.AreaClaim && f.Area() != results.AreaCheck
@@ -83,7 +79,7 @@ func unremarkable(all []results.Finding) []string {
 	return lines
 }
 
-// sorted sorts findings by verdict. Those that a person has to look at come first.
+// sorted sorts findings by verdict, those that need attention first.
 func sorted(all []results.Finding) []results.Finding {
 	order := results.Verdicts()
 	return slices.SortedStableFunc(slices.Values(all), func(a, b results.Finding) int {
@@ -96,8 +92,8 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
-// remarkableTable shows the remarkable findings. Of findings that are alike, it shows the first one
-// and the number of further ones.
+// remarkableTable shows the remarkable findings, of those that are alike only the first and their
+// number.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string
@@ -112,8 +108,7 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable has a row for each finding of an area. Without detail, a terminal shows the column
-// of titles only for claims. It shows the column of commands only for checks of several commands.
+// findingTable has a row for each finding. With detail, a terminal also shows what was done.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	areClaims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	areChecks := len(all) > 0 && all[0].Area() == results.AreaCheck
@@ -163,8 +158,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	return t
 }
 
-// likeness returns a key that is the same for findings that are alike. Failures are alike if the
-// same experiment ended in the same way. Other findings are alike if their ID and run are equal.
+// likeness returns a key that is the same for findings that are alike.
 func likeness(f results.Finding) string {
 	if f.Area() != results.AreaFailure {
 		return f.ID + "\x00" + f.Run
@@ -173,8 +167,7 @@ func likeness(f results.Finding) string {
 	return experiment + "\x00" + f.Class
 }
 
-// alikeName gives the name of the first of some findings that are alike, and the number of further
-// ones.
+// alikeName names the first of some findings that are alike, and counts the others.
 func alikeName(alike []results.Finding) string {
 	name := findingName(alike[0])
 	if more := len(alike) - 1; more > 0 {
@@ -192,8 +185,7 @@ func findingName(f results.Finding) string {
 	return name
 }
 
-// aboutOneCommand reports whether all findings are about one command of one run. Then a table need
-// not show the command, because the user has just typed it.
+// aboutOneCommand reports whether all findings are about one command of one run.
 func aboutOneCommand(all []results.Finding) bool {
 	for _, f := range all {
 		if !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
@@ -213,8 +205,7 @@ func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []
 	return selected
 }
 
-// findingAdvice gives each advice once. After the advice comes the shortest shell line that shows
-// the problem.
+// findingAdvice gives each advice once, with the shortest shell line that shows the problem.
 func findingAdvice(all []results.Finding) []string {
 	var out []string
 	for _, alike := range grouped(all, func(f results.Finding) string { return f.Advice }) {
@@ -247,9 +238,8 @@ var areas = []struct{ area, title string }{
 	{results.AreaMachine, "What disturbs measurements on this machine"},
 }
 
-// findingSections returns a section for each area of the set's findings. With detail, it shows all
-// findings of an area. Without detail, it shows only the remarkable ones or, for rules, the answers
-// to questions about pipes.
+// findingSections returns a section for each area of findings, with all of them only if detail is
+// set.
 func findingSections(s *results.Set, detail bool) []Section {
 	var sections []Section
 	for _, a := range areas {

@@ -11,9 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetSections lists what a page says about several machines: how framings compare with raw on
-// them, which machines a person should look at, and on which answers the machines disagree. The
-// full figures of each machine are on its own page.
+// FleetSections lists what a page says about several machines: the answer, how they differ, and
+// which need attention. It returns nil if nothing was measured or found.
 func FleetSections(members []stat.Member) []Section {
 	if isEmptyFleet(members) {
 		return nil
@@ -56,8 +55,7 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// pipeDifference returns the first sentence on how pipes differ between machines, without its
-// period. It returns "" if pipes do not differ.
+// pipeDifference returns the first sentence on how pipes differ between machines, or "".
 func pipeDifference(sections []Section) string {
 	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
 	if i < 0 || len(sections[i].Lead) < 2 { // the last sentence only counts the differences
@@ -66,9 +64,7 @@ func pipeDifference(sections []Section) string {
 	return strings.TrimSuffix(sections[i].Lead[0], ".")
 }
 
-// fleetTitle says what differs most between a few machines: framings or, if they do not differ,
-// pipes. If neither differs, it says how many machines there are. Then it counts the machines that
-// stand out, and the machines on which a measurement failed.
+// fleetTitle says what differs most between machines, and how many stand out or had failures.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
 	title := cmp.Or(largestDifference(members), pipes,
 		results.FormatCount(len(members), "machine"))
@@ -100,7 +96,8 @@ func FleetLead(members []stat.Member) string {
 	return JoinParts(results.FormatCount(len(members), "machine"), runsText(all))
 }
 
-// WriteFleet writes for people what several machines measured and found, as text or markdown.
+// WriteFleet writes what several machines measured and found, as text or markdown. It returns
+// [ErrNothing] if that is nothing.
 func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) error {
 	sections := FleetSections(members)
 	if len(sections) == 0 {
@@ -123,13 +120,11 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 	return p.Write(w, format, o)
 }
 
-// FewMachines is the largest number of machines that are shown one by one, each with its name and
-// with a line of its own in tables.
+// FewMachines is the largest number of machines that are shown one by one.
 const FewMachines = 7
 
-// differenceSection says how framings compare with raw on the machines. Few machines have a line
-// each in the table of a placement. Many machines are grouped by the properties on which the ratios
-// depend.
+// differenceSection says how framings compare with raw bytes on each machine, or on groups of many
+// machines.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)
@@ -172,8 +167,7 @@ func differenceSection(members []stat.Member) Section {
 	return out
 }
 
-// missingSentences names the machines that did not compare framings. It returns nil if there are
-// none.
+// missingSentences names the machines that did not compare framings.
 func missingSentences(members, compared []stat.Member) []string {
 	if len(compared) == len(members) {
 		return nil

@@ -16,8 +16,7 @@ const (
 	pipesSection = results.AreaRule + "-findings"
 )
 
-// answerSections compares what machines found out, with a section for each area. The rules of
-// anonymous pipes have a section of their own, which comes before the one for other kinds of pipe.
+// answerSections compares what machines found out, area by area.
 func answerSections(members []stat.Member) []Section {
 	var all []Section
 	for _, a := range areas {
@@ -46,8 +45,8 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares the findings of machines in an area. The function wanted selects the
-// findings; nil selects all. The table has the questions on which machines disagree.
+// answerSection compares the findings of machines in an area. wanted selects the findings; nil
+// selects all.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
@@ -97,9 +96,8 @@ func answerSection(members []stat.Member, area, title string,
 	return out
 }
 
-// disputedTable makes a table of the questions on which machines disagree, which disputed lists. It
-// has a column for each group of machines that answer these questions alike. The note says what the
-// table marks and leaves out.
+// disputedTable shows the questions on which machines disagree, whose indexes are disputed. The
+// notes explain the table.
 func disputedTable(
 	title string, questions []string, columns []column, disputed []int,
 ) (tables []Table, notes []string) {
@@ -133,8 +131,8 @@ func disputedTable(
 	return []Table{questionTable(title, asks, shown)}, []string{note}
 }
 
-// agreementText says on how many answers machines disagree. It counts the questions to which at
-// least two machines gave an answer that can be compared, and the machines that gave one.
+// agreementText says on how many answers machines disagree, of those that at least two machines
+// gave.
 func agreementText(title string, columns []column, differing int) string {
 	if len(columns) == 1 {
 		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title,
@@ -171,8 +169,7 @@ func agreementText(title string, columns []column, differing int) string {
 	return fmt.Sprintf("%s: %d of %s differ between %s.", title, differing, answers, machines)
 }
 
-// foundIn returns the findings of a machine in an area. They have only those fields that a fleet
-// keeps.
+// foundIn returns the findings of a machine in an area. Most of their fields are empty.
 func foundIn(m stat.Member, area string) []results.Finding {
 	var out []results.Finding
 	for _, a := range m.Answers {
@@ -216,8 +213,8 @@ func verdictColumns(names []string, found [][]results.Finding,
 	return questions, columns
 }
 
-// outcomeValue shows the verdict of a finding and how it fails. A verdict that decides nothing gets
-// no Base, so that machines do not count as different because of it.
+// outcomeValue shows a verdict. One that decides nothing has no Base, so that machines do not
+// differ by it.
 func outcomeValue(f results.Finding) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {

@@ -11,8 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// framingShares compares a few machines by one framing. A share is the framing's goodput divided by
-// that of raw on the same machine.
+// framingShares has the share of each machine: a framing's goodput divided by that of raw bytes.
 type framingShares struct {
 	framing string
 	known   []memberShare // the smallest share first
@@ -42,8 +41,7 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
-// groups puts machines into one group if their shares may be equal to the smallest share of the
-// group.
+// groups puts machines together whose shares may be equal to the smallest share of the group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
@@ -77,8 +75,8 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says which share the framing keeps on which machines. Groups of more than two machines come
-// last: "60 KiB chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured".
+// text says which share the framing keeps where: "60 KiB chunks keep 57 % of raw's speed on laptop
+// and 83 % on the 3 others measured".
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -105,11 +103,8 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings into three lists:
-//
-//   - differ: the shares surely differ between machines; the largest difference comes first
-//   - alike: the shares may be the same on all machines
-//   - noisy: at most one machine has a share that is certain enough
+// differing sorts the framings by whether machines differ in them, the largest difference first.
+// Those too noisy to tell are noisy.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)
@@ -128,8 +123,8 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 	return differ, alike, noisy
 }
 
-// difference says in which framings a few machines differ. It claims only what the intervals show.
-// found is false if no framing surely differs.
+// difference says in which framings a few machines differ. found is false if no framing surely
+// differs.
 func (v fleetStream) difference(members []stat.Member) (text string, found bool) {
 	differ, alike, noisy := v.differing(members)
 	where := fmt.Sprintf("messages of %s, %s", SizeTitle(v.cell.Size),
@@ -163,9 +158,8 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }
 
-// widest sums up the framings in the list alike. points is the largest difference between the
-// shares of two machines, in percent of raw, rounded up. noise is the half-width of the widest
-// interval of a share, in percent of the share.
+// widest returns the largest difference between machines and the widest half-interval, both in
+// percent.
 func widest(alike []framingShares) (points int, noise float64) {
 	most := 0.0
 	for _, s := range alike {
@@ -186,8 +180,7 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says in which framing a few machines differ most. It returns "" if there are
-// many machines, or if they do not differ.
+// largestDifference says in which framing a few machines differ most, or "" for many machines.
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""

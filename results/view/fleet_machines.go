@@ -9,8 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// memberSection describes the machines, with a line for each. It leaves out properties that are not
-// known of any machine.
+// memberSection describes the machines, with a line for each.
 func memberSection(members []stat.Member) Section {
 	about := Section{ID: "machines", Title: "The machines", Folded: true}
 	t := Table{Columns: []Column{{Title: "machine", Key: true}, {Title: "runs", Right: true}}}
@@ -31,8 +30,7 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineLines returns a line for each machine: its values of the factors in which the machines
-// differ, and how fast raw bytes are. It returns nil if the machines do not differ.
+// machineLines says in what the machines differ, with a line for each, or nil if they do not.
 func machineLines(members []stat.Member) []string {
 	var differ []string
 	for _, factor := range factors {
@@ -63,8 +61,7 @@ func machineLines(members []stat.Member) []string {
 	return lines
 }
 
-// factorPhrase puts a machine's value of a factor into words. It returns "" if the value is not
-// known.
+// factorPhrase puts a machine's value of a factor into words, or returns "" if it is not known.
 func factorPhrase(m stat.Member, factor string) string {
 	value := factorOf(m, factor)
 	switch {
@@ -110,15 +107,14 @@ func factorOf(m stat.Member, factor string) string {
 	return "unknown"
 }
 
-// nameSome lists names. If there are many, it lists the first few and the number of the others.
+// nameSome lists names, or the first few and the number of the others.
 func nameSome(names []string) string {
 	more := len(names) - mostNamedMachines
-	if more < 2 {
+	if more < 2 { // a name is as short as "and 1 more"
 		return joinAnd(names)
 	}
 	return strings.Join(names[:mostNamedMachines], ", ") + fmt.Sprintf(" and %d more", more)
 }
 
-// mostNamedMachines is the number of machines that nameSome names if there are many. It names one
-// machine more rather than writing "and 1 more".
+// mostNamedMachines is the number of machines that nameSome names if there are many.
 const mostNamedMachines = 3

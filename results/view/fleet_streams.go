@@ -9,12 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the cells of plain streams at a placement, sorted by framing and size. In a
-// plain stream, messages go one way and are written whole, and nothing else is done with their
-// bytes.
-//
-// It lists only cells that machines compared with raw. A cell is left out if it was measured on
-// fewer than half as many machines as the most common cell.
+// FleetStreams lists what machines measured at a placement and compared with raw bytes: messages
+// written whole, one way. It leaves out what only few machines measured.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -42,16 +38,14 @@ func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	return cells
 }
 
-// A fleetStream is a group of streams that differ only in their framing. Machines are compared by
-// these streams.
+// A fleetStream is a group of measurements that differ only in their framing.
 type fleetStream struct {
 	cell     results.Cell // of all these streams, without the framing
 	framings []string
 }
 
 // streamsToCompare returns one fleetStream for each placement, at the message size that most
-// machines measured. If several sizes were measured by equally many machines, it takes the size
-// nearest to the usual capacity of a pipe. Framings in which machines differ come first.
+// machines measured.
 func streamsToCompare(members []stat.Member) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
@@ -78,8 +72,7 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-// sortFramings sorts the framings of all streams in the same order: first those in which machines
-// differ in the first stream, then those in which they differ in the second, and so on.
+// sortFramings sorts the framings of all streams alike, those in which machines differ first.
 func sortFramings(streams []fleetStream, members []stat.Member) {
 	var order, others []string
 	for _, v := range streams {
@@ -99,8 +92,7 @@ func sortFramings(streams []fleetStream, members []stat.Member) {
 	}
 }
 
-// shares returns the share of raw's goodput that a framing keeps, for each member that measured the
-// framing. It leaves out shares without an interval.
+// shares returns a framing's share of raw goodput, for each member on which its interval is known.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -162,9 +154,8 @@ type group struct {
 	members []stat.Member
 }
 
-// groups returns one group of all machines. Then, for each factor on which the share of a framing
-// depends, such as the processor, come the groups of machines with the same value. The largest of
-// these groups comes first.
+// groups returns a group of all machines, then groups by each property that goes with a difference,
+// such as the processor.
 func (v fleetStream) groups(members []stat.Member) []group {
 	all := []group{{"all", members}}
 	for _, factor := range factors {
@@ -186,8 +177,7 @@ func (v fleetStream) groups(members []stat.Member) []group {
 // mostGroups is the largest number of groups of one factor in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share of any framing surely differs between groups of machines. The
-// machines of one group have the same value of a factor.
+// dependsOn reports whether the share of any framing surely differs between groups of machines.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64
@@ -200,8 +190,8 @@ func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	})
 }
 
-// table returns a table with a row for each group of machines and a column for each framing. head
-// is the title of the column with the names of the groups.
+// table has a row for each group of machines and a column for each framing. head is the title of
+// the first column.
 func (v fleetStream) table(head string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
@@ -230,8 +220,7 @@ func (v fleetStream) table(head string, groups []group) Table {
 	return t.dropEmpty()
 }
 
-// rawValue shows the goodput of raw messages. For several machines it shows the median of their
-// goodputs.
+// rawValue shows the goodput of raw messages, for several machines their median.
 func rawValue(members []stat.Member, cell results.Cell) Value {
 	cell.Framing = results.FramingRaw
 	var goodputs []float64
@@ -249,8 +238,8 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue shows one share with its interval, or the median of several shares with their range
-// from the 10th to the 90th percentile.
+// sharesValue shows one share with its interval, or the median of several with their 10th and 90th
+// percentile.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:

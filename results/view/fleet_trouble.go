@@ -14,8 +14,8 @@ const (
 	mostReason   = 200 // the most characters that say why a machine is in the table
 )
 
-// attentionSection lists machines to look at: machines that stand out from others of their kind,
-// machines on which a measurement failed, and machines whose figures are mostly too noisy.
+// attentionSection lists machines that stand out, on which a measurement failed, or whose figures
+// are too noisy.
 func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	out := Section{ID: "attention", Title: "Machines to look at"}
 	t := Table{Columns: []Column{
@@ -80,8 +80,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	return out
 }
 
-// addMachine adds a row on a machine to the table. It returns 1 if the table had no room for the
-// row, and 0 otherwise.
+// addMachine adds a row, and returns 1 if the table had no room for it, else 0.
 func addMachine(t *Table, name, what string, why []string) int {
 	if len(t.Rows) >= mostMachines {
 		return 1
@@ -90,8 +89,7 @@ func addMachine(t *Table, name, what string, why []string) int {
 	return 0
 }
 
-// outlierText shows the figure of a cell. For raw it is a speed, and for other framings a ratio to
-// raw.
+// outlierText shows the figure of a cell: a speed for raw bytes, else the ratio to raw bytes.
 func outlierText(c results.Cell, figure float64) string {
 	if c.Framing == results.FramingRaw {
 		return stat.RelativeMetric(c).Format(figure)
@@ -99,9 +97,7 @@ func outlierText(c results.Cell, figure float64) string {
 	return fmt.Sprintf("%.2f", figure)
 }
 
-// reasons lists the disturbances that may have made a machine an outlier. It leaves out what is
-// common among its peers: a disturbance that at least half of them have, and an answer of the probe
-// command that is not rare.
+// reasons lists what may have made a machine an outlier, and is unusual among its peers.
 func reasons(members []stat.Member, o stat.Outlier) []string {
 	peersWith := make(map[disturbance]int)
 	mostAlike := make(map[string]int) // by rule: how many peers gave the most frequent answer
@@ -180,7 +176,7 @@ func failuresOf(m stat.Member) []string {
 	return all
 }
 
-// noisyFigures counts the ratios to raw of a machine. noisy is how many of them are too noisy.
+// noisyFigures counts the ratios to raw bytes of a machine, and those that are too noisy.
 func noisyFigures(m stat.Member) (noisy, all int) {
 	for _, f := range m.Figures {
 		if f.ToRaw.N == 0 {

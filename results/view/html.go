@@ -2,19 +2,17 @@ package view
 
 import "slices"
 
-// maxCellText is the largest number of characters of a text in the tables of a page. The file has
-// the rest of a longer text.
+// maxCellText is the largest number of characters of a text in the tables of a page.
 const maxCellText = 1000
 
-// ForPage returns the table as an HTML page shows it. It drops empty columns, moves columns that
-// have the same text in all rows into the title, and cuts very long texts. The page sorts values by
-// their Base. If the Base is the same as the text, ForPage drops the Base.
+// ForPage returns the table as an HTML page shows it: without empty columns and repeated texts, and
+// with very long texts cut.
 func (t Table) ForPage() Table {
 	t = t.dropEmpty().hoistConstant()
 	for _, row := range t.Rows {
 		for i := range row {
 			v := &row[i]
-			if v.Base == v.Text {
+			if v.Base == v.Text { // the page sorts by the text then
 				v.Base = ""
 			}
 			if v.Text == "-" { // see AppendValues
@@ -26,8 +24,7 @@ func (t Table) ForPage() Table {
 	return t
 }
 
-// hoistConstant removes each column of short texts that has the same text in all rows, and adds
-// that text to the title.
+// hoistConstant moves columns of short texts that are the same in all rows into the title.
 func (t Table) hoistConstant() Table {
 	if len(t.Rows) < 3 { // in so few rows, a column takes little room
 		return t

@@ -31,8 +31,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes each finding as a test. An undecided finding, an unsupported one and an
-// expected failure become skipped tests.
+// writeJUnit writes each finding as a test. Those without a verdict, and expected failures, are
+// skipped tests.
 func writeJUnit(w io.Writer, all []results.Finding) error {
 	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
 	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}

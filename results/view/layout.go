@@ -6,10 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// fit makes a table as narrow as a screen, if it can. First it leaves out columns that are not
-// keys. Then it breaks the texts of the widest columns into lines. If the parameter all is true,
-// further tables show the left-out columns beside the key columns. Otherwise dropped has their
-// titles.
+// fit makes a table fit the width, if it can. Columns without room follow in further parts if all
+// is set, else dropped has their titles.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	leftOut := t.columnsLeftOut(t.extents(), width, all)
 	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })
@@ -47,8 +45,8 @@ const (
 // An extent is how wide the texts of a column are, and how narrow they may become.
 type extent struct{ natural, least int }
 
-// extents measures the columns. In the style Long, texts may be broken anywhere. In other styles
-// words are broken only after slashes, and figures are never broken.
+// extents measures the columns. Long texts may be broken anywhere, others only after slashes, and
+// figures never.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
 	for r, row := range t.titled() {
@@ -74,9 +72,8 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// columnsLeftOut lists the columns to leave out so that the table fits a width. Spare columns go
-// first, then other columns that are not keys, starting from the last one. If the parameter all is
-// true, at least one column that is not a key stays.
+// columnsLeftOut lists the columns to leave out so that the table fits: first spare ones, then
+// others that are not keys.
 func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {
@@ -111,8 +108,8 @@ func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	return optional[kept:]
 }
 
-// narrow returns the widths of the columns. It makes the widest column narrower by one, again and
-// again, until all columns fit or none can shrink.
+// narrow returns the widths of the columns, the widest ones shrunk until all fit or none can
+// shrink.
 func narrow(extents []extent, width int) []int {
 	var widths []int
 	total := 0
@@ -146,8 +143,8 @@ func breakWords(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks each line of a text between words, so that the parts fit the screen. It indents every
-// part of a line except the first.
+// Wrap breaks each line of a text between words to fit the screen, and indents the parts after the
+// first.
 func (o Options) Wrap(text string) string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -159,13 +156,11 @@ func (o Options) Wrap(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// Fill joins the lines of a paragraph and breaks it between words, so that its new lines fit the
-// screen.
+// Fill joins the lines of a paragraph, and breaks it between words to fit the screen.
 func (o Options) Fill(text string) string { return strings.Join(wrap(text, o.Columns()), "\n") }
 
 // wrap breaks a line between words, so that each part has at most width characters. A word that
-// does not fit, such as the name of a benchmark, is broken after slashes. A word without slashes
-// stays whole.
+// does not fit is broken only after slashes.
 func wrap(line string, width int) []string {
 	fits := func(part string) bool { return utf8.RuneCountInString(part) <= width }
 	var out []string

@@ -15,8 +15,7 @@ import (
 // gainThatCounts is the smallest ratio of goodputs for which it is worth changing a program.
 const gainThatCounts = 1.1
 
-// leverSentence says, for each placement, how many times as fast a large message passes through a
-// larger pipe. It claims only what the intervals show.
+// leverSentence says how much faster a large message passes through a larger pipe.
 func leverSentence(levers []stat.Row) sentence {
 	var parts, noisy []string
 	var larger stat.Row // the row of the larger pipe at the last placement
@@ -64,8 +63,8 @@ const (
 	largerPipe = true
 )
 
-// writtenWhole finds the row of a placement in which each message is written with one call. The
-// parameter larger chooses the row with a larger pipe rather than the row with the usual pipe.
+// writtenWhole finds the row of a placement in which messages are written with one call, through a
+// larger or the usual pipe.
 func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
 	for _, r := range levers {
 		c := r.Cell

@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// machineTitle returns the name of a machine. It returns "" if the set has only one machine.
+// machineTitle returns the name of a machine, or "" if the set has only one.
 func machineTitle(s *results.Set, id string) string {
 	if len(s.Machines()) < 2 {
 		return ""
@@ -19,8 +19,7 @@ func machineTitle(s *results.Set, id string) string {
 	return cmp.Or(results.MachineNames(s.Environments)[id], "unknown")
 }
 
-// MachineLine describes the machine of a set in one line. It returns "" if the set has no
-// description of a machine.
+// MachineLine describes the machine of a set in one line, or returns "" if the set does not tell.
 func MachineLine(s *results.Set) string {
 	if len(s.Environments) == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 // patternStream is the pattern of messages that go one way only.
 const patternStream = "stream"
 
-// meaning says in plain sentences what rows mean for a person. It claims only what the intervals of
-// the figures show. If the intervals are too wide to tell framings apart, it says that first.
+// meaning says in plain sentences what rows mean for a person. It claims only what the intervals
+// show.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	noisy := isTooNoisyToRank(rows, run.bare)
@@ -40,8 +40,7 @@ func meaning(rows []stat.Row) []string {
 	return nonEmpty(texts)
 }
 
-// A sentence is what a run says about one question. The text is "" if the run did not measure what
-// the question asks.
+// A sentence is what a run says about one question. The text is "" if the run did not measure it.
 type sentence struct {
 	text  string
 	noisy bool // noise hides the answer, and the text says that
@@ -57,11 +56,7 @@ type runRows struct {
 	waiting []stat.Row // what happens to writers that do not block?
 }
 
-// splitRun sorts rows by the question that they answer. The row of the large message through the
-// usual pipe answers two questions, so it is in the fields bare and levers.
-//
-// Only the default run has rows in the field program. In other runs the user chose the capacity and
-// the write size, so rows with these settings are in the field bare.
+// splitRun sorts rows by the question that they answer.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {
@@ -79,6 +74,7 @@ func splitRun(rows []stat.Row) runRows {
 			s.bare = append(s.bare, r)
 		}
 	}
+	// not the default run: the user chose capacity and write size
 	if len(s.program) == 0 {
 		s.bare = append(s.bare, s.levers...)
 		s.levers = nil
@@ -86,6 +82,7 @@ func splitRun(rows []stat.Row) runRows {
 	if len(s.levers) == 0 {
 		return s
 	}
+	// the large message through the usual pipe answers both questions
 	large := s.levers[0].Cell
 	for _, r := range s.bare {
 		c := r.Cell
@@ -96,12 +93,11 @@ func splitRun(rows []stat.Row) runRows {
 	return s
 }
 
-// mostSentencesOnSeries is the largest number of series that get a sentence. The tables show all
-// series.
+// mostSentencesOnSeries is the largest number of series that get a sentence.
 const mostSentencesOnSeries = 4
 
-// transportSentences say, for each series of streams, what share of raw's goodput each framing
-// keeps if nothing else is done with the bytes.
+// transportSentences say what share of raw goodput each framing keeps if nothing else is done with
+// the bytes.
 func transportSentences(bare []stat.Row) []string {
 	var out []string
 	var noisy []string // the placements of series that are too noisy
@@ -157,13 +153,13 @@ func capitalised(text string) string {
 const littleCost = 0.9
 
 // programSentence says what a framing costs in a program that makes each message and reads every
-// byte of it. It is about the first placement, which has the steadiest figures.
+// byte of it.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
 		return sentence{}
 	}
-	shares, noisy := all[0].comparedRows()
+	shares, noisy := all[0].comparedRows() // the first placement has the steadiest figures
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
@@ -178,11 +174,10 @@ func programSentence(program []stat.Row) sentence {
 	return sentence{text: text}
 }
 
-// goodputText shows the goodput of a row. It marks the figure if it is rough.
+// goodputText shows the goodput of a row, marked if it is rough.
 func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["goodput"]) }
 
-// mixedSentence says how long a small message waits behind large ones, if the large ones are sent
-// whole and if they are sent in chunks.
+// mixedSentence says how long a small message waits behind large ones, sent whole or in chunks.
 func mixedSentence(mixed []stat.Row) sentence {
 	var told []stat.Row
 	var parts []string
@@ -214,8 +209,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 		". That is the only reason to chunk, and both ends must speak chunks: MCP and LSP do not."}
 }
 
-// differOnlyInFraming reports whether two cells have everything in common except, perhaps, the
-// framing.
+// differOnlyInFraming reports whether two cells agree in everything but the framing.
 func differOnlyInFraming(a, b results.Cell) bool {
 	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }

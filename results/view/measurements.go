@@ -10,9 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables shows rows with all their figures, in a table for each placement and pattern. Writers
-// that do not block have tables of their own. Settings that all rows of a table share are in its
-// title. Each other setting has a column.
+// cellTables shows rows with all their figures, in a table for each placement and pattern.
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
@@ -31,8 +29,8 @@ func cellTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// grouped puts values with the same key into one group. The groups are in the order in which their
-// keys first occur.
+// grouped puts values with the same key into one group, in the order in which their keys first
+// occur.
 func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	var groups [][]T
 	at := make(map[K]int)
@@ -48,7 +46,7 @@ func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	return groups
 }
 
-// cellTable returns a table with a line for each of the rows, and a column for each figure.
+// cellTable returns a table with a line for each row and a column for each figure.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {
@@ -69,12 +67,10 @@ func cellTable(rows []stat.Row) Table {
 	return t
 }
 
-// A figure is one value of a row: the title of its column, and its text. The text is "" if the row
-// has no such figure.
+// A figure is one value of a row and the title of its column. The text is "" if the row has none.
 type figure struct{ title, text string }
 
-// figuresOf lists the figures of a row. A round trip has a time with an interval instead of a
-// goodput.
+// figuresOf lists the figures of a row. Their number and titles are the same for all rows.
 func figuresOf(r stat.Row) []figure {
 	goodput := ""
 	time := metricText(r, "time")
@@ -137,8 +133,7 @@ func cellValues(r stat.Row, differ []string) []Value {
 	return values
 }
 
-// tableTitle says what the measured cells ([results.Cell]) of a table share: the pipe, its ends,
-// then what was sent and how.
+// tableTitle says what the cells of a table have in common.
 func tableTitle(cells []results.Cell) string {
 	c := cells[0]
 	kind := "Streams "
@@ -153,8 +148,7 @@ func tableTitle(cells []results.Cell) string {
 	return strings.Join(append([]string{what}, shared...), ", ")
 }
 
-// metricText shows the median of a metric in its unit. It returns "" if the row does not have the
-// metric.
+// metricText shows the median of a metric in its unit, or "" if the row does not have it.
 func metricText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok {
@@ -163,8 +157,8 @@ func metricText(r stat.Row, metric string) string {
 	return stat.MustMetric(metric).Format(e.Median)
 }
 
-// refusalText shows a count that only non-blocking ends have, such as refused writes per message.
-// It returns "" for blocking ends.
+// refusalText shows a count that only non-blocking ends have, such as refused writes, or "" for
+// blocking ends.
 func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
@@ -191,7 +185,7 @@ func callsText(r stat.Row) string {
 	return countText(writer.Median) + " + " + countText(reader.Median)
 }
 
-// countText writes a count per message with two decimals. A count of 10 or more has fewer decimals.
+// countText writes a count per message with two decimals, or fewer from 10 on.
 func countText(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.2f", v)
@@ -205,9 +199,7 @@ func percentileText(r stat.Row, name string) string {
 	return quantileValue(l, name).Text
 }
 
-// figureTable returns the table that programs read, with figures in base units. A row has the
-// machine and the fields of a measured [results.Cell]. Then comes each metric: its median, both
-// ends of its interval and its number of samples.
+// figureTable returns the table that programs read, with all figures in base units.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
@@ -248,8 +240,8 @@ func figureTable(rows []stat.Row) Table {
 	return t.dropEmpty()
 }
 
-// plainEstimate returns four texts: the median, both ends of the interval, and the number of
-// samples. A text is "" if its figure is not known.
+// plainEstimate returns the median, both ends of the interval, and the number of samples, or ""
+// where one is not known.
 func plainEstimate(e stat.Estimate) []string {
 	out := make([]string, 4)
 	if e.N == 0 {

@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// noisyMeaning says that a run is too noisy to tell framings apart, and what to do about it. Then
-// it lists the effects that are certain despite the noise, and last the effects that the noise
-// hides.
+// noisyMeaning says that a run is too noisy to tell framings apart, what to do about it, and what
+// is certain all the same.
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
@@ -43,8 +42,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// fewerCells says how to get more samples for each cell. If only one size was streamed, there is no
-// such way.
+// fewerCells says how to get more samples for each cell, if there is a way.
 func fewerCells(rows []stat.Row) string {
 	size := -1
 	for _, r := range rows {
@@ -66,8 +64,7 @@ func fewerCells(rows []stat.Row) string {
 const untilKnown = "Until you know, use the one that the other end speaks " +
 	"(pipebench help framings)."
 
-// loadOf returns the text of the first warning that other programs kept the CPUs busy; "" if there
-// is no such warning.
+// loadOf returns the first warning that other programs kept the CPUs busy, or "".
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {
@@ -83,8 +80,8 @@ func loadOf(rows []stat.Row) string {
 // tooNoisyToTell takes the place of a result in a sentence if noise hides that result.
 const tooNoisyToTell = "too noisy to tell"
 
-// maxBlur is the largest half-width of an interval, in percent of the median, with which a ratio to
-// raw still helps to tell framings apart. Most framings cost 5 to 20 %.
+// maxBlur is the largest half-width of an interval, in percent, that still tells framings apart.
+// Most framings cost 5 to 20 %.
 const maxBlur = 25
 
 // isBlurred reports whether a row's ratio to raw is too uncertain to tell framings apart.
@@ -116,13 +113,8 @@ func countRatios(rows []stat.Row) ratioCount {
 	return c
 }
 
-// isTooNoisyToRank reports whether a run is too noisy to tell framings apart. Two conditions must
-// hold:
-//
-//   - More than half of the ratios to raw are blurred or have no interval.
-//   - In every series of streams among the rows in bare, noise hides how the framings differ.
-//
-// It returns false if all cells just have too few samples.
+// isTooNoisyToRank reports whether noise hides how framings differ: in most ratios to raw bytes,
+// and in all series of bare.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	count := countRatios(rows)
 	if 2*(count.blurred+count.few) <= count.all {
@@ -140,8 +132,7 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	return true
 }
 
-// tripSentence says how long a round trip of the smallest messages takes, for raw and for framings
-// that are not raw. It speaks only of the first series of round trips. It needs no ratio to raw.
+// tripSentence says how long a round trip of the smallest messages takes, raw and framed.
 func tripSentence(bare []stat.Row) sentence {
 	all := seriesIn(bare, results.PatternRoundtrip)
 	if len(all) == 0 || !all[0].hasMedianTrips() {
@@ -184,8 +175,7 @@ func tripSentence(bare []stat.Row) sentence {
 	return sentence{text: text + ".", noisy: rough != "", plain: true}
 }
 
-// overheadSentence says how many bytes framings add to a message. Noise does not change these
-// numbers.
+// overheadSentence says how many bytes framings add to a message, which noise does not change.
 func overheadSentence(bare []stat.Row) sentence {
 	var framed []stat.Row
 	for _, r := range bare {

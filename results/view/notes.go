@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes on the rows. Without detail, it leaves out explanations of the table and
-// warnings that are told elsewhere, and it adds which flag asks for which placement.
+// notes lists the notes on the rows. Without detail, it leaves out what a first screen says
+// elsewhere.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -22,7 +22,7 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	}
 	out = append(out, stoppedNotes(s, detail)...)
 	tooFew := allHaveTooFewSamples(rows) && countRatios(rows).all > 0
-	// If the samples are too few or too noisy, the first sentence of the screen tells of the load.
+	// the first sentence of the screen tells of the load then
 	isLoadTold := tooFew || isTooNoisyToRank(rows, splitRun(rows).bare)
 	var doubts []warning
 	for _, r := range rows {
@@ -47,9 +47,7 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	return nonEmpty(out)
 }
 
-// isToldElsewhere reports whether a first screen needs no note on a cell's warning, because the
-// screen already tells of it. It always tells of too few samples. It tells of the load if
-// isLoadTold is true.
+// isToldElsewhere reports whether the first screen already tells of a warning.
 func isToldElsewhere(text string, isLoadTold bool) bool {
 	return strings.HasPrefix(text, "fewer samples than asked for") ||
 		isLoadTold && strings.HasPrefix(text, "load: ")
@@ -60,10 +58,8 @@ const (
 	mostNamed    = 3 // the most things that one warning names
 )
 
-// sampleNotes explain the figures with ±: how many samples a figure rests on, how many cells have
-// too few samples, and how many samples were left out because other programs disturbed them. If all
-// cells have too few samples, only the notes with detail say so, because the first sentence of the
-// screen does.
+// sampleNotes explain the figures with ±: on how many samples they rest, and how many were left
+// out.
 func sampleNotes(rows []stat.Row, detail bool) []string {
 	var least, most int // numbers of samples, among cells that have enough
 	var few int         // cells that have too few samples
@@ -131,11 +127,10 @@ func placementNote(rows []stat.Row) string {
 	return text
 }
 
-// cpuNote names the first ratio to raw that the ratio of CPU times contradicts. Only rows with such
-// a contradiction have a ToRawByCPU.
+// cpuNote names the first ratio to raw bytes that the ratio of CPU times contradicts.
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
-		if r.ToRawByCPU != nil {
+		if r.ToRawByCPU != nil { // set only for a contradiction
 			return fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of "+
 				"raw, not %.2f", r.Cell.Framing, fieldText(r.Cell, "size"), r.ToRawByCPU.Median,
 				r.ToRaw.Median)
@@ -186,8 +181,7 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why cells ended early. With detail, they also mention the cells that ended
-// because the time was up.
+// stoppedNotes say why cells ended early. With detail, running out of time is a reason, too.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -209,8 +203,7 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	return out
 }
 
-// rowWarnings returns the warnings of a row. If the row failed or is unsupported, the reason comes
-// first.
+// rowWarnings returns the warnings of a row, first why it failed or is unsupported.
 func rowWarnings(r stat.Row) []string {
 	var out []string
 	if r.Unsupported != "" {
@@ -222,13 +215,11 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warning has a text, and says what the text is about, such as a cell. about is "" if that is
-// obvious.
+// A warning has a text, and says what it is about, such as a cell; "" if that is obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, with the names of the few things it is about, or with the
-// number of many things. Warnings that differ only in their digits become one note, with the text
-// and the name of the first one. The parameter things is the number of things in all: "140 cells".
+// warningNotes say each warning once, even if the digits differ. things counts what the warnings
+// may be about: "140 cells".
 func warningNotes(all []warning, things string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {

@@ -26,7 +26,7 @@ func (p *Page) addTable(t Table) {
 	}
 }
 
-// addSection adds the tables, the sentences and the notes of a section. It adds no note twice.
+// addSection adds the content of a section. It adds no note twice.
 func (p *Page) addSection(s Section) {
 	for _, t := range s.Tables {
 		t.Title = cmp.Or(t.Title, s.Title)
@@ -40,8 +40,7 @@ func (p *Page) addSection(s Section) {
 	}
 }
 
-// Write writes the page as text or markdown, or only its tables as CSV. For any other format it
-// returns an error.
+// Write writes the page as text or markdown, or its tables as CSV. Any other format is an error.
 func (p Page) Write(w io.Writer, format Format, o Options) error {
 	var text strings.Builder
 	switch format {
@@ -68,7 +67,7 @@ func (p Page) Write(w io.Writer, format Format, o Options) error {
 	return err
 }
 
-// writeText writes the page for a person. It leaves an empty line between the parts of the page.
+// writeText writes the page for a person, with empty lines between its parts.
 func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
 	header := p.Header
 	if p.Verdict != "" {
@@ -89,8 +88,7 @@ func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
 	return nil
 }
 
-// writeSentences writes sentences. On a terminal each sentence has its own line. In markdown all
-// sentences form one paragraph.
+// writeSentences writes each sentence as a line, or all as one paragraph in markdown.
 func (o Options) writeSentences(out *strings.Builder, format Format, sentences []string) {
 	if format == FormatMarkdown && len(sentences) > 0 {
 		sentences = []string{strings.Join(sentences, " ")}
@@ -98,9 +96,8 @@ func (o Options) writeSentences(out *strings.Builder, format Format, sentences [
 	o.writeLines(out, format, sentences, "", Neutral)
 }
 
-// writeLines writes the lines that are not empty. If there is text before them, it writes an empty
-// line first. On a terminal it wraps the lines, and paints the first one in the colour of the tone.
-// In markdown it writes the bullet before each line.
+// writeLines writes the lines that are not empty, the first in the colour of the tone. In markdown,
+// each begins with the bullet.
 func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
 	tone Tone) {
 	lines = nonEmpty(lines)

@@ -16,8 +16,8 @@ type probedMachine struct {
 	rules       []results.Finding
 }
 
-// probedMachines returns the machines on which the probe command tested rules. If there are more
-// than FewMachines, their names are letters.
+// probedMachines returns the machines on which the probe command tested rules. More than
+// FewMachines are named by letters.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment
@@ -36,8 +36,7 @@ func probedMachines(set *results.Set) []probedMachine {
 	return machines
 }
 
-// probedLines describes each machine in a line, and says on which day it was probed. If there are
-// several machines, each line begins with the name of the machine's column.
+// probedLines describes each machine in a line, with the day on which it was probed.
 func probedLines(machines []probedMachine) []string {
 	var lines []string
 	for _, m := range machines {
@@ -55,8 +54,7 @@ func probedLines(machines []probedMachine) []string {
 	return lines
 }
 
-// machineColumns makes a column for each machine, with its answers to questions about a kind of
-// pipe.
+// machineColumns makes a column for each machine, with its answers about a kind of pipe.
 func machineColumns(machines []probedMachine, kind string, questions []question) []column {
 	var columns []column
 	for _, m := range machines {
@@ -85,8 +83,8 @@ var pipeNames = map[string]string{
 	"ring":       "a ring in memory that both map",
 }
 
-// kindOf splits the name of a finding about a rule into the kind of pipe and the step of the probe
-// command. The kind is "" if the finding is not about one kind of pipe.
+// kindOf splits the name "fifo/capacity/stated" into the kind of pipe and the step. The kind is ""
+// if there is none.
 func kindOf(f results.Finding) (kind, step string) {
 	first, rest, _ := strings.Cut(f.Name(), "/")
 	if pipeNames[first] != "" {
@@ -123,7 +121,7 @@ func asked(questions []question) []string {
 	return out
 }
 
-// answersOf makes a column of the answers that findings about one kind of pipe give to questions.
+// answersOf makes a column of the answers that findings give to questions.
 func answersOf(name string, found []results.Finding, questions []question) column {
 	c := column{names: []string{name}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
@@ -134,8 +132,8 @@ func answersOf(name string, found []results.Finding, questions []question) colum
 	return c
 }
 
-// exactValue writes a value as text. It writes a size, or a number without a unit, with all its
-// digits. Other figures have few digits.
+// exactValue writes a size, or a number without a unit, with all its digits. Other figures have
+// few.
 func exactValue(value any, unit string) string {
 	n, isNumber := (results.Finding{Value: value}).Number()
 	switch {

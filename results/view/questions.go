@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A question about pipes is a row of the table of rules. Its answer is a finding of the probe
-// command, and a finding is the result of one step, such as "capacity/fill/61440".
+// A question is a row of the table about pipes. Its answer is the result of a step of the probe
+// command, such as "capacity/fill/61440".
 type question struct {
 	asks  string
 	steps []string // whose findings answer it; "poll/" stands for all that begin with "poll/"
@@ -61,9 +61,7 @@ var machineQuestions = []question{
 		steps: []string{"write-size/apart/pipe-1MiB", "write-size/sibling/pipe-1MiB"}},
 }
 
-// isAnsweredBy reports whether the finding of a step answers the question. If an experiment has no
-// result, the step of its finding is the name of the experiment, such as "interleave". Such a
-// finding answers all questions about steps that begin with that name.
+// isAnsweredBy reports whether the finding of a step answers the question.
 func (q question) isAnsweredBy(step string, f results.Finding) bool {
 	noResult := f.Verdict == results.CannotTell || f.Verdict == results.Unsupported
 	for _, asked := range q.steps {
@@ -74,7 +72,7 @@ func (q question) isAnsweredBy(step string, f results.Finding) bool {
 			return true
 		case noResult && step == "kind": // no pipe of this kind could be made
 			return true
-		case noResult && strings.HasPrefix(asked, step+"/"):
+		case noResult && strings.HasPrefix(asked, step+"/"): // the whole experiment has no result
 			return true
 		}
 	}
@@ -84,8 +82,8 @@ func (q question) isAnsweredBy(step string, f results.Finding) bool {
 // undecidedValue is the value of a finding if its experiment was tried too few times to decide.
 const undecidedValue = "too few"
 
-// answer returns the finding that answers the question. Of several such findings it returns the
-// first, or the worst if q.worst is set. An undecided finding counts only if there is no other.
+// answer returns the first finding that answers the question, or the worst if q.worst is set.
+// Undecided ones come last.
 func (q question) answer(all []results.Finding) (answer results.Finding, found bool) {
 	for _, f := range all {
 		_, step := kindOf(f)
@@ -109,8 +107,8 @@ const (
 	notSeen     = "not seen" // it did not happen here, but by chance it may
 )
 
-// outcome returns the answer that a finding gives. It has a Base only if every run on the machine
-// should give the same answer.
+// outcome returns the answer that a finding gives. It has a Base only if every run should give the
+// same answer.
 func (q question) outcome(f results.Finding) columnAnswer {
 	kind, step := kindOf(f)
 	dependsOnChance := strings.HasPrefix(step, "interleave/")

@@ -13,8 +13,8 @@ const (
 	maxUnanswered = 10 // the most requests without an answer that a sentence names
 	maxMethods    = 30 // the most methods that a table lists
 
-	// notableStall is the shortest wait that is reported, in ns. The waits of all messages in one
-	// direction are added up. A shorter sum may only be the time that idle CPUs take to wake up.
+	// notableStall is the shortest wait of all messages together, in ns, that is reported. A
+	// shorter one may only be idle CPUs waking up.
 	notableStall = 1e8
 )
 
@@ -27,8 +27,7 @@ func recordingSection(s *results.Set) Section {
 	}
 }
 
-// recordingSummary says what may have made a side wait, which requests got no answer, which request
-// took longest, how many messages passed, what went wrong, and how the recorded servers ended.
+// recordingSummary says in sentences what a recording shows, and how the recorded servers ended.
 func recordingSummary(s *results.Set) []string {
 	var out []string
 	if len(s.Messages) > 0 {
@@ -45,8 +44,7 @@ func recordingSummary(s *results.Set) []string {
 	return out
 }
 
-// serversSummary says for each server what may have made it or its client wait, which requests got
-// no answer, and which request took longest.
+// serversSummary says for each server what may have made it or its client wait.
 func serversSummary(s *results.Set) []string {
 	commands := make(map[string]string) // by run
 	servers := grouped(s.Messages, func(m results.Message) string {
@@ -98,9 +96,8 @@ func messagesSummary(messages []results.Message) []string {
 	return nonEmpty(out)
 }
 
-// unansweredText names the requests that got no answer. It returns "" if there are none. It says
-// which message came right before the first of them, and suggests what to run next. The parameter
-// command is the command that starts the server.
+// unansweredText names the requests that got no answer, and suggests what to run next. command
+// starts the server.
 func unansweredText(calls []stat.Call, command string) string {
 	open := unanswered(calls)
 	if len(open) == 0 {
@@ -124,7 +121,7 @@ func unansweredText(calls []stat.Call, command string) string {
 	return text + ". " + nextStep(first.Request, command)
 }
 
-// nextStep says how to send a request again that got no answer, with all that went before it.
+// nextStep says how to send an unanswered request again, with all that went before it.
 func nextStep(request results.Message, command string) string {
 	again := "pipebench drive --messages RECORDING -- " + command
 	if request.Body == "" {
@@ -145,12 +142,11 @@ func unanswered(calls []stat.Call) []stat.Call {
 	return open
 }
 
-// slowestText names the request whose answer took longest. It returns "" if no request was
-// answered. The handshake does not count, because the time of its answer includes the server's
-// start.
+// slowestText names the request whose answer took longest.
 func slowestText(calls []stat.Call) string {
 	var slowest stat.Call
 	for _, c := range calls {
+		// the answer to initialize includes the start of the server
 		if c.Answered && c.NS > slowest.NS && c.Request.Method != "initialize" {
 			slowest = c
 		}
@@ -192,8 +188,7 @@ func messageName(m results.Message) string {
 	return name + " of " + stat.FormatBytes(m.Size)
 }
 
-// stallText says how long the messages in direction dir waited until side, the client or the
-// server, read them. It returns "" if the wait was too short to be worth mentioning.
+// stallText says how long messages in direction dir waited until side read them, or "" if not long.
 func stallText(messages []results.Message, dir, side string) string {
 	var sum, longest int64
 	for _, m := range messages {
@@ -241,8 +236,7 @@ func directionTable(messages []results.Message) Table {
 	return t
 }
 
-// replyTable shows, for each method, the times from a request to its reply. The most frequent
-// method comes first.
+// replyTable shows the times to the reply for each method, the most frequent method first.
 func replyTable(messages []results.Message) Table {
 	t := Table{Title: "Time to the reply", Columns: []Column{
 		{Title: "method", Style: Code, Key: true},

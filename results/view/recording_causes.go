@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// longStall is the shortest wait to write, in ns, that counts as a fault of the reading side.
-	// That side may need some 100 ms for a large message while the machine is busy.
+	// longStall is the shortest wait to write, in ns, that is blamed on the reader. A busy one may
+	// take 100 ms for a large message.
 	longStall = 1e9
 
-	// searchedSize is the largest size, in bytes, up to which the tap command surely finds the id
-	// and the method of a message.
+	// searchedSize is the size, in bytes, up to which the tap command surely finds the id and the
+	// method of a message.
 	searchedSize = 2 << 20
 )
 
-// causes names what usually makes a client and a server wait for each other, the surest first. The
-// parameter messages has those of one server.
+// causes names what may have made a client and a server wait for each other, the surest first.
+// messages are of one server.
 func causes(s *results.Set, messages []results.Message) []string {
 	return nonEmpty([]string{
 		cutText(s, messages),
@@ -30,8 +30,7 @@ func causes(s *results.Set, messages []results.Message) []string {
 	})
 }
 
-// owedText names the requests of the server that the client did not answer. It returns "" if there
-// are none.
+// owedText names the requests of the server that the client did not answer.
 func owedText(messages []results.Message) string {
 	open := unanswered(stat.ServerCalls(messages))
 	if len(open) == 0 {
@@ -45,8 +44,8 @@ func owedText(messages []results.Message) string {
 		requestNames(open), them)
 }
 
-// stoppedText says how long the sender of the messages in direction dir waited to write because the
-// other side did not read. It returns "" if no wait was long.
+// stoppedText says how long the sender in direction dir waited because the other side did not read,
+// or "" if not long.
 func stoppedText(s *results.Set, messages []results.Message, dir string) string {
 	longest := int64(0)            // of the messages that passed
 	sums := make(map[string]int64) // of the waits of these messages, by run
@@ -78,9 +77,8 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 		results.FormatDuration(float64(max(longest, endless))))
 }
 
-// traffic returns the counts of one direction of a recorded run. More time may have stalled than
-// the messages have: the rest belongs to a message that never passed completely. If the recording
-// left out messages, the rest may be theirs, and traffic returns no counts.
+// traffic returns the counts of one direction of a recorded run, or none if the recording left out
+// messages.
 func traffic(s *results.Set, run, dir string) results.DirectionTraffic {
 	t := recordedTarget(s, run)
 	if t == nil {
@@ -96,8 +94,7 @@ func traffic(s *results.Set, run, dir string) results.DirectionTraffic {
 	return counts
 }
 
-// cutText names the first message whose Content-Length is wrong, so that the message is cut. It
-// returns "" if there is none.
+// cutText names the first message that a wrong Content-Length cut.
 func cutText(s *results.Set, messages []results.Message) string {
 	type direction struct{ run, dir string }
 	count := make(map[direction]int)
@@ -121,8 +118,7 @@ func cutText(s *results.Set, messages []results.Message) string {
 	return ""
 }
 
-// isCut reports whether a message is no complete JSON-RPC message. Without its body, that shows
-// only in that neither an id nor a method was found in it.
+// isCut reports whether a message is no complete JSON-RPC message, as far as the recording shows.
 func isCut(m results.Message) bool {
 	if m.Method != "" || len(m.ID) > 0 || m.Size == 0 {
 		return false
@@ -133,15 +129,15 @@ func isCut(m results.Message) bool {
 	return !json.Valid([]byte(m.Body))
 }
 
-// hasLengths reports whether a header before each message of a recorded run has its length. Then no
-// message is a line of a log.
+// hasLengths reports whether a header gives the length of each message, so that none is a line of a
+// log.
 func hasLengths(s *results.Set, run string) bool {
 	t := recordedTarget(s, run)
 	return t != nil && (t.Protocol == "lsp" || t.Protocol == "headers")
 }
 
-// recordedTarget returns how the server of a recorded run ended. It returns nil if the recording
-// was cut off before its last record, which says so.
+// recordedTarget returns how the server of a recorded run ended, or nil if the recording was cut
+// off.
 func recordedTarget(s *results.Set, run string) *results.Target {
 	for i, t := range s.Targets {
 		if t.Run == run && t.Evidence.Traffic != nil {
@@ -151,8 +147,8 @@ func recordedTarget(s *results.Set, run string) *results.Target {
 	return nil
 }
 
-// recordedCommand returns the command that started the server of a recorded run, or "COMMAND" if
-// the recording does not say.
+// recordedCommand returns the command that started the recorded server, or "COMMAND" if it is not
+// known.
 func recordedCommand(s *results.Set, run string) string {
 	t := recordedTarget(s, run)
 	if t == nil {

@@ -7,21 +7,21 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// MaxShownSpread is the largest half-width of an interval, in percent of the median, with which a
-// figure is shown without a mark. A figure with a wider interval is rough.
+// MaxShownSpread is the largest half-width of an interval, in percent of the median, of a figure
+// that is not rough.
 const MaxShownSpread = 50
 
 // roughSign stands before a rough figure.
 const roughSign = "~"
 
-// IsRough reports whether an estimate is only rough: its interval is wider than ±[MaxShownSpread]
-// percent, or it has too few samples for an interval.
+// IsRough reports whether an estimate has too few samples, or an interval wider than
+// ±[MaxShownSpread] percent.
 func IsRough(e stat.Estimate) bool {
 	percent, known := e.Spread()
 	return !known || percent > MaxShownSpread
 }
 
-// RoughText shows the median of a metric in its unit. It marks the figure if it is rough.
+// RoughText shows the median of a metric in its unit, marked if it is rough.
 func RoughText(metric string, e stat.Estimate) string {
 	text := stat.MustMetric(metric).Format(e.Median)
 	if IsRough(e) {
@@ -38,8 +38,8 @@ func measuredText(figure string, e stat.Estimate) string {
 	return withSpread(figure, e)
 }
 
-// withSpread writes a figure with the half-width of its interval in percent: "0.94 ± 2%". It
-// returns [tooNoisy] if the interval is too wide, and only the figure if there is no interval.
+// withSpread writes a figure with the half-width of its interval, "0.94 ± 2%", or [tooNoisy] if
+// that is too wide.
 func withSpread(figure string, e stat.Estimate) string {
 	percent, ok := e.Spread()
 	switch {
@@ -60,8 +60,7 @@ func isTooNoisy(r stat.Row) bool {
 // tooNoisy is shown instead of a figure whose interval is too wide.
 const tooNoisy = "too noisy"
 
-// RoughNote explains the mark of rough figures. It returns "" if no figure in the tables has the
-// mark.
+// RoughNote explains the mark of rough figures. It returns "" if the tables have none.
 func RoughNote(tables []Table) string {
 	for _, t := range tables {
 		for _, row := range t.Rows {

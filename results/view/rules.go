@@ -15,23 +15,15 @@ type DocumentedSystem struct {
 	Name  string // as people call it: "macos"
 	Rules []DocumentedRule
 
-	// Predict returns what a step of the probe command should find according to the rules. ok is
-	// false if no rule predicts a value.
+	// Predict returns what a step of the probe command should find, if a rule says so.
 	Predict func(step string) (value any, ok bool)
 }
 
 // A DocumentedRule is one documented rule in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what the probe command found out about pipes. For one machine, a table has a
-// row for each question and a column for each kind of pipe.
-//
-// If machines or documented systems are compared, there is a table for each kind of pipe, with a
-// column for each machine and system. Machines that were asked the same and answer alike share a
-// column. Costs have a column for each machine.
-//
-// With [Options.Detail], a table of all findings follows. Formats for programs always have all
-// findings.
+// WriteRules writes what the probe command found out about pipes, beside the rules of systems.
+// Several machines are compared. It returns [ErrNothing] if nothing was found out.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -74,9 +66,8 @@ func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }
 
-// ruleTables answer the questions about pipes. For one machine they have a column for each kind of
-// pipe, and a further table shows what differs from the documented rules. For several machines or
-// systems they have a column for each.
+// ruleTables answer the questions about pipes, with a column for each kind of pipe or, if they are
+// compared, for each machine and system.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)
@@ -101,8 +92,7 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	return p.Tables
 }
 
-// pipeSummary says what most people want to know about pipes. It returns "" if any of these answers
-// is missing.
+// pipeSummary says what most people want to know about pipes, or "" if an answer is missing.
 func pipeSummary(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
@@ -121,8 +111,7 @@ func pipeSummary(all []results.Finding) string {
 		"A full pipe takes more once %s have been read.", sizes[0], sizes[1], sizes[2])
 }
 
-// ruleSummary says how many findings differ from the documented rules, agree with them, are not
-// documented, or came to no result.
+// ruleSummary counts findings by whether they agree with the documented rules.
 func ruleSummary(all []results.Finding) string {
 	count := make(map[results.Verdict]int)
 	for _, f := range all {
@@ -137,8 +126,7 @@ func ruleSummary(all []results.Finding) string {
 	return text + "."
 }
 
-// latestRules returns the findings about rules. If a machine has several findings with the same ID,
-// it returns only the last of them.
+// latestRules returns the last finding about each rule on each machine.
 func latestRules(set *results.Set) []results.Finding {
 	machineAndID := func(f results.Finding) string { return set.Machine(f.Run) + " " + f.ID }
 	var latest []results.Finding
@@ -151,8 +139,7 @@ func latestRules(set *results.Set) []results.Finding {
 // mainSteps names the questions that most people have about pipes, each by the first of its steps.
 var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
 
-// differenceSentences says in which answers to the main questions a few machines differ. It returns
-// nil for one machine, and for more than [FewMachines].
+// differenceSentences says in which main answers a few machines differ. It returns nil for many.
 func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
@@ -160,8 +147,8 @@ func differenceSentences(machines []probedMachine) []string {
 	return differingAnswers(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
-// differingAnswers says which answers to the main questions differ. The columns must have the
-// answers to pipeQuestions.
+// differingAnswers says which answers to the main questions differ. The columns must answer
+// pipeQuestions.
 func differingAnswers(columns []column) []string {
 	var out []string
 	for _, step := range mainSteps {
@@ -173,7 +160,7 @@ func differingAnswers(columns []column) []string {
 	return out
 }
 
-// documentedAnswers makes the column of the answers that the documented rules of the system give.
+// documentedAnswers makes the column of the answers that the documented rules give.
 func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	c := column{names: []string{s.Name + "*"}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
@@ -190,8 +177,8 @@ func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	return c
 }
 
-// comparedRules makes the table for a kind of pipe: what machines found, beside what systems
-// document. It marks answers that differ from the answers in the first column.
+// comparedRules compares what machines found and systems document about a kind of pipe. The kind ""
+// means costs.
 func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind string) Table {
 	questions := pipeQuestions
 	title := "What " + pipeNames[kind] + " does"

@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// writeSARIF writes findings for code scanning, as a run of SARIF 2.1.0. A failure becomes a
-// result, and an expected failure a suppressed result. A check that could not be judged becomes a
-// notification.
+// writeSARIF writes failures as results of SARIF 2.1.0, for code scanning. Expected failures are
+// suppressed, and undecided checks become notifications.
 func writeSARIF(w io.Writer, set *results.Set) error {
 	driver := object{
 		"name":           "pipebench",
@@ -57,8 +56,7 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 // An object is a JSON object.
 type object map[string]any
 
-// sarifRules returns a rule for each ID among the findings. The help of a rule is the first advice
-// that a finding with this ID has.
+// sarifRules returns a rule for each ID among the findings, with its first advice as help.
 func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {
@@ -82,9 +80,8 @@ func sarifRules(findings []results.Finding) []object {
 	return rules
 }
 
-// sarifLocation returns the file at which a failure of a command is shown, because code scanning
-// shows only results that have a file. It is the first argument that looks like a file
-// ("build/server.js" of "node build/server.js"), else the program.
+// sarifLocation returns a file, without which code scanning shows no result: "build/server.js" for
+// "node build/server.js".
 func sarifLocation(command []string) object {
 	file := "pipebench"
 	if len(command) > 0 {

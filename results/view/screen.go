@@ -15,17 +15,8 @@ const (
 	mostTables = 5  // if there are more tables, only some are shown
 )
 
-// screenTables shows measurements on a first screen, which is the one without [Options.Detail]. The
-// tables come in this order:
-//
-//   - streams: a table for each placement, with a line for each framing and a column for each size
-//   - round trips: tables of the same form
-//   - the cost in a whole program
-//   - the effect of a larger pipe and of smaller writes
-//   - writers that do not block
-//
-// If these are too many tables, it leaves out the last kind. Of streams and round trips, it then
-// shows only the first placement. It returns the titles of the tables that it leaves out.
+// screenTables shows measurements on a first screen. If there are too many tables, it leaves some
+// out, and returns their titles.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
@@ -65,8 +56,8 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	return selected.Tables, leftOut
 }
 
-// A pivot describes a table that has a line for each value of one property of the rows, and a
-// column for each value of another property.
+// A pivot describes a table with a line for each value of one property, and a column for each value
+// of another.
 type pivot[R any] struct {
 	title  string
 	heads  []Column         // the first columns, which tell the lines apart
@@ -117,8 +108,8 @@ func (s series) table() Table {
 	value := screenValue
 	compared := s.rows
 	if s.hasMedianTrips() {
-		value = medianTripValue
-		compared = nil // the table has times, and no ratios to raw
+		value = medianTripValue // steadier than the mean on a busy machine
+		compared = nil          // the table has times, and no ratios to raw
 	}
 	return pivot[stat.Row]{
 		title:  s.quantity(),
@@ -130,9 +121,8 @@ func (s series) table() Table {
 	}.table(rows)
 }
 
-// hasMedianTrips reports whether the rows are round trips without a rate, and the median time of
-// single trips is known for all of them. On a busy machine this median is steadier than the mean
-// time in each sample.
+// hasMedianTrips reports whether the rows are round trips at full speed, and their median times are
+// known.
 func (s series) hasMedianTrips() bool {
 	if s.cell.Pattern != results.PatternRoundtrip || s.cell.Rate > 0 {
 		return false
@@ -163,8 +153,8 @@ func medianTripValue(r stat.Row) Value {
 	return textValue(withSpread(results.FormatDuration(e.Median), e))
 }
 
-// framingLabel names the framing of a row. If any row of the table shows a ratio to raw, the label
-// of raw says that its own figures are absolute.
+// framingLabel names the framing of a row. Beside ratios, it says that figures of raw bytes are
+// absolute.
 func framingLabel(r stat.Row, table []stat.Row) string {
 	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(table, hasRatio) {
 		return "raw (absolute)"
@@ -174,8 +164,7 @@ func framingLabel(r stat.Row, table []stat.Row) string {
 
 func hasRatio(r stat.Row) bool { return r.ToRaw != nil }
 
-// SizeTitle returns the name of a message size. A size of 0 stands for recorded messages, which
-// have different sizes.
+// SizeTitle returns the name of a message size. The size 0 stands for recorded messages.
 func SizeTitle(size int) string {
 	if size == 0 {
 		return FieldValue("size", "0")
@@ -217,14 +206,8 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue shows the main figure of a row, which is
-//
-//   - the p99 if the messages have a rate
-//   - otherwise the ratio to raw, if there is one, with the half-width of its interval
-//   - otherwise the goodput or the time
-//
-// The tone is Good if the messages may take no longer than raw, and Bad if they surely take more
-// than twice as long.
+// screenValue shows the main figure of a row: the p99 at a rate, else the ratio to raw bytes, else
+// the goodput or the time.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {

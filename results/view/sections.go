@@ -21,9 +21,8 @@ type Section struct {
 	Final    bool     // no chart may replace the title of the section
 }
 
-// Sections lists what a page says about a set. The first section is the answer, and its title is
-// the result. Then comes a section for each kind of record that the set holds, and last the
-// machine. If the set has no records, the list is empty.
+// Sections lists what a page says about a set. The title of the first section is the answer. The
+// list is empty if the set has no records.
 func Sections(s *results.Set) []Section {
 	if isEmpty(s) {
 		return nil
@@ -57,15 +56,14 @@ func Sections(s *results.Set) []Section {
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 
-// isFinal reports whether the title of a page must not come from a chart of cells. That is so if
-// the cells only served to find something else out, if they all have too few samples, or if they
-// are too noisy to tell framings apart.
+// isFinal reports whether no chart may give the page its title, because measurements are noisy,
+// few, or not the point.
 func isFinal(s *results.Set, rows []stat.Row) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
 	return found > 0 || allHaveTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
 }
 
-// sections lists a section for each kind of record. Without detail, the sections are those of a
+// sections lists a section for each kind of record. Without detail, they are short enough for a
 // first screen.
 func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
@@ -126,7 +124,7 @@ func runsText(all []results.Environment) string {
 	return JoinParts(results.FormatCount(len(all), "run"), strings.Join(days, " to "))
 }
 
-// answer says what the set means, in sentences on servers, findings, measurements and recordings.
+// answer says in sentences what the set means.
 func answer(s *results.Set, sum Summary) []string {
 	var out []string
 	for _, own := range drivenServers(s) {
@@ -177,12 +175,11 @@ func machineSection(s *results.Set) Section {
 	return about
 }
 
-// drivenServers groups the records of the drive command by server. It leaves out the records that
-// say how a recorded server ended, because they belong to the recording.
+// drivenServers groups the records of the drive command by server.
 func drivenServers(s *results.Set) [][]results.Target {
 	var all []results.Target
 	for _, t := range s.Targets {
-		if t.Evidence.Traffic == nil {
+		if t.Evidence.Traffic == nil { // else it belongs to a recording
 			all = append(all, t)
 		}
 	}

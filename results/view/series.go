@@ -55,11 +55,11 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 	return all
 }
 
-// usualSize is the usual capacity of a pipe on Linux, in bytes, and close to usual chunk sizes.
+// usualSize is the usual capacity of a pipe on Linux, in bytes.
 const usualSize = 65_536
 
-// sizeForSentences returns the size that is nearest to usualSize among the rows. It prefers rows
-// that are compared with raw.
+// sizeForSentences returns the size nearest to usualSize, if possible of rows compared with raw
+// bytes.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -80,9 +80,8 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a row has a ratio to raw with an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// comparedRows returns the rows of size s.size that are compared with raw. known are the rows whose
-// share of raw's goodput is known, the largest share first. noisy are the rows whose share is too
-// noisy.
+// comparedRows returns the rows of size s.size that are compared with raw bytes. The largest known
+// share comes first.
 func (s series) comparedRows() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
@@ -99,8 +98,7 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// alikeShare is a distance between two shares. Two shares that lie further apart are in the same
-// order in every run.
+// alikeShare is how far apart two shares must be to be in the same order in every run.
 const alikeShare = 0.01
 
 // sharesAlike reports whether two shares may be the same: their intervals overlap or nearly do.
@@ -108,10 +106,8 @@ func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
-// sharesText lists framings with their shares of raw's goodput, from the largest share down.
-// Framings whose shares may be the same are listed together: "ndjson and 60 KiB chunks 93 to 95 %,
-// content-length 80 %". It returns tooNoisyToTell if noise hides all differences, and "" if no
-// framing was compared with raw.
+// sharesText lists framings with their shares of raw goodput: "ndjson and 60 KiB chunks 93 to 95
+// %". It returns tooNoisyToTell if noise hides all differences, and "" if nothing was compared.
 func (s series) sharesText() string {
 	known, noisy := s.comparedRows()
 	if len(known) == 0 {
@@ -158,7 +154,7 @@ func framingNames(rows []stat.Row) string {
 	return joinAnd(names)
 }
 
-// noisyText names the framings of rows that are too noisy. The text is the end of a sentence.
+// noisyText names the rows that are too noisy, as the end of a sentence.
 func noisyText(noisy []stat.Row) string {
 	if len(noisy) == 0 {
 		return ""
@@ -166,8 +162,8 @@ func noisyText(noisy []stat.Row) string {
 	return "; " + framingNames(noisy) + ": " + tooNoisyToTell
 }
 
-// rangeText writes the range of the shares of rows, such as "95 %" or "93 to 104 %". The rows must
-// be sorted from the largest share down.
+// rangeText writes the range of the shares, such as "93 to 104 %". The largest share must come
+// first.
 func rangeText(all []stat.Row) string {
 	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
 }

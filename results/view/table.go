@@ -19,7 +19,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Table is rows of values under named columns. It can be written as text, Markdown and CSV.
+// A Table is rows of values under named columns.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -48,8 +48,8 @@ const (
 	Verdict       // coloured by what it means for a person, see [Tone]
 )
 
-// A Value is a figure or a text. People read its Text, and programs read its Base, which is in base
-// units. The zero Value is a figure that is not known.
+// A Value is a figure or a text: Text for people, Base for programs, in base units. The zero Value
+// is a figure that is not known.
 type Value struct {
 	Text, Base string
 	Tone       Tone // what a verdict means for a person
@@ -99,7 +99,7 @@ func figureValue(v float64, shown string) Value {
 	return Value{Text: shown, Base: strconv.FormatFloat(v, 'f', -1, 64)}
 }
 
-// verdictValue shows a verdict in words to people. Programs read it as it is in the file.
+// verdictValue shows a verdict in words to people, and as it is in the file to programs.
 func verdictValue(verdict string) Value {
 	return Value{Text: VerdictText(verdict), Base: verdict, Tone: toneOf(verdict)}
 }
@@ -117,8 +117,8 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// writeText writes the table for a terminal. If t.Whole or o.Detail is set, the columns for which
-// there is no room follow in further tables. Otherwise a line below the table names these columns.
+// writeText writes the table for a terminal. Columns without room follow in further tables, or are
+// named below it.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.BorderNone,
@@ -158,8 +158,8 @@ func (t Table) writeMarkdown(w io.Writer) error {
 
 var trailingBlanks = regexp.MustCompile(`(?m) +$`)
 
-// render writes the title and the table. It removes the blanks that tablewriter leaves at the ends
-// of lines.
+// render writes the title and the table, without the blanks that tablewriter leaves at the ends of
+// lines.
 func (t Table) render(w io.Writer, r tw.Renderer, o Options) error {
 	text := bytes.NewBufferString(t.Title)
 	align := tw.MakeAlign(len(t.Columns), tw.AlignLeft)
@@ -230,8 +230,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return failedTo("write JSON", err)
 }
 
-// failedTo says in an error what could not be done, such as "write CSV". It returns nil if err is
-// nil.
+// failedTo says in an error what could not be done, such as "write CSV". err may be nil.
 func failedTo(do string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", do, err)
@@ -256,8 +255,7 @@ func (t Table) hasText(column int) bool {
 	return false
 }
 
-// forScreen returns a copy for terminals and markdown. It leaves out empty columns and columns that
-// are marked Detail, and escapes all texts.
+// forScreen returns an escaped copy for terminals and markdown, without empty and detail columns.
 func (t Table) forScreen() Table {
 	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)
@@ -265,8 +263,8 @@ func (t Table) forScreen() Table {
 	return out
 }
 
-// rewrite replaces each title and each text, in place, by the result of the function change. Call
-// it only on a table that nobody else uses, such as a copy from withColumns.
+// rewrite changes each title and each text in place. Call it only on a copy, such as from
+// withColumns.
 func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
 		t.Columns[i].Title = change(i, t.Columns[i].Title)
@@ -278,7 +276,7 @@ func (t Table) rewrite(change func(column int, text string) string) {
 	}
 }
 
-// withColumns returns a copy of the table with only the columns for whose index keep returns true.
+// withColumns returns a copy of the table with only the columns whose index keep accepts.
 func (t Table) withColumns(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {

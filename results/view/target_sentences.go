@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// TargetLine sums up a record of the drive command in one line, for the display of its progress.
+// TargetLine sums up a record of the drive command in one line.
 func TargetLine(t results.Target) string {
 	if sentence := targetSentence(t); sentence != "" {
 		return Escape(sentence)
@@ -21,7 +21,7 @@ func TargetLine(t results.Target) string {
 	return Escape(strings.Join(nonEmpty(parts), ", "))
 }
 
-// targetSentences sum up the records of limits, of growth and of replays, a sentence each.
+// targetSentences sum up the records of limits, growth and replays, a sentence each.
 func targetSentences(targets []results.Target) []string {
 	var out []string
 	for _, t := range targets {
@@ -32,8 +32,8 @@ func targetSentences(targets []results.Target) []string {
 	return out
 }
 
-// targetSentence sums up one record of a limit, of growth or of a replay. It returns "" for a
-// record of a size.
+// targetSentence sums up a record of a limit, of growth or of a replay, or returns "" for any
+// other.
 func targetSentence(t results.Target) string {
 	switch {
 	case t.RequestLimit != nil:
@@ -66,8 +66,8 @@ func FailureText(t results.Target) string {
 	return EndText(t.Verdict, wroteErrors)
 }
 
-// limitSentence says up to which size messages work, and how larger messages fail. messages is
-// "requests" or "replies". limit is in bytes.
+// limitSentence says up to which size messages work, and how larger ones fail. messages is
+// "requests" or "replies".
 func limitSentence(messages string, limit int64, t results.Target) string {
 	if limit == 0 {
 		return fmt.Sprintf("%s of no size work: %s", messages, FailureText(t))
@@ -117,7 +117,7 @@ func replaySentence(t results.Target) string {
 	return strings.Join(append([]string{text}, times...), ", ")
 }
 
-// targetAdvice gives the advice on each verdict. Advice on the same verdict is given once.
+// targetAdvice gives the advice on each verdict, once.
 func targetAdvice(targets []results.Target) []string {
 	var out []string
 	said := make(map[string]bool)

@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteDrive writes what the drive command found out about a server. For people it writes whether
-// the server passed, a table of sizes and loads, then the limits, the growth, and advice. CSV has a
-// row for each record. JSON has the [DriveResult], then the records.
+// WriteDrive writes what the drive command found out about a server. JSON has the [DriveResult],
+// then the records. It returns [ErrNothing] if there are none.
 func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if len(set.Targets) == 0 {
 		return ErrNothing
@@ -42,10 +41,9 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 const nextAfterDrive = "If it hangs with your client: pipebench check --server tries what bad " +
 	"clients do, and pipebench inspect PID looks at it while it hangs."
 
-// howDriven says which server was loaded, and how. It takes this from the last record, because the
-// drive command may find out the framing of a server only during the run.
+// howDriven says which server was loaded, and how.
 func howDriven(set *results.Set) string {
-	t := set.Targets[len(set.Targets)-1]
+	t := set.Targets[len(set.Targets)-1] // the framing may be found out only during the run
 	command := strings.Join(t.Command, " ")
 	server := t.Evidence.Server
 	if server == nil {
@@ -55,8 +53,7 @@ func howDriven(set *results.Set) string {
 		server.Request)
 }
 
-// loadTable shows the sizes and loads of one server to a person. It leaves out the columns in the
-// style [Code], such as the command, which the person knows.
+// loadTable shows the sizes and loads of one server, without the columns in the style [Code].
 func loadTable(s *results.Set, targets []results.Target) Table {
 	var sized []results.Target
 	for _, t := range targets {
@@ -68,7 +65,7 @@ func loadTable(s *results.Set, targets []results.Target) Table {
 	return t.withColumns(func(i int) bool { return t.Columns[i].Style != Code })
 }
 
-// targetTable has a row for each record about a server. Only rows of answered requests have times.
+// targetTable has a row for each record about a server.
 func targetTable(s *results.Set, targets []results.Target) Table {
 	t := Table{Columns: []Column{
 		{Title: "command", Style: Code, Detail: true},
@@ -96,8 +93,7 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 	return t.dropEmpty()
 }
 
-// targetRow returns the values of a record. A record with a load is about many requests at a time.
-// Any other record is about requests that were sent one after the other.
+// targetRow returns the values of a record. One with a load is about many requests at a time.
 func targetRow(s *results.Set, t results.Target) []Value {
 	var inFlight, asked, time, p50, p99, rate, perByte, bothWays, outOfOrder, trips Value
 	ns := stat.MedianTime(t.Samples)
@@ -162,7 +158,7 @@ func tripsOf(t results.Target) int64 {
 	return trips
 }
 
-// sizeValue shows a size. It shows nothing if the size is not known.
+// sizeValue shows a size, or nothing for 0.
 func sizeValue(n int64) Value {
 	if n == 0 {
 		return Value{}
@@ -170,8 +166,7 @@ func sizeValue(n int64) Value {
 	return bytesValue(n)
 }
 
-// limitValue shows the limit that a record is about. It shows nothing if the record is not about a
-// limit.
+// limitValue shows the limit that a record is about, if there is one.
 func limitValue(t results.Target) Value {
 	if t.RequestLimit == nil && t.ReplyLimit == nil {
 		return Value{}
@@ -179,8 +174,7 @@ func limitValue(t results.Target) Value {
 	return bytesValue(limitOf(t))
 }
 
-// quantileValue shows one of [results.Quantiles]. It shows nothing if the latency does not have
-// that quantile.
+// quantileValue shows one of [results.Quantiles], or nothing if the latency does not have it.
 func quantileValue(l results.Latency, name string) Value {
 	ns := l.Quantile(name)
 	if ns == nil {
@@ -189,8 +183,7 @@ func quantileValue(l results.Latency, name string) Value {
 	return nanosValue(float64(*ns))
 }
 
-// quantileTexts returns p50, p99 and the longest time of a latency as texts, such as "p50 12 µs".
-// longestName is the name for the longest time.
+// quantileTexts returns p50, p99 and the longest time as texts, such as "p50 12 µs".
 func quantileTexts(l results.Latency, longestName string) []string {
 	var out []string
 	shown := []struct{ name, as string }{{"p50", "p50"}, {"p99", "p99"}, {"max", longestName}}
@@ -202,8 +195,8 @@ func quantileTexts(l results.Latency, longestName string) []string {
 	return out
 }
 
-// latencyOf merges the latencies of all samples of a target. If requests were sent at a rate, a
-// latency counts from when its request was due.
+// latencyOf merges the latencies of all samples, from when the requests were due if they had a
+// rate.
 func latencyOf(t results.Target) results.Latency {
 	l, err := results.MergeLatencies(t.Samples, "roundtrip", "due")
 	if err != nil {
@@ -212,7 +205,7 @@ func latencyOf(t results.Target) results.Latency {
 	return l
 }
 
-// memoryValue shows the server's largest resident memory. It shows nothing if that is not known.
+// memoryValue shows the server's largest resident memory, if it is known.
 func memoryValue(t results.Target) Value {
 	peak := int64(0)
 	if e := t.Evidence.Failure; e != nil && e.PeakBytes != nil {

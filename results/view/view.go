@@ -1,5 +1,5 @@
-// Package view shows results: as tables and sentences for a terminal or a pull request, as CSV and
-// JSON for programs, and as Go benchmark text for benchstat.
+// Package view shows results: as tables and sentences for people, as CSV and JSON for programs, and
+// as Go benchmark text for benchstat.
 //
 //	set, err := results.Read("pipebench-out/results.jsonl")
 //	if err != nil {
@@ -7,12 +7,9 @@
 //	}
 //	return view.Write(os.Stdout, set, view.FormatTable, view.Options{})
 //
-// [Write] shows a set of records of any kind, and [WriteComparison] shows a comparison. Commands
-// show other data in a [Table]. A view shows only what is in the results file.
-//
-// Functions do not keep or change their arguments. They may run at the same time as long as nobody
-// changes the arguments. The wording and layout of tables and sentences may change with any
-// version, so scripts read the file, CSV, JSON or Go benchmark text.
+// Functions do not keep or change their arguments, and may run concurrently if nobody else changes
+// them. Wording and layout may change with any version, so scripts read CSV, JSON or Go benchmark
+// text.
 package view
 
 import (
@@ -70,8 +67,7 @@ const (
 	widestScreen = 100 // longer lines are hard to read
 )
 
-// Values for parameters that are named detail: show all figures, as [Options.Detail] does, or only
-// the figures that fit a screen.
+// Values for parameters that are named detail, see [Options.Detail].
 const (
 	detailed = true
 	brief    = false
@@ -93,8 +89,7 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// paint returns the text in the colour of its tone, line by line. If colours are off, or the tone
-// has no colour, it returns the text as it is.
+// paint returns the text in the colour of its tone, if colours are on.
 func (o Options) paint(text string, tone Tone) string {
 	colour := ""
 	switch tone {
@@ -111,13 +106,11 @@ func (o Options) paint(text string, tone Tone) string {
 	return colour + strings.ReplaceAll(text, "\n", reset+"\n"+colour) + reset
 }
 
-// ErrNothing is the error of a view that has nothing to show. An empty view never counts as a
-// success.
+// ErrNothing is the error of a view that has nothing to show.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
-// Write writes what the set holds: measurements and what they mean, findings, servers, messages. If
-// it holds none of these, Write returns [ErrNothing]. CSV has only the measurements or, if there
-// are none, all other records. Go benchmark text has only measurements.
+// Write writes what the set holds, or returns [ErrNothing] if it is empty. CSV has only the
+// measurements if there are any, and Go benchmark text has nothing else.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing

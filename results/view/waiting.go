@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// waitingTables returns a table for each placement. A table has a row for each writer that does not
-// block. The rows in which the reader leaves come last.
+// waitingTables returns a table for each placement, with a row for each writer that does not block.
 func waitingTables(rows []stat.Row) []Table {
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
 		return cmp.Or(
@@ -54,12 +53,8 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// refusalSentence is about writers that do not block. It says how often the kernel refuses a write
-// if the writer polls, how much slower the writer is if it sleeps instead, and when it learns that
-// the reader has left.
-//
-// On a noisy machine, and for rough figures, it shows the range of the samples instead of their
-// median. For a ratio it then shows only the low end of the interval.
+// refusalSentence says how often the kernel refuses a write that does not block, and what it costs
+// to sleep then. If noisy, it gives ranges.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	var polling, sleeping, left *stat.Row // left: in this row the reader leaves
 	for i, r := range waiting {
@@ -102,8 +97,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	return sentence{text: text + "."}
 }
 
-// pauseText says how many times as long a sleeping writer takes as a polling one. It returns "" if
-// the sleeping writer is not slower, or if noise hides whether it is.
+// pauseText says how many times as long a sleeping writer takes as a polling one, or "" if it is
+// not surely slower.
 func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]
@@ -129,8 +124,8 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 
-// sampleRange shows the smallest and the largest value of a row's samples: "378 µs to 3.51 ms". It
-// marks them as rough if there are too few samples.
+// sampleRange shows the range of a row's samples: "378 µs to 3.51 ms". It marks a range of few
+// samples as rough.
 func sampleRange(r stat.Row, metric string, format func(float64) string) string {
 	values := stat.MustMetric(metric).Values(r.Pooled())
 	if len(values) == 0 {
@@ -143,8 +138,8 @@ func sampleRange(r stat.Row, metric string, format func(float64) string) string 
 	return text
 }
 
-// FromTo joins two figures to a range. It writes a common unit only once: "18.5 to 20.0 µs". If the
-// two figures are equal, it returns one of them.
+// FromTo joins two figures to a range: "18.5 to 20.0 µs". If they are equal, it returns one of
+// them.
 func FromTo(low, high string) string {
 	if low == high {
 		return low

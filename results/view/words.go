@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Escape replaces characters that could control a terminal or make a page invalid. These are
-// control characters except line ends and tabs, marks that change the direction of text, and bytes
-// that are not UTF-8. All text that comes from other programs is shown through Escape.
+// Escape replaces characters that could control a terminal or make a page invalid. All text from
+// other programs must go through it.
 func Escape(s string) string {
 	if !strings.ContainsFunc(s, needsEscape) && utf8.ValidString(s) {
 		return s
@@ -45,8 +44,7 @@ func needsEscape(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == 0xfffe || r == 0xffff
 }
 
-// VerdictText returns a verdict in words. The argument is the verdict as it stands in the results
-// file.
+// VerdictText puts a verdict of the results file into words.
 func VerdictText(verdict string) string {
 	switch verdict {
 	case "deaf":
@@ -70,8 +68,8 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is [VerdictText] for the way in which a program ended. wroteErrors says whether the
-// program wrote to standard error: if it did, it did not exit silently.
+// EndText is [VerdictText] for the way in which a program ended. wroteErrors says whether it wrote
+// to standard error.
 func EndText(verdict string, wroteErrors bool) string {
 	if verdict == "exit 0" && wroteErrors {
 		return "exited (code 0)"
@@ -79,8 +77,7 @@ func EndText(verdict string, wroteErrors bool) string {
 	return VerdictText(verdict)
 }
 
-// toneOf returns what a verdict means for a person. A verdict that is not listed here is a way to
-// fail.
+// toneOf returns what a verdict means for a person. One that is not listed is a way to fail.
 func toneOf(verdict string) Tone {
 	switch verdict {
 	case "ok", "holds", "sound", "yes":
@@ -94,8 +91,7 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of a document of claims. The IDs of the document's claims begin
-// with its number: "000" in "000-pipe-buf".
+// SourceTitle returns the title of a document of claims by its number, such as "000".
 func SourceTitle(number string) string {
 	switch number {
 	case "000":
@@ -112,8 +108,7 @@ func SourceTitle(number string) string {
 	return number
 }
 
-// absentFields maps the name of a cell's field to words for the value that an unset field stands
-// for.
+// absentFields has words for fields of a cell that are not set, by the name of the field.
 var absentFields = map[string]string{
 	"batch":        "one",
 	"drain":        "full speed",
@@ -128,7 +123,7 @@ var absentFields = map[string]string{
 	"write_size":   "whole",
 }
 
-// fieldTitle returns the title of a column. The column shows one field of [results.Cell].
+// fieldTitle returns the title of a column with one field of [results.Cell].
 func fieldTitle(name string) string {
 	switch name {
 	case "source":
@@ -169,8 +164,7 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
-// FieldPhrase returns the name and the value of a cell's field, as titles and sentences have them,
-// such as "reader at 20 MB/s".
+// FieldPhrase returns a cell's field as titles and sentences have it, such as "reader at 20 MB/s".
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {
@@ -197,8 +191,8 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields returns phrases for the fields in which all cells agree, first the fields of the
-// pipe and its ends. It leaves out fields that are not set, and the fields named in elsewhere.
+// CommonFields returns phrases for the fields in which all cells agree, except those that are not
+// set or named in elsewhere.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
@@ -216,8 +210,8 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	return parts
 }
 
-// placements says where the two ends of a pipe can run. Sentences mention the placements in this
-// order.
+// placements are where the two ends of a pipe can run, in the order in which sentences mention
+// them.
 var placements = []struct{ name, short, phrase string }{
 	{"same", "one CPU", "on one CPU"},
 	{"sibling", "two threads of a core", "on two threads of a core"},
@@ -226,8 +220,7 @@ var placements = []struct{ name, short, phrase string }{
 	{"free", "unpinned", "with the ends unpinned"},
 }
 
-// placementIndex returns the index of a placement in placements, or the length of placements if it
-// is unknown.
+// placementIndex returns the index of a placement in placements, or their number if it is unknown.
 func placementIndex(placement string) int {
 	for i, p := range placements {
 		if p.name == placement {
@@ -282,8 +275,7 @@ func joinAnd(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Truncate returns the text unchanged if it has at most as many characters as the parameter most
-// says. Otherwise it cuts the text to that length and appends "…".
+// Truncate cuts a text that has more than most characters, and appends "…".
 func Truncate(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:max(0, most)]) + "…"
@@ -291,11 +283,10 @@ func Truncate(text string, most int) string {
 	return text
 }
 
-// maxNameLength is the largest number of characters of a foreign name, such as a command, that fits
-// a legend or an axis.
+// maxNameLength is the largest number of characters of a command that fits a legend or an axis.
 const maxNameLength = 60
 
-// CommandName writes a command as a title. It leaves out the folders in the path of the program.
+// CommandName writes a command as a title, without the folders in the path of the program.
 func CommandName(command []string) string {
 	if len(command) == 0 {
 		return "?"
