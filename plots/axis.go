@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Axis says what a chart shows along one side, and in which unit.
-//
-// An axis of places has no unit. Instead, Places names the values 0, 1, 2 and so on.
+// An Axis says what a chart shows along one side, and in which unit. An axis of places has no unit:
+// Places names the values 0, 1, 2 and so on.
 type Axis struct {
 	Label    string
 	Places   []string // nil for an axis of values
@@ -23,7 +22,7 @@ type Axis struct {
 	FromZero bool     // a linear axis that begins at zero
 }
 
-// Units of axes. Rates and times are decimal (1 GB/s = 10^9 B/s), as everywhere in pipebench.
+// Units of axes. Rates are decimal: 1 GB/s = 10^9 B/s.
 const (
 	Rate    = "B/s"
 	Nanos   = "ns"
@@ -43,8 +42,8 @@ func (a Axis) Format(v float64) string {
 	return results.FormatLabel(v, a.Unit)
 }
 
-// A fitted is an axis that is laid out for the values of a chart. It computes positions itself,
-// because gonum's logarithmic scale panics for zero, for a single value, and for no values.
+// A fitted is an axis that is laid out for values. It does without gonum's logarithmic scale, which
+// panics for zero.
 type fitted struct {
 	Axis
 	min, max float64 // the positions of its ends
@@ -55,8 +54,7 @@ type fitted struct {
 // mostTicks is the largest number of labels of an axis of values.
 const mostTicks = 9
 
-// fit lays the axis out for values. For an axis of places it ignores values, and length is the room
-// for the names of the places.
+// fit lays the axis out for values. An axis of places needs only length, the room for its names.
 func (a Axis) fit(values []float64, length vg.Length) fitted {
 	f := fitted{Axis: a}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -84,9 +82,8 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces writes the names of the places. If there is not enough room and all names have the same
-// unit, it moves the unit to the label of the axis. It leaves out names that would still cover the
-// next one.
+// fitPlaces names the places. If there is too little room, it moves a common unit to the label, and
+// leaves out names.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
@@ -99,8 +96,8 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels each place whose name has room. It begins with the last place, because titles
-// of charts are about that place.
+// namePlaces labels each place whose name has room, the last place first, because titles are about
+// it.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	const space = 3 // between two names
 	f.ticks = nil
@@ -117,8 +114,8 @@ func (f *fitted) namePlaces(length vg.Length, names []string) {
 	slices.Reverse(f.ticks)
 }
 
-// withoutUnit cuts the unit off names such as "64 KiB". If two names have different units, it
-// returns nil and "".
+// withoutUnit cuts a common unit off names such as "64 KiB". If units differ, it returns nil and
+// "".
 func withoutUnit(names []string) (numbers []string, unit string) {
 	for _, name := range names {
 		number, own, _ := strings.Cut(name, " ")
@@ -131,8 +128,8 @@ func withoutUnit(names []string) (numbers []string, unit string) {
 	return numbers, unit
 }
 
-// span returns the smallest and the largest position. If all positions are the same, it moves both
-// results apart by room, so that the range is not empty. For no positions it returns 0 and 1.
+// span returns the smallest and the largest position, moved apart by room if they are equal. For no
+// positions it returns 0 and 1.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -144,8 +141,8 @@ func span(positions []float64, room float64) (low, high float64) {
 	return low, high
 }
 
-// fitLinear lays a linear axis out. The axis begins at zero if the values then still fill a third
-// of it. An axis that begins elsewhere exaggerates differences.
+// fitLinear begins the axis at zero if the values still fill a third of it, so that differences do
+// not look exaggerated.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)
@@ -196,12 +193,7 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns values between low and high. It returns the first of these lists that has at
-// most mostTicks values:
-//
-//   - 1, 2 and 5 times the powers of ten
-//   - 1 and 3 times the powers of ten
-//   - every power of ten, or every second, third and so on
+// roundPowers returns 1, 2 and 5 times the powers of ten between low and high, or a sparser list.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))
@@ -226,8 +218,8 @@ func roundPowers(low, high float64) []float64 {
 	return nil // cannot happen: the last values are few enough
 }
 
-// roundValues returns the multiples of a step between low and high. The step is 1, 2 or 5 × 10^k,
-// the smallest one that gives at most mostTicks values.
+// roundValues returns the multiples of 1, 2 or 5 × 10^k between low and high, at most mostTicks of
+// them.
 func roundValues(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
 	for _, factor := range []float64{2, 2.5, 2} { // the step 1 × 10^k becomes 2, then 5, then 10

@@ -6,13 +6,8 @@
 //	}
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
-// [Charts] returns each [Chart] that the records of a set allow. A Chart is plain data. It can be
-// drawn even if it has only one point, or only zeros. [Report] adds the charts to the sections and
-// tables of [view.Sections].
-//
-// The functions of this package only read a set, so goroutines may share it. The same version of
-// this package makes the same bytes of the same set. Other versions may draw a picture differently,
-// but under the same name.
+// Functions only read a set, so goroutines may share it. The same version of this package makes the
+// same bytes of the same set.
 package plots
 
 import (
@@ -29,9 +24,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Chart is a picture as data, before anything is drawn. So that its panels can be compared, they
-// share the X axis, and also the Y axis unless a panel has its own. The X axis always has places,
-// such as message sizes: see [Axis.Places].
+// A Chart is a picture as data. Its panels share the X axis, which always has places, and also the
+// Y axis unless a panel has its own.
 type Chart struct {
 	Name     string   // the name of its files, without an extension
 	Title    string   // says what one sees
@@ -61,10 +55,9 @@ type Series struct {
 	Points    []Point
 }
 
-// A Point is one figure with its interval, at one place of the X axis. If the figure is exact, Low
-// and High are equal to Y.
+// A Point is one figure with its interval. If the figure is exact, Low and High are equal to Y.
 type Point struct {
-	X            int // index in [Axis.Places]
+	X            int // index in [Axis.Places] of the X axis
 	Y, Low, High float64
 
 	Label   string // text beside the point
@@ -72,7 +65,7 @@ type Point struct {
 	Doubt   bool   // the figure is rough (see [view.IsRough]): the marker is hollow
 }
 
-// A Failing is the part of a panel in which a server fails. It begins at the place with index From.
+// A Failing is the part of a panel, from the place with index From on, in which a server fails.
 type Failing struct {
 	From int
 	How  string // how the server fails, as text in that part
@@ -136,9 +129,8 @@ var kinds = []struct {
 	{"servers", serverChart},
 }
 
-// Charts makes every chart that the records of a set allow. If the records are from several
-// machines, it makes only the chart that compares the machines. It makes no chart of a single
-// figure, because a sentence can say that figure.
+// Charts makes every chart that the records of a set allow. Of several machines, it makes only the
+// chart that compares them.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -168,11 +160,7 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels of a single point, and panels beyond mostPanels. It adds a note about
-// the panels beyond mostPanels, and a note that explains points in doubt.
-//
-// A single series has no name beside it, so complete adds the name to the subtitle if it is missing
-// from title and subtitle.
+// complete leaves out panels of a single point and panels that are too many, and adds notes.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
@@ -188,11 +176,10 @@ func (c *Chart) complete() {
 	if len(names) != 1 || strings.Contains(about, names[0]) {
 		return
 	}
-	c.addToSubtitle(names[0])
+	c.addToSubtitle(names[0]) // a single series has no name beside it
 }
 
-// addToSubtitle adds a name to the last line of the subtitle. If there is no subtitle, the name is
-// the subtitle.
+// addToSubtitle adds a name to the last line of the subtitle.
 func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {
@@ -202,12 +189,8 @@ func (c *Chart) addToSubtitle(name string) {
 	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], name)
 }
 
-// Write draws charts into a folder, each as an SVG and a PNG named after the chart. It returns the
-// paths of the files. It makes the folder if needed, and replaces files of the same name
-// atomically.
-//
-// If names are given, Write draws only these charts, and only as SVG, which is small enough to be
-// kept beside a program's sources. For an unknown name, it returns an error that lists all names.
+// Write draws charts into a folder, each as SVG and PNG, and replaces files of the same names. If
+// names are given, it draws only these charts, and only as SVG.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)

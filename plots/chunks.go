@@ -9,11 +9,10 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// fewestChunks is how many chunk sizes there must be at least for a chart of chunk sizes.
+// fewestChunks is how many chunk sizes a chart of chunk sizes needs.
 const fewestChunks = 3
 
-// chunkChart shows goodput by chunk size, with a line for each message size. It returns an empty
-// chart for fewer than fewestChunks chunk sizes.
+// chunkChart shows goodput by chunk size, with a line for each message size.
 func chunkChart(all rows) Chart {
 	r := all.where(isStream).chunked()
 	chunks := r.chunkSizes()
@@ -43,9 +42,8 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole. It takes
-// the line's height from the ndjson row that differs from the panel's rows of chunks only in the
-// framing. Without such a row, it adds no line.
+// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole, if it was
+// measured.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
@@ -67,8 +65,8 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether the framing is the only difference between each of the rows
-// and the given row.
+// differOnlyInFraming reports whether each of the rows differs from other in nothing but the
+// framing.
 func (r rows) differOnlyInFraming(other stat.Row) bool {
 	for _, row := range r.all {
 		c := other.Cell
@@ -80,8 +78,8 @@ func (r rows) differOnlyInFraming(other stat.Row) bool {
 	return true
 }
 
-// chunkTitle names the chunk size whose goodput is furthest below the best one, if the loss is more
-// than noise.
+// chunkTitle names the chunk size whose goodput is furthest below the best one, if that is beyond
+// noise.
 func (c Chart) chunkTitle() string {
 	costly := ""
 	most := 0.01 // the largest loss so far; less than this does not count
@@ -115,8 +113,8 @@ func (c Chart) chunkTitle() string {
 	return "Noise hides what the size of chunks does to goodput"
 }
 
-// extremes returns the lowest and the highest of the points that are not in doubt. If all are in
-// doubt, it returns two zero points.
+// extremes returns the lowest and the highest of the points that are not in doubt, or two zero
+// points.
 func (s Series) extremes() (lowest, highest Point) {
 	sure := s.sure()
 	if len(sure) == 0 {
@@ -131,8 +129,7 @@ func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }
 
-// chunked selects the rows in which messages are sent in chunks. It leaves out recordings, because
-// recorded messages have sizes of their own.
+// chunked selects the rows in which messages, other than recorded ones, are sent in chunks.
 func (r rows) chunked() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
 }

@@ -40,12 +40,10 @@ const (
 	markerRadius   = vg.Length(2.7)
 )
 
-// pixelsPerInch is the resolution of a PNG: twice the usual 96. So a picture that is shown 800
-// pixels wide is also sharp on a screen of high resolution.
+// pixelsPerInch is the resolution of a PNG: twice the usual, for sharp pictures on fine screens.
 const pixelsPerInch = 192
 
-// SVG draws the chart as an SVG document. Each point has a text about it, which a browser shows
-// under the mouse. The same chart always gives the same bytes.
+// SVG draws the chart as an SVG document. A browser shows a text about each point under the mouse.
 func (c Chart) SVG() ([]byte, error) { return c.svg(pictureWidth) }
 
 func (c Chart) svg(width vg.Length) ([]byte, error) {
@@ -69,7 +67,7 @@ func (c Chart) svg(width vg.Length) ([]byte, error) {
 	return []byte(view.Escape(svg)), nil // a program's name may have characters that XML forbids
 }
 
-// PNG draws the chart 1600 pixels wide. The same chart gives the same bytes.
+// PNG draws the chart 1600 pixels wide.
 func (c Chart) PNG() ([]byte, error) {
 	p, err := newPicture(c, pictureWidth)
 	if err != nil {
@@ -85,9 +83,8 @@ func (c Chart) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// A picture is a chart that is being drawn. It has, from top to bottom: title, subtitle, rows of
-// panels, notes. The names of the lines stand beside the first row. On a phone, each row has one
-// panel, and the names stand above the panels.
+// A picture is a chart that is being drawn: title, subtitle, rows of panels, notes. On a phone,
+// each row has one panel.
 type picture struct {
 	Chart
 	width         vg.Length
@@ -192,7 +189,7 @@ func (p *picture) labelWidth(y fitted) vg.Length {
 	return width
 }
 
-// yOf returns the Y axis of a panel, or the Y axis of the chart if the panel has none of its own.
+// yOf returns the Y axis of a panel, or else that of the chart.
 func (p *picture) yOf(panel Panel) fitted {
 	if panel.Y == nil {
 		return p.y
@@ -200,8 +197,7 @@ func (p *picture) yOf(panel Panel) fitted {
 	return panel.Y.fit(heights([]Panel{panel}), 0)
 }
 
-// rowHeight returns the height of a row of panels, including what stands above and below the
-// panels.
+// rowHeight returns the height of a row of panels, with what stands above and below them.
 func (p *picture) rowHeight() vg.Length { return p.titleRoom + p.areaHeight + belowPanel }
 
 // heights lists all values along the Y axis that the panels have to show.
@@ -221,8 +217,7 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval of a point is drawn. A very wide interval would stretch the
-// axis, so it is left out.
+// hasBar reports whether the interval of a point is drawn. A very wide one would stretch the axis.
 func (p Point) hasBar() bool {
 	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
 }
@@ -267,15 +262,14 @@ func (p *picture) hoverElements() string {
 	return out.String()
 }
 
-// Factors for the width of a text on a machine without the typeface. Such a machine uses DejaVu
-// Sans, which is wider by an eighth, or by a fifth in bold.
+// Factors for the width of a text on a machine without the typeface. DejaVu Sans is wider by an
+// eighth, or by a fifth in bold.
 const (
 	widerType     = vg.Length(1.15)
 	widerBoldType = vg.Length(1.25)
 )
 
-// breakText breaks lines at spaces, so that no line is wider than width even on a machine without
-// the typeface. A percent sign stays on the line of its number.
+// breakText breaks lines at spaces, so that none is wider than width even without the typeface.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	wider := widerType
 	if in.Font.Weight > 0 {
@@ -286,7 +280,7 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 		current := ""
 		for _, word := range strings.Fields(line) {
 			longer := strings.TrimSpace(current + " " + word)
-			percent := strings.HasPrefix(word, "%")
+			percent := strings.HasPrefix(word, "%") // stays on the line of its number
 			if current != "" && !percent && wider*in.Width(longer) > width {
 				out = append(out, current)
 				longer = word
@@ -312,9 +306,8 @@ func balance(line string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread moves rows of text apart just so far that no row covers another one, and that all rows lie
-// between low and high. All rows have the same height. The parameter at has the positions of their
-// middles, ascending. spread returns the new positions.
+// spread moves rows of text apart so that none covers another, and all lie between low and high. at
+// has their middles, ascending.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
 	out := slices.Clone(at)
 	for i := range out {

@@ -10,12 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines in one chart, by the goodput of each framing relative to raw on the
-// same machine: absolute figures of two machines say little. If fewer than two machines compared
-// framings with raw, there is no chart.
-//
-// Up to [view.FewMachines] machines have a point each, in a panel for each framing and placement.
-// For more machines, there is a panel for each placement, with medians over the machines.
+// FleetCharts compares machines by the goodput of each framing relative to raw bytes. There is no
+// chart unless two machines compared framings with raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -93,8 +89,8 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	return panels
 }
 
-// measuring returns the machines that compared at least one of the cells with raw, in enough
-// samples for an interval.
+// measuring returns the machines that compared any of the cells with raw bytes, in enough samples
+// for an interval.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
@@ -107,9 +103,8 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing selects the framings and placements in which the machines differ at some size, and
-// returns their cells. If the machines differ nowhere, it returns all cells. leftOut says whether
-// it left out any cell.
+// differing selects the framings and placements in which the machines differ at some size, or all
+// if there are none.
 func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
 	type panel struct{ framing, placement string }
 	differ := make(map[panel]bool)
@@ -129,7 +124,7 @@ func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, 
 	return kept, len(kept) < len(all)
 }
 
-// spreadOf returns how far the ratio of a cell to raw differs between machines.
+// spreadOf returns how far the ratio of a cell to raw bytes differs between machines.
 func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	var values []float64
 	for _, m := range members {

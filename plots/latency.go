@@ -10,17 +10,14 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// shownQuantiles are the percentiles that charts show. The maximum is not shown, because it depends
-// on chance.
+// shownQuantiles are the percentiles that charts show. The maximum depends too much on chance.
 var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
 
-// maxSizes is the largest number of message sizes that have panels. Of more sizes, only the
-// smallest, a middle one and the largest have panels.
+// maxSizes is the largest number of message sizes that have panels.
 const maxSizes = 3
 
-// latencyChart returns a function that makes the chart of one kind of latency: the one under key in
-// [stat.Row.Latency]. The X axis has percentiles. There is a panel for each message size and
-// placement. The title begins with the parameter what.
+// latencyChart returns a function that charts one kind of latency, under key in [stat.Row.Latency].
+// The title begins with what.
 func latencyChart(key, what string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
@@ -51,8 +48,7 @@ func latencyChart(key, what string) func(rows) Chart {
 	}
 }
 
-// addLatencies adds a panel for each message size and placement, with a line for each framing. If
-// there are two sizes, the panels of the smaller size come first.
+// addLatencies adds a panel for each message size and placement, with a line for each framing.
 func (c *Chart) addLatencies(r rows, key string) {
 	if len(r.sizes()) == 2 {
 		slices.SortStableFunc(r.all, func(a, b stat.Row) int { return a.Cell.Size - b.Cell.Size })
@@ -112,9 +108,8 @@ func percentiles(row stat.Row, key string) []Point {
 // isRoughTime reports whether tables mark the median of the row's latency under key as rough.
 func isRoughTime(row stat.Row, key string) bool { return view.IsRough(row.Estimates[key+".p50"]) }
 
-// latencySpan says how long the smallest messages take in the first placement, without rough
-// figures. Example: " of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), 3.2 to 4.8 µs
-// (p99)".
+// latencySpan says how long the smallest messages take: " of 256 B on one CPU takes 2.8 to 4.1 µs
+// (median of messages)".
 func (r rows) latencySpan(key string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row, key) })
 	if len(r.all) == 0 {

@@ -21,7 +21,7 @@ type panelDrawing struct {
 	title  []string
 	area   vg.Rectangle // where series are drawn: inside the axes
 	y      fitted
-	shift  map[string]vg.Length // how far each series is moved, by its name: see shifts
+	shift  map[string]vg.Length // how far each series is moved, by its name
 	labels bool                 // the Y axis has labels
 	names  bool                 // the names of the lines stand to the right of the panel
 }
@@ -54,8 +54,8 @@ func (d *panelDrawing) atY(position float64) vg.Length {
 	return d.area.Min.Y + vg.Length(share)*d.areaHeight
 }
 
-// shifts returns, by name, how far to move each series to the right, so that points and intervals
-// of several series at one place do not cover each other. A reference is not moved.
+// shifts returns, by name, how far to move each series to the right, so that points at one place do
+// not cover each other.
 func (p *picture) shifts() map[string]vg.Length {
 	var moved []string
 	for _, s := range p.Chart.series() {
@@ -219,8 +219,7 @@ func (d *panelDrawing) describe(s Series, p Point) string {
 	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }
 
-// failing shades the part of the panel in which a server fails, and writes into it how the server
-// fails. In a narrow part, the text runs upwards.
+// failing shades the part of the panel in which a server fails, and writes into it how.
 func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return
@@ -237,9 +236,8 @@ func (d *panelDrawing) failing(c draw.Canvas) {
 	c.FillText(style, from.Add(vg.Point{X: 3, Y: 4}), d.panel.Fails.How)
 }
 
-// drawNames writes the names of all series to the right of the panel, each after its series'
-// marker. The name is about as high as the last point of the series. A thin line leads from the
-// height of that point, at the edge of the panel, to the name.
+// drawNames writes the names of all series to the right of the panel, each near the last point of
+// its series.
 func (d *panelDrawing) drawNames(c draw.Canvas) {
 	last := make(map[string]vg.Point)
 	for _, s := range d.panel.Series {
@@ -263,8 +261,7 @@ func (d *panelDrawing) drawNames(c draw.Canvas) {
 	}
 }
 
-// drawName writes the name of a series at the given point of the picture. Before the name it draws
-// the series' marker or, for a reference, a piece of its line. It shortens a name that is too wide.
+// drawName writes the name of a series after its marker. It shortens a name that is too wide.
 func (p *picture) drawName(c draw.Canvas, name string, at vg.Point) {
 	look := p.styles[name]
 	if look.width == referenceWidth {

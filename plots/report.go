@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// ReportLimit is the size in bytes below which a report stays, so that it can be sent and opened
-// anywhere. If there is no room for a chart, the report only names the chart.
+// ReportLimit is the size in bytes below which a report stays. It only names the charts that it has
+// no room for.
 const ReportLimit = 2 << 20
 
 const (
@@ -61,8 +61,7 @@ type page struct {
 	CSV        string   // all figures; "" if they are too many
 }
 
-// A section is a section of [view.Sections] for a page, with its pictures. Its tables are shortened
-// and folded.
+// A section is a section of [view.Sections] for a page, with its pictures.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
@@ -70,15 +69,8 @@ type section struct {
 	FoldTables bool // the tables are hidden until the reader opens them
 }
 
-// Report writes one HTML page about a set: what its records mean, and a section for each kind of
-// record. A section has pictures, tables, warnings and the commands that reproduce it.
-//
-// The page is for screens, phones and paper. It fetches nothing, and is smaller than [ReportLimit].
-// It can be read without its script, which only sorts and filters tables. The same set gives the
-// same page.
-//
-// If the set has no record to show, Report returns [ErrEmpty]. For records from several machines,
-// it does what [ReportFleet] does.
+// Report writes one HTML page with the charts and tables of a set. The page fetches nothing, and is
+// smaller than [ReportLimit]. Report returns [ErrEmpty] if there is nothing to show.
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	if len(set.Machines()) > 1 {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
@@ -89,8 +81,7 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	return r.write(w, Charts(set), set.Problems)
 }
 
-// ReportFleet writes a page about several machines. It says how they differ, and which of them
-// stand out.
+// ReportFleet writes a page about several machines: how they differ, and which of them stand out.
 func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
@@ -110,8 +101,7 @@ type reporter struct {
 	leftOut  []string
 }
 
-// write writes the page with the given charts. If the page would be too large, its tables get fewer
-// rows.
+// write writes the page with the given charts. If it would be too large, tables get fewer rows.
 func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem) error {
 	if len(r.sections) == 0 {
 		return ErrEmpty
@@ -143,10 +133,8 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page to the first of these that exists: the title in the options,
-// the title of the picture that shows the answer, the answer itself. The answer is the title of the
-// first section. If neither the title of the page nor the beginning of the lead has the answer,
-// setTitle begins the lead with it.
+// setTitle sets the title of the page: that of the options, else of the picture that shows the
+// answer, else the answer.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	if answer.Final { // no picture may replace this title
@@ -155,7 +143,7 @@ func (r *reporter) setTitle() {
 	r.options.Title = cmp.Or(r.options.Title, r.key, answer.Title)
 	inTitle := strings.Contains(r.options.Title, answer.Title)
 	inLead := len(answer.Lead) > 0 && strings.HasPrefix(answer.Lead[0], answer.Title)
-	if !inTitle && !inLead {
+	if !inTitle && !inLead { // the page must have the answer somewhere
 		answer.Lead = append([]string{answer.Title + "."}, answer.Lead...)
 	}
 	answer.Title = r.options.Title
@@ -164,7 +152,7 @@ func (r *reporter) setTitle() {
 // answers are the names of the charts that can show the answer of a page.
 var answers = []string{"ratio", "server", "wait"}
 
-// draw draws as many charts as a page has room for, once for screens and once for phones.
+// draw draws as many charts as a page has room for, each for screens and for phones.
 func (r *reporter) draw(charts []Chart) error {
 	r.pictures = make(map[string][]template.HTML)
 	total := 0
@@ -197,7 +185,7 @@ func (r *reporter) draw(charts []Chart) error {
 
 var pageTemplate = template.Must(template.New("report").Parse(pageText))
 
-// page fills the template. It takes at most maxRows rows of each table.
+// page fills the template, with at most maxRows rows of each table.
 func (r *reporter) page(maxRows int) ([]byte, error) {
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
@@ -217,8 +205,8 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	return []byte(view.Escape(out.String())), err // the page may hold texts of other programs
 }
 
-// figuresOf returns the figures of the measurements as CSV, or the figures of all records if there
-// are no measurements. It returns "" if there are too many records.
+// figuresOf returns the measurements, or else all records, as CSV. It returns "" if there are too
+// many.
 func figuresOf(set *results.Set) string {
 	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder
@@ -228,8 +216,7 @@ func figuresOf(set *results.Set) string {
 	return csv.String()
 }
 
-// section makes a section of a page, with at most maxRows rows of each table. It folds tables with
-// many rows.
+// section makes a section of a page, with at most maxRows rows of each table.
 func (r *reporter) section(s view.Section, maxRows int) section {
 	out := section{Section: s, Pictures: r.pictures[s.ID]}
 	out.Tables = nil

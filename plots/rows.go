@@ -12,14 +12,14 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are the measured combinations ([results.Cell]) of one machine with their figures, in the
-// order in which views show them. Charts of measurements are made from rows.
+// rows are the measurements of one machine with their figures, in the order in which views show
+// them.
 type rows struct {
 	set *results.Set
 	all []stat.Row
 }
 
-// rowsOf works out the figures of a set's measurements. It leaves out combinations without samples.
+// rowsOf works out the figures of a set's measurements. It leaves out those without samples.
 func rowsOf(set *results.Set) rows {
 	r := rows{set: set, all: stat.Rows(set)}
 	return r.where(func(row stat.Row) bool { return row.Samples > 0 })
@@ -35,7 +35,7 @@ func (r rows) where(holds func(stat.Row) bool) rows {
 	return out
 }
 
-// values lists what field returns for the rows. It lists each value once, in the order of the rows.
+// values lists what field returns for the rows, each value once.
 func values[V comparable](r rows, field func(stat.Row) V) []V {
 	var out []V
 	for _, row := range r.all {
@@ -64,9 +64,8 @@ func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 // sizes lists the message sizes of the rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis returns an axis with a place for each size. All sizes are written in KiB and MiB if each
-// size above 1 KiB is a whole number of KiB. Otherwise they are written in kB and MB if each size
-// from 1 kB on is a whole number of kB. Otherwise they are written in bytes.
+// sizeAxis returns an axis with a place for each size, written in KiB, kB or bytes so that all
+// names are exact.
 func sizeAxis(label string, sizes []int) Axis {
 	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
 	if !slices.ContainsFunc(sizes, notKiB) {
@@ -116,9 +115,8 @@ func (r rows) cells() []results.Cell {
 	return cells
 }
 
-// titled returns a function that makes the title of a row's panel. The title is the result of name,
-// followed by the row's values of the fields in which the rows differ. It leaves out the fields
-// named in shown, which the chart shows in another way.
+// titled returns a function that names a row's panel: by name, then by the fields in which rows
+// differ, except those in shown.
 func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
@@ -132,9 +130,8 @@ func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row)
 	}
 }
 
-// subtitle returns two lines. The first line says where the rows were measured. The second line
-// lists the fields that have the same value in all rows, without the fields named in elsewhere,
-// which the picture shows in another way.
+// subtitle says where the rows were measured and, in a second line, what they have in common,
+// except the fields in elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
 	cells := r.cells()
 	if reported := r.capacities(); len(reported) == 1 && reported[0] > 0 {
@@ -151,7 +148,7 @@ func nonEmpty(lines ...string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// capacities lists the capacities that the system reported for the rows' pipes, each capacity once.
+// capacities lists the capacities that the system reported for the rows' pipes, each once.
 func (r rows) capacities() []int {
 	var out []int
 	for _, row := range r.all {
@@ -164,21 +161,19 @@ func (r rows) capacities() []int {
 	return out
 }
 
-// A layout says where the points of rows lie in a chart: in which panel, on which line, and at
-// which place of the X axis.
+// A layout says where the points of rows lie in a chart.
 type layout struct {
 	panel, line func(stat.Row) string
 	place       func(stat.Row) int
 	dots        bool // points are not joined by a line, except those of raw
 }
 
-// among returns a function that gives the index of a row's value in list, or -1 if list lacks the
-// value.
+// among returns a function that gives the index of a row's value in list, or -1.
 func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
 
-// A pointFunc returns the point of a row, without its X. It returns false if the row has no point.
+// A pointFunc returns the point of a row, without its X.
 type pointFunc func(stat.Row) (Point, bool)
 
 // panels makes a panel for each value of l.panel, with a line for each value of l.line.
@@ -201,8 +196,7 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
-// series makes the line with the given name from the rows. The line of raw is the reference with
-// which the other lines are compared.
+// series makes the line with the given name. The line of raw bytes is the reference for the others.
 func (r rows) series(name string, l layout, point pointFunc) Series {
 	s := Series{Name: name}
 	for _, row := range r.all {
@@ -232,8 +226,8 @@ func metricPoint(name string) pointFunc {
 	}
 }
 
-// pointOf returns the point of an estimate, with the estimate's interval. If there are too few
-// values for an interval, the point has the range of the values.
+// pointOf returns the point of an estimate with its interval or, without one, the range of the
+// values.
 func pointOf(e stat.Estimate, values []float64) Point {
 	p := exact(0, e.Median)
 	p.Samples = e.N
@@ -263,8 +257,7 @@ func (r rows) sure(metric string) rows {
 	})
 }
 
-// spanOf returns the smallest and the largest median of a metric in the rows. ok is false if no row
-// has the metric.
+// spanOf returns the smallest and the largest median of a metric in the rows.
 func spanOf(r rows, metric string) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, row := range r.all {
@@ -275,8 +268,7 @@ func spanOf(r rows, metric string) (low, high float64, ok bool) {
 	return low, high, low <= high
 }
 
-// fromTo writes a range with two significant digits at each end, and the unit once: "4.1 to 5.2
-// GB/s".
+// fromTo writes a range with two significant digits at each end: "4.1 to 5.2 GB/s".
 func fromTo(low, high float64, unit string) string {
 	return view.FromTo(results.FormatLabel(twoDigits(low), unit),
 		results.FormatLabel(twoDigits(high), unit))

@@ -56,7 +56,6 @@ func serverChart(all rows) Chart {
 }
 
 // addServer adds a point to the line of a server: the time that it took for messages of one size.
-// It adds nothing if the server failed or the record has no time.
 func (p *Panel) addServer(t results.Target, sizes []int) {
 	_, failed := failedAt(t)
 	point, ok := metricPoint("time")(stat.SampleRow("", results.Cell{}, t.Samples))
@@ -78,8 +77,7 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 	p.Series[i].Points = points
 }
 
-// serverTitle says from which size on servers fail. If none fails, it compares the times of the
-// largest and the smallest message.
+// serverTitle says from which size on servers fail or, if none fails, how long messages take.
 func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	switch {
 	case p.Fails != nil && cutShort:
@@ -98,9 +96,8 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size at which a server failed: one byte more than the limit in the
-// record or, without a limit, the size of the record's messages. failed is false if the record
-// tells of no failure.
+// failedAt returns the smallest size at which a server failed: if its limit is known, one byte more
+// than that.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

@@ -22,14 +22,13 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 	"machine cancels out. Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six rounds, the range."
 
-// isBare reports whether a cell measures only the transport. Such a cell writes whole messages,
-// from memory in the cache, to a reader that ignores their content. Charts compare only bare cells.
+// isBare reports whether a cell measures only the transport: nothing else is done with the bytes.
 func isBare(c results.Cell) bool {
 	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
 }
 
-// isStream reports whether the cell of a row is bare, and its messages go in one direction, at full
-// speed, to a reader that does not leave.
+// isStream reports whether a row is bare, and its messages go one way, at full speed, to a reader
+// that stays.
 func isStream(r stat.Row) bool {
 	c := r.Cell
 	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
@@ -45,8 +44,7 @@ func (r rows) streamTitle() func(stat.Row) string {
 	return r.titled(placeName, "framing", "size", "placement")
 }
 
-// streamChart makes a chart of one figure of streams. The X axis has the message sizes. Each
-// placement has a panel.
+// streamChart makes a chart of one figure by message size, with a panel for each placement.
 func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart {
 	sizes := r.sizes()
 	l := layout{
@@ -75,9 +73,8 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast framings carry messages, in at most two placements. It is about the
-// largest message size at which most figures are not in doubt. It is about raw only if there is no
-// other framing.
+// goodputTitle says how fast framings carry messages, of the largest size whose figures are not in
+// doubt.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
 	if len(framed.all) > 0 {
@@ -108,8 +105,8 @@ func goodputTitle(r rows) string {
 	return "Goodput by message size"
 }
 
-// ratioChart shows what each framing costs: its goodput relative to the goodput of raw at the same
-// message size.
+// ratioChart shows what each framing costs: its goodput relative to raw bytes at the same message
+// size.
 func ratioChart(all rows) Chart {
 	r := all.streams()
 	beside := r.where(func(row stat.Row) bool { return row.ToRaw != nil })
@@ -132,8 +129,8 @@ func ratioPoint(row stat.Row) (Point, bool) {
 	return pointOf(*row.ToRaw, row.Ratios), true
 }
 
-// ratioTitle says what framings cost in one panel, at the message size nearest to 64 KiB, the usual
-// capacity of a pipe.
+// ratioTitle says what framings cost at the message size nearest to 64 KiB, the usual capacity of a
+// pipe.
 func ratioTitle(r rows) string {
 	if len(r.all) == 0 {
 		return "What framings cost"
@@ -181,12 +178,11 @@ func ratioTitle(r rows) string {
 	return title
 }
 
-// wideRatio is the largest half-width, in percent, of an interval around the ratio 1 that still
-// says that a framing costs nothing.
+// wideRatio is the widest interval around 1, in percent to each side, that still says that a
+// framing costs nothing.
 const wideRatio = 10
 
-// overheadChart shows how many bytes a framing adds, by message size. These figures are exact, and
-// the same in every placement and on every machine.
+// overheadChart shows how many bytes a framing adds, by message size. These figures are exact.
 func overheadChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool {
 		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
@@ -217,8 +213,7 @@ func overheadChart(all rows) Chart {
 	}
 }
 
-// overheadTitle says which framing adds most to the smallest messages, which framing adds most to
-// the largest messages, and how much.
+// overheadTitle says how much framings add at most to the smallest and to the largest messages.
 func (p Panel) overheadTitle(sizes []int) string {
 	last := len(sizes) - 1
 	small, toSmall := p.highestAt(0)
@@ -234,8 +229,8 @@ func (p Panel) overheadTitle(sizes []int) string {
 		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
 }
 
-// highestAt returns the name of the series that is highest at the place x, and its height. It
-// returns "" if no series is above 0 there.
+// highestAt returns the name and the height of the series that is highest at the place x, or "" if
+// none is above 0.
 func (p Panel) highestAt(x int) (name string, y float64) {
 	for _, s := range p.Series {
 		for _, point := range s.Points {

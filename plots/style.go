@@ -20,9 +20,8 @@ var (
 	red        = color.RGBA{0xa4, 0x0e, 0x26, 0xff} // where a server fails; no series has it
 )
 
-// colors are the colours of series. The first six are from Okabe and Ito ("Color Universal Design",
-// 2008). People with any kind of colour blindness can tell them apart. The seventh, brown, replaces
-// their yellow, which is too pale.
+// colors are the colours of series. The first six, from Okabe and Ito ("Color Universal Design",
+// 2008), suit the colour-blind.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -30,7 +29,7 @@ var colors = []color.RGBA{
 	{0xcc, 0x79, 0xa7, 0xff}, // purple
 	{0x56, 0xb4, 0xe9, 0xff}, // sky
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
-	{0x7a, 0x4b, 0x1e, 0xff}, // brown
+	{0x7a, 0x4b, 0x1e, 0xff}, // brown, because their yellow is too pale
 
 	// for series that are no framing
 	{0x6a, 0x3d, 0x9a, 0xff}, // violet
@@ -42,8 +41,7 @@ var colors = []color.RGBA{
 // framingColors is how many of the first colors are kept for framings.
 const framingColors = 7
 
-// noFraming is the style index of a series that is no framing. It is also the index of the first
-// colour of such series.
+// noFraming is the style index, and first colour, of series that are no framing.
 const noFraming = framingColors
 
 var markers = []draw.GlyphDrawer{
@@ -58,24 +56,21 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. No two series of a chart have the same colour and the same
-// marker.
+// A style is what a series looks like. In a chart, no two have the same colour and marker.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles has the style index of each framing, which is the index of its colour in colors and
-// of its marker in markers. Two framings share an index, because they are seldom in one chart. If
-// both are in a chart, the second gets another marker.
+// fixedStyles has the index of each framing's colour and marker. Two framings share one, because
+// they are seldom in one chart.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 }
 
-// family returns the part of a series' name that decides the style: "chunked" of "chunked:60KiB",
-// "sleep" of "sleep=10ms", "linux" of "linux/amd64".
+// family returns the part of a series' name that decides its style: "chunked" of "chunked:60KiB".
 func family(name string) string {
 	i := strings.IndexAny(name, ":=/,")
 	if i < 0 {
@@ -84,12 +79,8 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series of a chart its style:
-//
-//   - A framing has the same colour in all charts.
-//   - All chunk sizes of a framing have its colour, with different markers. The usual chunk size
-//     has the framing's own marker.
-//   - Series that are no framings have other colours.
+// assignStyles gives each series its style. A framing has the same colour in all charts, and its
+// chunk sizes differ in their markers.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	used := make(map[int]int) // by style index: how many names have it so far
@@ -106,8 +97,7 @@ func assignStyles(c Chart) map[string]style {
 			marker: markers[(index+n)%len(markers)],
 		}
 	}
-	// The usual chunk size and framings without a size come first, so that each gets the marker of
-	// its index.
+	// These come first, so that each gets the marker of its index.
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
 		_, again := styles[s.Name]
@@ -126,9 +116,8 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the index in colors for the n-th name with a style index, counted from 0. While
-// there are markers left, names of a framing have its own colour. Further names of a framing, and
-// all names that are no framing (index noFraming), take the colours from noFraming on, in turn.
+// colorAt returns the index in colors for the n-th name with a style index, counted from 0. A
+// framing keeps its colour while there are markers left.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == noFraming {

@@ -10,15 +10,14 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// writersIO returns how the writing end of a row's pipe waits: "poll" if the row's io is
-// "poll/blocking".
+// writersIO returns how the writing end waits: "poll" of "poll/blocking".
 func writersIO(row stat.Row) string {
 	writer, _, _ := strings.Cut(row.Cell.IO, "/")
 	return writer
 }
 
-// waitingChart is about writers that do not block. For each way of waiting, it shows how often the
-// kernel refuses a write, the goodput, and how soon a writer learns that its reader has left.
+// waitingChart shows, for each way in which non-blocking writers wait, refused writes, goodput, and
+// how soon they learn that the reader left.
 func waitingChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
 	if len(r.all) == 0 {
@@ -56,8 +55,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// addWriters adds a panel of one metric. The X axis has a place for each way in which writers wait.
-// At each place there is a point for each message size.
+// addWriters adds a panel of one metric, with a place for each way of waiting and a point for each
+// message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}
@@ -78,9 +77,8 @@ func (p pauseCost) String() string {
 	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that sleeping costs. It compares a writer that sleeps
-// with a writer that polls, in each setting that was measured with both. It leaves out settings
-// with rough goodput. If no setting remains, it returns zeroes.
+// pauseCosts returns the least and the most that sleeping costs compared with polling, or zeroes if
+// that is not known.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
@@ -106,8 +104,8 @@ func (r rows) pauseCosts() (least, most pauseCost) {
 	return least, most
 }
 
-// waitChart shows how long small messages wait behind large ones that are sent in chunks. The X
-// axis has the chunk sizes. There is a panel for each rate at which a reader reads.
+// waitChart shows how long small messages wait behind large ones, by the chunk size of the large
+// ones.
 func waitChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == results.PatternMixed })
 	usual := r.usualCapacity()
@@ -155,9 +153,7 @@ func timesRange(least, most float64) string {
 }
 
 // chunksGain returns how many times longer small messages wait behind whole messages than behind
-// chunks of the best size: the smallest and the largest ratio among the panels that have both
-// waits. known is false if there is no such panel, or if all points of a wait are in doubt in one
-// of them.
+// the best chunks: the range over all panels.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
@@ -179,7 +175,7 @@ func (c Chart) chunksGain() (least, most float64, known bool) {
 	return least, most, known
 }
 
-// line returns the series with a name, or a series without points if the panel has no such series.
+// line returns the series with a name, or one without points.
 func (p Panel) line(name string) Series {
 	for _, s := range p.Series {
 		if s.Name == name {

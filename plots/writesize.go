@@ -10,9 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// withoutLevers leaves out rows with an unusual capacity, if the rows have several write sizes.
-// Such rows belong to the chart of capacity and write size. This file calls capacity and write size
-// levers.
+// withoutLevers leaves out rows with an unusual capacity if there are several write sizes: a chart
+// of both shows them.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
@@ -21,8 +20,7 @@ func (r rows) withoutLevers() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
-// usualCapacity returns the capacity that most rows ask for. Of several equally frequent capacities
-// it returns the smallest.
+// usualCapacity returns the capacity that most rows ask for, of equally frequent ones the smallest.
 func (r rows) usualCapacity() int {
 	counts := map[int]int{}
 	usual := 0
@@ -36,9 +34,8 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
-// addLevers adds two lines to a chart of goodput, if they were measured: one through the largest
-// pipe, and one with the smallest writes. Pipe and writes change goodput more than the framing
-// does.
+// addLevers adds two lines that change goodput more than framings do, if they were measured:
+// through the largest pipe, and with the smallest writes.
 func (c *Chart) addLevers(own, all rows) {
 	usual := own.all[0].Cell.Capacity
 	if len(values(own, capacityOf)) > 1 {
@@ -89,7 +86,6 @@ func leverName(row stat.Row) string {
 }
 
 // writeSizeChart shows how a larger pipe and smaller writes change the goodput of large messages.
-// There is a panel for each placement and framing, with a line for each capacity.
 func writeSizeChart(all rows) Chart {
 	usual := all.usualCapacity()
 	baseline := func(row stat.Row) results.Cell { // whole messages through the usual pipe
@@ -132,7 +128,7 @@ func writeSizeChart(all rows) Chart {
 	return c
 }
 
-// writeSizeName names a size of writes. The size 0 means that each message is written whole.
+// writeSizeName names a size of writes. The size 0 means that messages are written whole.
 func writeSizeName(size int) string {
 	if size == 0 {
 		return "whole"
@@ -140,8 +136,8 @@ func writeSizeName(size int) string {
 	return view.SizeTitle(size)
 }
 
-// capacityName names the line of a row by the capacity that the system reported for the row's pipe.
-// If the system reported none, it takes the capacity that was asked for.
+// capacityName names the line of a row by the capacity of its pipe: the reported one, or else the
+// one asked for.
 func capacityName(row stat.Row) string {
 	reported := rows{all: []stat.Row{row}}.capacities()
 	if len(reported) == 1 && reported[0] > 0 {
@@ -150,8 +146,8 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName says how a row differs from whole messages through the usual pipe, followed by the
-// verb: "a pipe of 1 MiB carries".
+// settingName says how a row differs from whole messages through the usual pipe: "a pipe of 1 MiB
+// carries".
 func settingName(row stat.Row, usual int) string {
 	size := view.SizeTitle(row.Cell.WriteSize)
 	switch {
@@ -163,9 +159,8 @@ func settingName(row stat.Row, usual int) string {
 	return "a " + capacityName(row) + " and writes of " + size + " carry"
 }
 
-// writeSizeTitle says which setting of capacity and write size gains most, and how much faster it
-// is than whole messages through the usual pipe. It considers pinned placements, and only gains
-// above the noise.
+// writeSizeTitle says which capacity and write size gain most over whole messages through the usual
+// pipe.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	gain := 1.2 // the largest so far; less than this does not count
