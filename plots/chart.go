@@ -7,7 +7,7 @@
 //	files, err := plots.Write("pictures", plots.Charts(set))
 //
 // Functions only read a set, so goroutines may share it. The same version of this package makes the
-// same bytes of the same set.
+// same bytes for the same set.
 package plots
 
 import (

@@ -103,7 +103,7 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing selects the framings and placements in which the machines differ at some size, or all
+// differing selects the cells of framings and placements in which the machines differ, or all cells
 // if there are none.
 func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
 	type panel struct{ framing, placement string }

@@ -105,7 +105,7 @@ func moreSamples(c *stat.Comparison) string {
 type sortedChanges struct {
 	counts   []stat.Change // counts that changed, or all counts of two programs
 	times    []stat.Change // times that are compared directly
-	relative []stat.Change // times of cells that are compared by their ratio to raw
+	relative []stat.Change // times that are compared by their ratio to raw bytes
 }
 
 func sortChanges(c *stat.Comparison) sortedChanges {

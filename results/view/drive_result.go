@@ -13,7 +13,7 @@ type DriveResult struct {
 	Passed bool `json:"passed"`
 
 	// Limit is the size in bytes of the largest message that works, as request and as reply.
-	// Failure is the verdict on larger messages.
+	// Failure is the verdict on messages that do not work.
 	Limit   int64  `json:"limit,omitempty"`
 	Failure string `json:"failure,omitempty"`
 

@@ -63,12 +63,12 @@ func neededMinutes(s *results.Set) int {
 	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
 }
 
-// A cellCount counts the cells ([results.Cell]) of a run by what became of them.
+// A cellCount counts the measurements of a run by what became of them.
 type cellCount struct {
 	all, measured, failed, unsupported int
-	late                               int // cells without a sample when the time was up
-	interrupted                        int // cells with or without samples
-	mostSamples                        int // the largest number of samples of one cell
+	late                               int // without a sample when the time was up
+	interrupted                        int // with or without samples
+	mostSamples                        int // the largest number of samples of one measurement
 }
 
 func countCells(rows []stat.Row) cellCount {
@@ -92,7 +92,7 @@ func countCells(rows []stat.Row) cellCount {
 	return c
 }
 
-// text says how many cells were measured, and what became of the others.
+// text says how many were measured, and what became of the others.
 func (c cellCount) text() string {
 	text := results.FormatCount(c.all, "cell") + " measured"
 	if c.measured < c.all {

@@ -53,7 +53,7 @@ func isRemarkable(f results.Finding) bool {
 	switch f.Verdict {
 	case results.OK, results.Holds, results.Noted:
 		return f.Area() == results.AreaMachine
-	case results.Depends, results.CannotTell: // of such claims there are too many
+	case results.Depends, results.CannotTell: // there are too many such claims
 		return f.Area() != results.AreaClaim
 	case results.Unsupported:
 		return f.Area() != results.AreaClaim && f.Area() != results.AreaCheck
@@ -92,8 +92,7 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
-// remarkableTable shows the remarkable findings, of those that are alike only the first and their
-// number.
+// remarkableTable shows the remarkable findings. Those that are alike share a row.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string

@@ -103,8 +103,8 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing sorts the framings by whether machines differ in them, the largest difference first.
-// Those too noisy to tell are noisy.
+// differing sorts the framings by whether machines surely differ in them, the largest difference
+// first.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)
@@ -158,8 +158,8 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }
 
-// widest returns the largest difference between machines and the widest half-interval, both in
-// percent.
+// widest returns the largest difference between machines, and the half-width of the widest
+// interval, both in percent.
 func widest(alike []framingShares) (points int, noise float64) {
 	most := 0.0
 	for _, s := range alike {
@@ -172,8 +172,8 @@ func widest(alike []framingShares) (points int, noise float64) {
 	return max(1, int(math.Ceil(100*most))), noise
 }
 
-// MachinesDiffer reports whether the goodput of a cell, as a share of raw's, surely differs between
-// machines.
+// MachinesDiffer reports whether the goodput of a cell, relative to raw bytes, surely differs
+// between machines.
 func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	framing := cell.Framing
 	cell.Framing = ""

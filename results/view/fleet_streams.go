@@ -92,7 +92,7 @@ func sortFramings(streams []fleetStream, members []stat.Member) {
 	}
 }
 
-// shares returns a framing's share of raw goodput, for each member on which its interval is known.
+// shares returns a framing's share of raw goodput, for each machine on which its interval is known.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -111,7 +111,7 @@ func sharesIn(cell results.Cell, members []stat.Member) []stat.Estimate {
 	return all
 }
 
-// measured returns the members on which at least one framing was compared with raw.
+// measured returns the machines on which at least one framing was compared with raw bytes.
 func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
 		return !slices.ContainsFunc(v.framings, func(framing string) bool {

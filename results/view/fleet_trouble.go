@@ -89,7 +89,7 @@ func addMachine(t *Table, name, what string, why []string) int {
 	return 0
 }
 
-// outlierText shows the figure of a cell: a speed for raw bytes, else the ratio to raw bytes.
+// outlierText shows a figure: a speed for raw bytes, else the ratio to raw bytes.
 func outlierText(c results.Cell, figure float64) string {
 	if c.Framing == results.FramingRaw {
 		return stat.RelativeMetric(c).Format(figure)
@@ -149,7 +149,7 @@ func disturbances(m stat.Member) []disturbance {
 	return out
 }
 
-// frequentWarnings returns the warnings that a machine has in at least a third of its cells.
+// frequentWarnings returns the warnings that occur in at least a third of a machine's measurements.
 func frequentWarnings(m stat.Member) []string {
 	count := make(map[string]int)
 	var frequent []string
@@ -165,7 +165,7 @@ func frequentWarnings(m stat.Member) []string {
 	return frequent
 }
 
-// failuresOf returns the failures of a machine's cells, one for each failed cell.
+// failuresOf returns the failures of a machine, one for each failed measurement.
 func failuresOf(m stat.Member) []string {
 	var all []string
 	for _, trouble := range m.Troubles {

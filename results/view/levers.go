@@ -76,7 +76,8 @@ func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Ro
 	return stat.Row{}, false
 }
 
-// leverTable shows the goodput of a large message with the usual settings, and with the levers.
+// leverTable shows the goodput of a large message with the usual settings, a larger pipe, and
+// smaller writes.
 func leverTable(levers []stat.Row) Table {
 	if len(levers) == 0 {
 		return Table{}

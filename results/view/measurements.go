@@ -105,7 +105,8 @@ func figuresOf(r stat.Row) []figure {
 	}
 }
 
-// cellHeads returns the columns that tell cells apart: framing, size and the fields that differ.
+// cellHeads returns the columns that tell measurements apart: framing, size and the fields that
+// differ.
 func cellHeads(differ []string) []Column {
 	heads := []Column{
 		{Title: "framing", Style: Code, Key: true},
@@ -133,7 +134,7 @@ func cellValues(r stat.Row, differ []string) []Value {
 	return values
 }
 
-// tableTitle says what the cells of a table have in common.
+// tableTitle says what the measurements in a table have in common.
 func tableTitle(cells []results.Cell) string {
 	c := cells[0]
 	kind := "Streams "

@@ -42,7 +42,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// fewerCells says how to get more samples for each cell, if there is a way.
+// fewerCells says how to get more samples for each measurement, if there is a way.
 func fewerCells(rows []stat.Row) string {
 	size := -1
 	for _, r := range rows {

@@ -181,7 +181,7 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why cells ended early. With detail, running out of time is a reason, too.
+// stoppedNotes say why measurements ended early. With detail, running out of time is a reason, too.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -215,7 +215,7 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warning has a text, and says what it is about, such as a cell; "" if that is obvious.
+// A warning has a text, and says what it is about, such as a measurement; "" if that is obvious.
 type warning struct{ about, text string }
 
 // warningNotes say each warning once, even if the digits differ. things counts what the warnings

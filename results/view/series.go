@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A series is a group of rows whose cells differ only in framing and size.
+// A series is a group of rows that differ only in framing and size.
 type series struct {
 	cell  results.Cell // without framing and size
 	where string       // the placement, and what differs from other series: "on one CPU"
