@@ -141,8 +141,7 @@ func span(positions []float64, room float64) (low, high float64) {
 	return low, high
 }
 
-// fitLinear begins the axis at zero if the values still fill a third of it, so that differences do
-// not look exaggerated.
+// fitLinear lays a linear axis out, from zero if the values then still fill a third of it.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)

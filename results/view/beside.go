@@ -16,7 +16,7 @@ type column struct {
 }
 
 // A columnAnswer is empty if the question was not asked. An answer without a Base, such as a time,
-// is not compared.
+// never counts as different.
 type columnAnswer struct {
 	Value
 	ns   float64 // 0 if the answer is not a time
