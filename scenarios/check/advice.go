@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Classes of what programs do wrong. The map named advice has an entry for each class of the first
-// group.
+// Classes of what programs do wrong. The map advice has an entry for each one in the first group.
 const (
 	classCut    = "cut"    // the end of the output is missing
 	classLost   = "lost"   // a part of the output is missing, or comes twice
@@ -89,8 +88,7 @@ var advice = map[string]map[string]string{
 	},
 }
 
-// adviceFor returns the advice about a class for the runtime of a command; "" if there is none for
-// that runtime.
+// adviceFor returns the advice about a class for the runtime of a command; "" if there is none.
 func adviceFor(class string, command []string) string {
 	if advice[class] == nil {
 		return ""
@@ -98,8 +96,7 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// runtimes lists the names of programs, each with the name of the runtime that the program is or
-// starts.
+// runtimes lists names of programs, each with the runtime that it is or starts.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
 	{"npx", "Node"},
@@ -118,9 +115,8 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf finds the runtime of a command; "" if it finds none. It looks at the program's name, at
-// the interpreter in the program's first line, and for marks that compilers leave in the program.
-// If the command starts another one, as env does, it returns the runtime of the other command.
+// runtimeOf returns the runtime of a command, such as "Python"; "" if it finds none. For a command
+// such as env, it is that of the command that env starts.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
@@ -152,9 +148,9 @@ func runtimeOf(argv []string) string {
 }
 
 // runtimeNamed returns the runtime that a command names, such as Python for "python3.12 server.py".
-// If the command names none, it returns the program that the command starts. An argument may hold
-// several words, as in sh -c 'node server.js'.
+// If the command names none, it returns the program that the command starts.
 func runtimeNamed(argv []string) (runtime, program string) {
+	// an argument may hold several words, as in sh -c 'node server.js'
 	for _, word := range strings.Fields(strings.Join(argv, " ")) {
 		base := strings.TrimSuffix(filepath.Base(word), ".exe")
 		for _, r := range runtimes {
@@ -171,8 +167,7 @@ func runtimeNamed(argv []string) (runtime, program string) {
 	return "", ""
 }
 
-// marks are texts that compilers and runtimes leave in a program file, each with the name of the
-// runtime.
+// marks are texts that compilers and runtimes leave in a program file.
 var marks = []struct{ text, name string }{
 	{"/rustc/", "Rust"},
 	{"libhostfxr", ".NET"},

@@ -14,17 +14,14 @@ import (
 // terminal.
 const late = 200 * time.Millisecond
 
-// blockBuffer compares the times at which lines come to a terminal and through a pipe. Many
-// programs gather lines in a buffer if their output is not a terminal. A program that ends within
-// 2*late passes without a try, since it cannot hold lines back for long.
+// blockBuffer finds programs that hold lines back in a buffer if their output is not a terminal.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	took := p.ref().last().took
-	if took < 2*late {
+	if took < 2*late { // too short to hold lines back for long
 		f.ok("all is written within %s", duration(took))
 		return nil
 	}
-	// A busy machine delays lines, too. So the verdict is "slow" only if the lines are late in two
-	// tries. Their delay must exceed the delay between two runs at a terminal by the constant late.
+	// A busy machine delays lines, too, so they must come late in two tries.
 	var first *outcome // the first start at a terminal
 	for range 2 {
 		shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())
@@ -57,9 +54,8 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// maxDelay compares o with another run of the program, and returns the largest delay of a byte in
-// o. A byte is late only if it came longer after the program's start and also closer to its end.
-// One of these alone proves nothing on a busy machine.
+// maxDelay returns the largest delay of a byte in o, compared with another run. A delay that comes
+// only from a slow start of o does not count.
 func (o *outcome) maxDelay(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

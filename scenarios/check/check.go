@@ -3,17 +3,12 @@
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
 //
-// Most situations of the catalogue ([catalogue.For]) start the command anew. Several situations are
-// tried at once. Each situation becomes one [results.Finding]. Its verdict is "ok", "fails",
-// "slow", "cannot-tell" or "unsupported". If any doubt is left, the verdict is "cannot-tell".
+// Each situation of the catalogue ([catalogue.For]) becomes one [results.Finding]. If any doubt is
+// left, its verdict is "cannot-tell".
 //
-// Each process has a deadline, a folder of its own for temporary files, and a session of its own,
-// so that it cannot touch the user's terminal. A situation that fails while others run is tried
-// again alone.
-//
-// When a situation is over, its processes are killed. On Linux, these are all processes that
-// inherited an environment variable that marks the situation. On other systems, they are the
-// processes that are still in the process group.
+// Each process gets a deadline, a folder for temporary files, and no access to the user's terminal.
+// When a situation is over, its processes are killed. Except on Linux, a process that has left its
+// process group escapes.
 //
 // [Program], [Server] and [Client] may be called concurrently. Each of them calls its sink from one
 // goroutine only.
@@ -32,13 +27,13 @@ import (
 // Options say what is checked, and how.
 type Options struct {
 	Run string // names the run in the records
-	// Command is what is checked. In the command of a client, "{}" stands for the command of the
-	// server that the client has to start.
+	// Command is what is checked. In a client's command, "{}" stands for the command of the server
+	// that the client has to start.
 	Command []string
 	Env     []string // environment of the command; nil is that of this process
 	Only    []string // names of the situations to try; empty is all
-	// Timeout is how long one run of a program or a client may take; 0 is 5 s. A server has this
-	// time for each answer in the handshake, but at least 10 s.
+	// Timeout limits one run of a program or a client, or one answer in a server's handshake; 0 is
+	// 5 s. A server always gets at least 10 s.
 	Timeout time.Duration
 
 	// For a program:
@@ -56,26 +51,26 @@ type Options struct {
 	Config   string // name of the client's configuration file; "" for none
 	Template []byte // text of that file, with placeholders for the server's command
 	Expect   string // text that the client has to print when its server has no fault
-	// Serve is the command that starts our server; nil is this program with the argument "serve".
-	// It replaces "{}" in the client's command.
+	// Serve is the command of our server, which replaces "{}" in Command; nil is this program with
+	// the argument "serve".
 	Serve []string
 
-	// Observe, if set, is called with a situation's name when the situation begins. Several
-	// goroutines may call it.
+	// Observe, if set, is called with the name of each situation that begins, by several
+	// goroutines.
 	Observe func(name string)
 
 	// For a server. Only tests set these; 0 is the usual value.
 	starts   int           // how many starts "many-starts" compares
 	requests int           // how many requests "memory-growth" makes in each round
 	patience time.Duration // the shortest deadline for an answer
-	// The shortest deadline for an answer in the handshake, and in a situation about a rule of MCP.
+	// The shortest deadline for an answer in the handshake and about the rules of MCP.
 	handshake time.Duration
 
 	// What our server writes to a client that reads lines; nil if our server speaks MCP.
 	lines []byte
 }
 
-// usualTime is how long one run of a program or a client may take if no Timeout is given.
+// usualTime is the Timeout of a program or a client if none is given.
 const usualTime = 5 * time.Second
 
 // A Sink takes the records as they come.
@@ -99,7 +94,7 @@ func (o Options) Validate(side catalogue.Side) error {
 	return nil
 }
 
-// validateClient returns an error if the options do not tell the client which server to start.
+// validateClient returns an error if the client is not told which server to start.
 func (o Options) validateClient() error {
 	command := strings.Join(o.Command, " ")
 	hasConfig := strings.Contains(command, "{config}")

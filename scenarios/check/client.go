@@ -13,14 +13,12 @@ import (
 // A clientCheck is what the situations of a client share.
 type clientCheck struct {
 	good *visit // a start of the client with a server that has no fault
-	// If alike is set, a client that reads lines printed the same number of lines in two visits to
-	// a good server.
+	// For a client that reads lines: it printed as many lines in a second visit to a good server.
 	alike bool
 }
 
 // Client checks a client that starts our server, and that speaks MCP with it or reads lines from
-// it. In the client's command, "{}" stands for the server's command. If the client does not work
-// with a good server, that is the only finding.
+// it. If the client does not work with a good server, that is the only finding.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
@@ -48,7 +46,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Client, situations(), sink)
 }
 
-// situations returns what is tried on a client of MCP that works with a good server.
+// situations returns what is tried on a client of MCP.
 func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
@@ -79,8 +77,8 @@ func (c *clientCheck) situations() map[string]situation {
 	return tries
 }
 
-// visitGood starts the client with a good server, and reports whether the client works with it. If
-// the client does not, visitGood gives sink the only finding of the check.
+// visitGood starts the client with a good server, and reports whether the two work together. If
+// they do not, sink gets the only finding of the check.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {
@@ -120,8 +118,7 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	return false, sink(f.Finding)
 }
 
-// judgeRule judges whether the client keeps a rule of MCP. The parameter broken says how the client
-// breaks the rule; "" if it keeps it.
+// judgeRule judges a client by how it broke a rule of MCP; "" if it kept the rule.
 func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":
@@ -133,11 +130,9 @@ func (c *clientCheck) judgeRule(f *finding, broken string) {
 	}
 }
 
-// cancels has the client visit a server that never answers. It judges whether the client sends a
-// cancellation when it gives up on a request. It tries twice, since a client may end before its
-// cancellation has reached the server.
+// cancels judges whether the client sends a cancellation when it gives up on a request.
 func cancels(ctx context.Context, f *finding) error {
-	for range 2 {
+	for range 2 { // a client may end before its cancellation has reached the server
 		v, err := f.visit(ctx, "--fault", "deaf@0")
 		if err != nil {
 			return err

@@ -9,13 +9,11 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// reasons has the words with which a faulty server explains its error, by the name of the fault.
-// The server does not explain other faults.
+// reasons has words from the error message that a faulty server sends, by the name of the fault.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
-// judgeVisit judges v, a visit to a faulty server. If the client did not end, the machine may have
-// become slower. So judgeVisit starts the client with a good server again, to see how long that
-// takes now.
+// judgeVisit judges v, a visit to a faulty server. If the client did not end, a visit to a good
+// server shows whether the machine has become slower.
 func (c *clientCheck) judgeVisit(
 	ctx context.Context, f *finding, v *visit, due catalogue.Duty,
 ) error {
@@ -34,8 +32,8 @@ func (c *clientCheck) judgeVisit(
 	return nil
 }
 
-// judgeDuty judges whether a client did what the fault of its server demands. The parameter due
-// says what that is. The parameter needed is how long the client takes with a good server.
+// judgeDuty judges whether a client did what it has to do about its server's fault. The parameter
+// needed is how long the client takes with a good server.
 func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
 	if v.ended && v.leftAlive > 0 { // a client that was killed cannot end its server
 		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))
@@ -72,8 +70,8 @@ func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed
 	}
 }
 
-// judgeLongLived judges a client that does not end by itself even with a good server, such as a
-// client with a window.
+// judgeLongLived judges a client that does not end even with a good server, such as one with a
+// window.
 func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
 	if due == catalogue.GiveUp && v.said == c.good.said && v.out == c.good.out {
 		f.cannotTell("goes on after %v, and prints nothing about it: "+

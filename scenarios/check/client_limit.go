@@ -15,8 +15,7 @@ const (
 	searchTimeouts = 6        // how long the search may take, as a multiple of Options.Timeout
 )
 
-// findLimit searches for the largest answer with which the client still works. A size counts as too
-// large only if it failed twice in a row: on a busy machine an answer may be late once.
+// findLimit searches for the largest answer with which the client still works.
 func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	if !c.good.ended || c.good.asked == 0 {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
@@ -29,7 +28,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	err := s.Run(until, func(n int) (bool, error) {
 		flag := "large-answer=" + strconv.Itoa(n) // bytes
 		v, err := f.visit(ctx, "--fault", flag)
-		if err == nil && !v.worked() {
+		if err == nil && !v.worked() { // on a busy machine, an answer may be late once
 			v, err = f.visit(ctx, "--fault", flag)
 		}
 		if err != nil {
@@ -56,9 +55,8 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeLimit judges a client that works with an answer of low bytes, and fails with an answer of
-// high bytes. The parameter failed is the visit in which it failed. The parameters small and took
-// are how long the client takes with a small answer, and with an answer of low bytes.
+// judgeLimit judges a client that works with an answer of low bytes, but not with one of high
+// bytes. It takes the time small for a small answer, and took for low bytes.
 func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {

@@ -12,12 +12,12 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// Protocols lists the protocols that a client may speak to be checked: "mcp", or "lines" for any
-// JSON in lines.
+// Protocols lists the protocols of clients that can be checked: "mcp", and "lines" for any JSON in
+// lines.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
-// lineShapes has, for each situation, what our server writes to a client that reads lines. All
-// shapes hold the same messages, but in some, one message has a longer text.
+// lineShapes has, for each situation, what our server writes to a client that reads lines. The
+// number of messages is always the same.
 var lineShapes = map[string]func() []byte{
 	"line-64KiB":      func() []byte { return linesOf(64<<10, "\n") },
 	"line-1MiB":       func() []byte { return linesOf(1<<20, "\n") },
@@ -28,8 +28,7 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON, each followed by end. One of them has a text that is longer by
-// extra bytes.
+// linesOf returns ten lines of JSON, each followed by end. One of them is longer by extra bytes.
 func linesOf(extra int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {
@@ -42,8 +41,7 @@ func linesOf(extra int, end string) []byte {
 	return b.Bytes()
 }
 
-// linesServer returns a command that writes these lines to its standard output and ends. It stores
-// the lines in a file in dir.
+// linesServer stores the lines in a file in dir, and returns a command that writes them.
 func linesServer(dir string, lines []byte) ([]string, error) {
 	path := filepath.Join(dir, "lines.json")
 	if runtime.GOOS == "windows" {
@@ -52,8 +50,7 @@ func linesServer(dir string, lines []byte) ([]string, error) {
 	return []string{"cat", path}, os.WriteFile(path, lines, 0o600)
 }
 
-// lineSituations returns what is tried on a client that reads lines, once it has worked with plain
-// lines.
+// lineSituations returns what is tried on a client that reads lines.
 func (c *clientCheck) lineSituations() map[string]situation {
 	tries := map[string]situation{}
 	for name, shape := range lineShapes {
@@ -78,8 +75,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	return tries
 }
 
-// printedLines counts the lines that the client printed, without blank lines at the beginning and
-// the end.
+// printedLines counts the lines that the client printed, without blank lines at either end.
 func (v *visit) printedLines() int {
 	text := strings.TrimSpace(v.out)
 	if text == "" {

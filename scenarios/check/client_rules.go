@@ -11,9 +11,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// clientRules has the rules of MCP over stdio for clients, by their names in the catalogue. Each
-// function looks at a visit to a good server, and returns how the client broke the rule; "" if it
-// kept the rule.
+// clientRules has the rules of MCP for clients. Each function returns how the client broke the rule
+// in a visit to a good server; "" if it kept the rule.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -35,7 +34,7 @@ func breaksShutdown(v *visit) string {
 }
 
 // perSession turns a rule about the messages of one session into a rule about all sessions of a
-// visit. The new rule returns what is wrong with the first session that breaks it.
+// visit.
 func perSession(broken func([]results.Message) string) func(*visit) string {
 	return func(v *visit) string {
 		for _, session := range v.bySession() {
@@ -47,7 +46,7 @@ func perSession(broken func([]results.Message) string) func(*visit) string {
 	}
 }
 
-// bySession returns a list of messages for each start of the server, in the order of the starts.
+// bySession returns the messages of each start of the server, in order.
 func (v *visit) bySession() [][]results.Message {
 	var sessions [][]results.Message
 	index := map[string]int{} // positions in sessions; each start of the server is a run
@@ -63,9 +62,8 @@ func (v *visit) bySession() [][]results.Message {
 	return sessions
 }
 
-// breaksOpening looks at what a client sends first. It must be initialize with all params that are
-// needed, and then notifications/initialized. Only pings and answers may come between these two. If
-// the requests of a session carry the version, the session needs no such handshake.
+// breaksOpening says what is wrong with the handshake: initialize, and then
+// notifications/initialized. A session whose requests carry the version needs none.
 func breaksOpening(session []results.Message) string {
 	first := session[0]
 	m, err := jsonrpc.Parse([]byte(first.Body))
@@ -100,8 +98,8 @@ func breaksOpening(session []results.Message) string {
 	return "does not send notifications/initialized"
 }
 
-// breaksMessages looks for messages that are no JSON-RPC, and at the ids of requests. Each id has
-// to be a string or an integer, and no two ids may be equal.
+// breaksMessages finds messages that are not JSON-RPC, and request ids that come twice or are
+// neither strings nor integers.
 func breaksMessages(session []results.Message) string {
 	ids := map[string]bool{}
 	for _, m := range session {
@@ -128,8 +126,8 @@ func breaksMessages(session []results.Message) string {
 	return ""
 }
 
-// isStringOrInteger reports whether MCP allows an id: a string, or an integer such as 1 or 1.0. The
-// id must be the JSON text of a string or a number.
+// isStringOrInteger reports whether an id is a string or an integer, such as 1 or 1.0. The id must
+// be the JSON text of a string or a number.
 func isStringOrInteger(id string) bool {
 	if id[0] == '"' {
 		return true

@@ -20,7 +20,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A visit is what the client did in one run, in which it starts our server.
+// A visit is what the client did in one run with our server.
 type visit struct {
 	took     time.Duration
 	ended    bool   // the client ended by itself, and in time
@@ -29,8 +29,7 @@ type visit struct {
 	outBytes int64  // how much it wrote there in all
 	said     string // the end of what it wrote to standard error
 	messages []results.Message
-	// For each start of the server, why the server ended. The reason is "" if the server was
-	// killed, or if it ended of its own accord.
+	// Why the server ended, for each of its starts; "" if it was killed or ended of its own accord.
 	sessionEnds []string
 
 	asked     int // requests of the client that do not belong to the handshake
@@ -40,9 +39,8 @@ type visit struct {
 	leftFiles int // files that the client left in its folder for temporary files
 }
 
-// visit starts the client, and waits until the client ends or its time is over. It adds the flags
-// to the command of the client's server. Finally, it counts and ends the processes that the client
-// left running.
+// visit runs the client with our server, which gets the flags, until the client ends or its time is
+// over. What the client leaves running is counted and ended.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {
@@ -101,23 +99,21 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 // worked reports whether the client ended in time, and with code 0.
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
-// mayBeSlow reports whether a client that did not end in time may just be slow. That is so if it
-// needs more than half of that time even with a good server. The parameter needed is the time that
-// it takes with a good server.
+// mayBeSlow reports whether a client that did not end in time may just be slow. The parameter
+// needed is how long it takes with a good server.
 func (v *visit) mayBeSlow(needed time.Duration) bool {
 	return !v.ended && 2*needed > v.took
 }
 
-// How long our server may go on after the client has ended. Most servers notice the client's end
-// within leavePatience. A server with the fault "never-read" never notices it, so the client has to
-// kill that server, which gets only killedPatience.
+// How long our server may outlive the client. If it never reads its input, it cannot notice the
+// client's end, and gets only killedPatience.
 const (
 	leavePatience  = 3 * time.Second
 	killedPatience = 500 * time.Millisecond
 )
 
-// read reads the file in which the server records its sessions. If there is no such file, the
-// server was not started.
+// read reads the server's record of its sessions. There is no such file if the server was not
+// started.
 func (v *visit) read(path string) error {
 	set, err := results.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
@@ -163,10 +159,10 @@ func (v *visit) count() {
 	}
 }
 
-// withServer returns the client's command with the server's command in it. It replaces
-//   - an argument that is just "{}" by the words of the server's command, one argument each,
-//   - any other "{}", and "{command}", by the server's command as one line for a shell,
-//   - "{config}" by the path of the client's configuration file, which withServer writes to dir.
+// withServer returns the client's command, in which it replaces
+//   - an argument "{}" by the words of the server's command,
+//   - "{}" inside an argument, and "{command}", by that command as a line for a shell,
+//   - "{config}" by the path of a configuration file, which it writes to dir.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
 	config := "" // the path of the client's configuration
@@ -187,12 +183,9 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 	return argv, nil
 }
 
-// writeConfig writes a client's configuration file from a template. It replaces "{}" and
-// "{command}" by the server's command as one line for a shell. In a JSON file, it replaces a whole
-// string
-//   - "{}" by the list of the command's words,
-//   - "{program}" by the first word,
-//   - "{arguments}" by the list of the other words.
+// writeConfig writes a client's configuration file, with the server's command in place of "{}" and
+// "{command}". In JSON, "{program}" is the command's first word, and "{arguments}" a list of the
+// others.
 func writeConfig(template []byte, path string, server []string) error {
 	line := proc.ShellLine(server)
 	replaced := []string{"{}", line, "{command}", line}
@@ -215,12 +208,10 @@ func inJSON(v any) string {
 	return string(text)
 }
 
-// last returns the last line that the client wrote to standard error, or to standard output if it
-// wrote nothing to standard error.
+// last returns the last line of standard error, or of standard output if standard error is empty.
 func (v *visit) last() string { return lastLine(cmp.Or(v.said, v.out)) }
 
-// sideActions says what else a client did when its server failed: it cancelled, started the server
-// again, or repeated requests.
+// sideActions says what else a client did when its server failed, such as starting it again.
 func (v *visit) sideActions() string {
 	var out strings.Builder
 	if v.cancelled > 0 {

@@ -16,8 +16,8 @@ type difference struct {
 // mostOfEndless is the largest number of bytes of an endless program's output that are compared.
 const mostOfEndless = 4 << 20
 
-// compare returns how the output o differs from the output to a file. It returns a difference only
-// if o is certainly wrong. The result compared is false if the two outputs cannot be compared.
+// compare returns how the output o differs from that to a file, if o is certainly wrong. The result
+// compared is false if the two cannot be compared.
 func (p *program) compare(o *outcome) (d difference, compared bool) {
 	want := p.ref().last()
 	if p.ref().endless() {
@@ -76,14 +76,14 @@ func countMissing(want, got []string) (missing int) {
 	return missing
 }
 
-// cutClearly reports whether an output that varies from run to run was certainly cut. That is so if
-// it is exactly as long as its pipe holds, or if more than a tenth of the usual bytes is missing.
+// cutClearly reports whether an output was certainly cut, even if its length varies. The parameter
+// usual is its usual length in bytes.
 func (o *outcome) cutClearly(usual int64) bool {
 	return o.total == int64(o.capacity) || 10*o.total < 9*usual
 }
 
-// compareLengths judges the output o by its length, if nothing else can be compared. It finds a cut
-// only if o is too short by much more than the outputs to a file differ in length.
+// compareLengths judges only the length of the output o, for a program whose runs differ in
+// everything else.
 func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least
@@ -99,9 +99,8 @@ func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	return p.nameCut(difference{class: classCut}, o), true
 }
 
-// nameCut describes a difference of the class classCut. It says at which size the output was cut,
-// and whether a pipe or a pair of sockets holds exactly that many bytes. It returns a difference of
-// any other class as it is.
+// nameCut adds to a difference of the class classCut at which size the output was cut. It returns
+// any other difference as it is.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -119,13 +118,11 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	return d
 }
 
-// probe is how many bytes after the first difference are looked for elsewhere in the expected
-// output.
+// probe is how many bytes after a difference are looked for elsewhere in the output.
 const probe = 32
 
-// differ returns how got differs from want, which must be at least as long. It takes the bytes of
-// got after the first difference, and looks for them elsewhere in want. If they stand later in
-// want, a part was lost. If they stand earlier in want, a part was sent again.
+// differ returns how got differs from want, which must be at least as long. It tells lost and
+// repeated parts from altered bytes.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {

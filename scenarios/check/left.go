@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Adopt makes this process the parent of all processes that later checks leave behind, even in
-// other sessions. Call Adopt before a check, and [EndAdopted] after it. Adopt changes this process
-// for good, so it is only for programs that do nothing but check.
+// Adopt makes this process the parent of all processes that later checks leave behind. It does so
+// for good, so call it only in a program that does nothing but check. Call [EndAdopted] after the
+// check.
 func Adopt() { proc.Adopt() }
 
 const (
@@ -21,11 +21,9 @@ const (
 	mostNamed       = 3               // the largest number of processes that a sentence names
 )
 
-// EndAdopted ends the processes that a check left behind, and returns a finding about them. If no
-// process was left, it returns false. The parameter side says what was checked.
-//
-// Some systems do not tell which processes were left. There, a server or a client gets the verdict
-// "cannot-tell". For a program, EndAdopted returns false.
+// EndAdopted ends the processes that a check left behind, and returns a finding about them; false
+// if there is nothing to report. If the system does not tell, the verdict on a server or a client
+// is "cannot-tell".
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(adoptedPatience)
 	mayLeave := side == catalogue.Program // a command may start a daemon on purpose
@@ -51,13 +49,12 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	return f, true
 }
 
-// findLeft sets o.left and o.holding to the names of processes that outlive the program by
-// leftPatience. It ends these processes, so that the next run is not blamed for them.
+// findLeft sets o.left and o.holding. It ends these processes, so that the next run is not blamed
+// for them.
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {
-		// If unclear is set, some process has no environment yet, and may turn out to have the
-		// mark.
+		// If unclear is set, a process without an environment yet may turn out to have the mark.
 		pids, unclear, _ := proc.Marked(mark)
 		o.left = nil
 		for _, pid := range pids {

@@ -60,11 +60,11 @@ func negotiatesVersion(s *mcpSession) error {
 	return nil
 }
 
-// meta returns the params of a request that is sent without a session. They name the version.
+// meta returns the params of a request without a session, which name the version.
 func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 
-// answersDiscover sends server/discover without a handshake. A server that does not know this
-// method may refuse it with any error, but must not end. Clients then go on with initialize.
+// answersDiscover sends server/discover without a handshake. A server may refuse it with any error,
+// but must not end.
 func answersDiscover(s *mcpSession) error {
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))
 	if err != nil {
@@ -104,9 +104,8 @@ func refusesVersion(m heardMessage) bool {
 	return err == nil && refusal.Code == -32022 && len(data.Supported) > 0
 }
 
-// answersWithoutSession asks for the tools first, which a revision without sessions allows. Only
-// then it asks whether the server speaks such a revision. If so, the server must have listed its
-// tools.
+// answersWithoutSession asks for the tools before anything else. A server that speaks a revision
+// without sessions must list them.
 func answersWithoutSession(s *mcpSession) error {
 	listed, err := s.ask("tools/list", meta(mcpstdio.FirstStateless))
 	if err != nil {

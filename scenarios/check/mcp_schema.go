@@ -41,8 +41,7 @@ func readSchema(revision string) (*mcpSchema, error) {
 	return s, json.Unmarshal(text, s)
 }
 
-// misfit returns an error that says why a JSON text does not fit a part of the schema; nil if it
-// fits.
+// misfit returns why a JSON text does not fit a part of the schema; nil if it fits.
 func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 	resolved := s.resolved[part]
 	if resolved == nil {
@@ -61,14 +60,13 @@ func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 	return resolved.Validate(value)
 }
 
-// shortMisfit shortens the error of misfit to the innermost part of the schema that does not fit,
-// and why. If the schema has alternatives, it takes the first one whose constants fit: the message
-// is probably meant to be that one.
+// shortMisfit shortens an error of misfit to the innermost part of the schema that does not fit. Of
+// several alternatives, it takes the one that was probably meant.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
 	for _, line := range lines[1:] {
-		if !strings.Contains(line, "const: ") {
+		if !strings.Contains(line, "const: ") { // its constants fit, so it was probably meant
 			chosen = line
 			break
 		}
@@ -79,17 +77,15 @@ func shortMisfit(err error) string {
 	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
 }
 
-// A SchemaEvidence has the messages that were exchanged to see whether a server's messages fit the
-// schema. Misfits has the first message of each kind that does not fit, in this or any other
-// situation.
+// A SchemaEvidence has the messages that were exchanged in one situation, and the first message of
+// each kind that did not fit the schema in any situation.
 type SchemaEvidence struct {
 	McpEvidence
 	Misfits []Misfit `json:"misfits,omitempty"`
 }
 
-// fitSchemas makes requests in each revision of MCP whose schema is embedded here. They change
-// nothing on the server. Then fitSchemas judges every message that the server has sent, in this
-// situation and in those before it.
+// fitSchemas makes requests that change nothing on the server, and judges by the schemas of MCP all
+// messages that it has sent, also in earlier situations.
 func fitSchemas(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
 ) error {
@@ -134,8 +130,8 @@ func fitSchemas(
 	return nil
 }
 
-// askAll asks the server for the lists of tools, prompts and resources that it has, and calls the
-// tool "echo". It returns an exemption if the server does not speak the revision.
+// askAll asks for all lists that the server has, and calls the tool "echo". It returns an exemption
+// if the server does not speak the revision.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {
@@ -156,14 +152,14 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 		if err := s.call(p.Smallest(target.Tool), `"call"`); err != nil {
 			return err
 		}
-		// an error is ignored: large-request judges whether the server can read so large a message
+		// an error is ignored: whether the server can read so much is judged elsewhere
 		_ = s.call(p.Request(target.Tool, largeCall), `"large call"`)
 	}
 	return nil
 }
 
-// largeCall is the size of a request in bytes. Some servers send an answer of this size in chunk
-// frames.
+// largeCall is the size of a request in bytes. Some servers send their answer to it in several
+// chunks.
 const largeCall = 128 << 10
 
 // call sends r, which calls a tool, with this id, and waits for the answer.
@@ -175,9 +171,8 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	return err
 }
 
-// openAny opens a session of the revision. If the revision has no sessions, openAny asks whether
-// the server speaks it. It returns the server's capabilities, and the params that each request of
-// the revision must carry; nil for none.
+// openAny opens a session, if the revision has sessions. It returns the server's capabilities, and
+// the params that each request must carry; nil for none.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstStateless {
 		answer, err := s.initialize(revision)

@@ -13,8 +13,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An mcpRule tries one rule of MCP on a new session. If the server breaks the rule, it returns an
-// error that says how. If the server need not keep the rule, it returns an exemption.
+// An mcpRule tries one rule of MCP on a new session. It returns an error that says how the server
+// breaks the rule, or an exemption.
 type mcpRule func(*mcpSession) error
 
 // An exemption says why a server need not keep a rule. For example, it has no tools.
@@ -22,8 +22,8 @@ type exemption string
 
 func (e exemption) Error() string { return string(e) }
 
-// An McpEvidence has the messages that were sent to a server to see whether it keeps a rule, and
-// the lines that the server wrote.
+// An McpEvidence has the messages that were sent to a server to try a rule, and the lines that the
+// server wrote.
 type McpEvidence struct {
 	Sent []string `json:"sent"`
 	Got  []string `json:"got"`
@@ -110,8 +110,7 @@ const (
 	mostKept  = 2 << 10 // the largest number of bytes of each message that are kept
 )
 
-// evidence returns the beginnings of all messages that were sent, and of the first lines from the
-// server.
+// evidence returns the beginnings of all messages that were sent, and of the first lines that came.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
 	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
@@ -145,8 +144,8 @@ func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	return s.awaitAnswer(method, id)
 }
 
-// awaitAnswer returns the answer to the request with this id. If the server is at work, awaitAnswer
-// waits for about three times s.patience. It keeps all messages that come as evidence.
+// awaitAnswer returns the answer to the request with this id. A server that is at work gets about
+// three times s.patience.
 func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
@@ -183,8 +182,8 @@ type initializeResult struct {
 	Capabilities    map[string]any
 }
 
-// initialize opens a session of a version of MCP. If the server refuses, the error is an exemption:
-// the server need not keep the rules of a version that it does not speak.
+// initialize opens a session of a version of MCP. If the server refuses, the error is an exemption,
+// since it need not speak every version.
 func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	var answer initializeResult
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
@@ -204,8 +203,7 @@ type discoverResult struct {
 	Capabilities      map[string]any
 }
 
-// discover asks which versions of MCP the server speaks. If the server refuses the request, the
-// result is zero.
+// discover asks which versions of MCP the server speaks. If it refuses, the result is zero.
 func (s *mcpSession) discover() (discoverResult, error) {
 	var about discoverResult
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))

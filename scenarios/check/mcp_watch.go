@@ -11,9 +11,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A schemaWatch compares every message that an MCP server sends, in any situation, with the schema
-// of its revision of MCP. It ignores messages that no schema describes, since a server may have
-// methods of its own.
+// A schemaWatch compares every message that an MCP server sends, in any situation, with the schema.
+// It ignores methods that no schema describes.
 type schemaWatch struct {
 	stateless bool // the server speaks mcp.FirstStateless, the first revision without sessions
 
@@ -58,17 +57,15 @@ func (w *schemaWatch) begin() child.Watcher {
 	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
-// found returns the messages that do not fit the schema, and the number of messages that fit. The
-// result framed is the size in bytes of the smallest message that came in chunk frames; 0 if none
-// did.
+// found returns the messages that do not fit the schema, the number of those that fit, and
+// w.framed.
 func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.misfits, w.fit, w.framed
 }
 
-// inFrames is the remark of all situations but mcp-schema if answers come in chunk frames. Only
-// mcp-schema fails because of the frames.
+// inFrames is why most situations cannot judge a server that answers in chunk frames.
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
 
@@ -80,8 +77,8 @@ type conversation struct {
 	asked map[jsonrpc.ID]askedFor // what our unanswered requests ask for, by id
 }
 
-// An askedFor is what a request asked for. It is zero if two requests have the same id, since
-// nobody knows which of them an answer belongs to.
+// An askedFor is what a request asked for. It is zero if two requests have the same id, since an
+// answer may belong to either.
 type askedFor struct {
 	method, revision string
 	tool             string // the tool that was called; "" for other methods than tools/call
@@ -109,8 +106,8 @@ func (c *conversation) Sent(msg []byte) {
 	c.asked[m.ID] = asked
 }
 
-// revisionOf returns the revision of MCP that a request of ours names or implies; "" if the request
-// names a revision that does not exist.
+// revisionOf returns the revision of MCP that a request of ours names or implies; "" if there is no
+// such revision.
 func revisionOf(params []byte) string {
 	switch {
 	case bytes.Contains(params, []byte(mcpstdio.Meta(mcpstdio.FirstStateless))):
@@ -160,8 +157,7 @@ func (w *schemaWatch) noteFramed(size int) {
 	}
 }
 
-// judgeAnswer judges m, an answer of the server, by the schema of its revision. The parameter asked
-// says what our request asked for.
+// judgeAnswer judges m, an answer of the server to what we asked for, by the schema.
 func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,8 +189,8 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn judges a request or a notification of the server. It accepts the schema of either
-// revision, since such a message does not name its revision.
+// judgeOwn judges a request or a notification of the server. It may fit the schema of either
+// revision, since it names none.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {
@@ -221,8 +217,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// add counts the message if it fits the schema, so that err is nil. If err is not nil, add keeps
-// the message if it is the first of its kind that does not fit.
+// add counts a message that fits the schema, so that err is nil. Of those that do not fit, it keeps
+// the first of each kind.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++

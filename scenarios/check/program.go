@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// mostCompared is the largest number of bytes of output that are compared. A program that writes
-// more counts as endless.
+// mostCompared is how many bytes of output are compared. A program that writes more counts as
+// endless.
 const mostCompared = 32 << 20
 
 // A program is the program that is checked, and what is known about it.
@@ -35,9 +35,8 @@ func (p *program) ref() reference {
 	return slices.Clone(p.runs)
 }
 
-// Program checks a program that runs once and ends, or that reads o.Stdin to its end, as a filter
-// does. It returns an error if the command cannot be started, or if it fails before anything can be
-// judged.
+// Program checks a program that ends by itself, or at the end of o.Stdin, as a filter does. It
+// returns an error if the command cannot be started, or does nothing but fail.
 func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err
@@ -105,17 +104,15 @@ var programSituations = []programSituation{
 	{"stdin-cut-line", streams{input: cutInput}, keepsLastLine, "printf 'last line' | CMD"},
 }
 
-// lateReader returns a shell line for a situation whose pipe only Python can make. The line runs
-// CMD, and begins to read its output after one second. The parameter open is Python code that makes
-// the two ends of the pipe: r to read from, and w to write to.
+// lateReader returns a shell line that begins to read the output of CMD after one second. The
+// parameter open is Python code that makes r and w, the two ends of the pipe.
 func lateReader(open string) string {
 	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
 		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
 		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
 }
 
-// findReference finds out what the program does when its output is a file, and makes the finding
-// "reference". It returns an error if nothing could be found out.
+// findReference finds out what the program does when its output is a file.
 func (p *program) findReference(ctx context.Context) (finding, error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Program), "reference")
 	if err != nil {
@@ -168,9 +165,8 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	return nil
 }
 
-// judgeStart judges o, a run of the program in situation s. If the program seems wrong, judgeStart
-// runs it again with a file as its output. If the runs with a file now vary more than before,
-// judgeStart judges o once more, against all of them.
+// judgeStart judges o, a run in situation s. If o seems wrong, the program is run again with a file
+// as its output, which may show that its output just varies.
 func (p *program) judgeStart(
 	ctx context.Context, f *finding, s programSituation, o *outcome,
 ) error {
@@ -200,21 +196,19 @@ func (p *program) judgeStart(
 	return err
 }
 
-// askForTime makes the verdict "cannot-tell" because a run with a file as output did not end in
-// time. It tells the user to allow more time.
+// askForTime makes the verdict "cannot-tell", and tells the user to allow more time.
 func (p *program) askForTime(f *finding) {
 	f.clear()
 	f.cannotTell("%s: give it more time by --timeout, such as --timeout %s", errSlower,
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs with a file as output must be like the earlier ones. Only then a
-// run in a situation counts as different from them.
+// doubtRuns is how many more runs with a file must be like the earlier ones before another run
+// counts as different.
 const doubtRuns = 3
 
 // variesMore runs the program up to doubtRuns times with a file as its output. It reports whether
-// the runs with a file vary more than was known. If they do, an output that seems wrong may be just
-// one more variation.
+// the outputs vary more than was known.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().allEndedAlike()
@@ -236,9 +230,8 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program writes the output o to every pipe, but other bytes
-// to a file, and no more of them. Such a program may be right: zip goes back in a file to fill in a
-// size, which it cannot do in a pipe.
+// writesOtherToPipes reports whether the program writes the output o to every pipe, but something
+// else to a file. That may be right: zip goes back in a file to fill in a size.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -267,14 +260,13 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one run may take. It is longer than the last run with a file took, since a slow
-// reader delays the program.
+// limit is how long one run may take: longer than with a file, since a slow reader delays the
+// program.
 func (p *program) limit() time.Duration {
 	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }
 
-// bound is how many bytes of output are read. If the program writes more, the reader closes its
-// end.
+// bound is after how many bytes of output the reader closes its end.
 func (p *program) bound() int64 {
 	if p.ref().endless() {
 		return int64(max(1, min(p.ref().commonPrefix(), mostOfEndless)))

@@ -19,8 +19,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	failed := o.end != "" && o.code != 0
 	gaveUp := failed && !p.ref().anyEnded(o.end) // it never ended in this way with a file
 	says := o.saysMoreThan(ref)
-	// A program may refuse to write to a non-blocking pipe. But it must fail as it never does with
-	// a file, or say why on standard error.
+	// A program may refuse a non-blocking pipe, if it fails as it never does with a file, or says
+	// why.
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -49,13 +49,13 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 }
 
 // foundRoom reports whether the program wrote so slowly that a late reader came before the pipe was
-// full. So the program never had to wait, although it writes more than the pipe holds.
+// full, although the program writes more than the pipe holds.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.stillWrote && o.capacity > 0 && ref.total > int64(o.capacity) && ref.end != ""
 }
 
-// saysMoreThan returns the last line of standard error after a colon, to end a sentence with. It
-// returns "" if there is no such line, or if the run ref has the same last line.
+// saysMoreThan returns the last line of standard error after a colon; "" if the run ref has the
+// same.
 func (o *outcome) saysMoreThan(ref *outcome) string {
 	if o.words() == "" || o.words() == ref.words() {
 		return ""
@@ -63,8 +63,8 @@ func (o *outcome) saysMoreThan(ref *outcome) string {
 	return ": " + o.words()
 }
 
-// hoards reports whether the program kept in memory what a late reader had not read yet. It reports
-// false for a program that writes too little to tell.
+// hoards reports whether the program kept in memory what a late reader had not read yet; false if
+// it writes too little to tell.
 func (o *outcome) hoards(ref *outcome) bool {
 	const usual = 16 << 20 // bytes that a language runtime takes anyway
 	if o.wait == 0 || ref.peak == 0 || ref.total < 8<<20 {
@@ -76,8 +76,7 @@ func (o *outcome) hoards(ref *outcome) bool {
 // crashes are signals by which no program ends on purpose.
 var crashes = []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"}
 
-// endsInTime judges a program that has to end in time and without a crash. What it writes does not
-// matter.
+// endsInTime judges a program that has to end in time and without a crash, whatever it writes.
 func endsInTime(p *program, f *finding, o *outcome) {
 	ref := p.ref().last()
 	switch {
@@ -95,8 +94,7 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	case slices.Contains(crashes, o.end) && !p.ref().anyEnded(o.end):
 		f.fails("is killed by %s: %s", o.end, o.words())
 	case o.pipe == syspipe.PTY && o.end == "SIGPIPE":
-		// Writing to a terminal raises no SIGPIPE, so the program wrote to another program that had
-		// ended.
+		// A terminal raises no SIGPIPE, so the program wrote to another program that had ended.
 		f.cannotTell("SIGPIPE: a pager that it starts ends, because there is no keyboard")
 	case o.refusesTerminal() && !p.ref().anyEnded(o.end):
 		f.ok("refuses to write to a terminal, and says so: %s, %s", o.end, o.words())
@@ -107,25 +105,22 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a program that did not end in time may just be slow. That is so if
-//   - it wrote in its last second, and had not written everything, or
-//   - it was using a CPU, and has not used much more CPU time than the run ref.
+// working reports whether a program that did not end in time may just be slow, compared with the
+// run ref.
 func (o *outcome) working(ref *outcome) bool {
 	wrote := o.lastOutputAt > 0 && o.took-o.lastOutputAt < time.Second
 	computed := o.running || 2*o.cpu > o.took
 	return wrote && o.total < ref.total || computed && o.cpu < 2*ref.cpu+time.Second/2
 }
 
-// refusesTerminal reports whether the program wrote nothing to a terminal and said why. Programs do
-// so if their output is not for people to read.
+// refusesTerminal reports whether the program wrote nothing to a terminal and said why.
 func (o *outcome) refusesTerminal() bool {
 	said := strings.ToLower(o.said)
 	names := strings.Contains(said, "terminal") || strings.Contains(said, "tty")
 	return o.pipe == syspipe.PTY && o.code != 0 && o.total == 0 && names
 }
 
-// noticesThatTheReaderLeft judges a program whose reader has closed its end. The program has to
-// end, too.
+// noticesThatTheReaderLeft judges a program that has to end because its reader has closed its end.
 func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	f.Class = classLeave
 	ref := p.ref().last()
@@ -142,7 +137,7 @@ func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	}
 }
 
-// complains judges a program whose output goes to a full device. The program has to report that.
+// complains judges a program that has to report that its output device is full.
 func complains(p *program, f *finding, o *outcome) {
 	f.Class = classFull
 	ref := p.ref().last()

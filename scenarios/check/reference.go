@@ -13,8 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A likeness says how alike the outputs of several runs are. The lower its value, the more alike
-// they are.
+// A likeness says how alike the outputs of several runs are: the lower, the more alike.
 type likeness int
 
 const (
@@ -30,8 +29,7 @@ var likenessText = [...]string{
 }
 
 // A reference holds the runs in which the program's output was a file. They show what the program
-// usually does. If a run in a situation seems to differ from them, more runs are added, since the
-// first ones may be alike by chance.
+// usually does.
 type reference []*outcome
 
 // mostReferences is the largest number of runs in a reference.
@@ -73,8 +71,7 @@ func (r reference) allEndedAlike() bool {
 // endless reports whether at least one run did not end by itself.
 func (r reference) endless() bool { return r.anyEnded("") }
 
-// endedOtherwise reports whether all runs ended by themselves and in the same way, but not in the
-// given way.
+// endedOtherwise reports whether all runs ended by themselves and alike, but not in the given way.
 func (r reference) endedOtherwise(end string) bool {
 	return r.allEndedAlike() && !r.endless() && !r.anyEnded(end)
 }
@@ -98,8 +95,7 @@ func (r reference) commonPrefix() int {
 	return n
 }
 
-// normalise returns out without the differences that k allows, such as those in numbers or in the
-// order of lines.
+// normalise returns out without the differences that k allows.
 func (k likeness) normalise(out []byte) []byte {
 	switch k {
 	case sameNumbers:
@@ -126,9 +122,8 @@ func hideNumbers(out []byte) []byte {
 	return hidden
 }
 
-// normalLines returns the lines of an output in sorted order, with every number replaced by 0. It
-// also replaces the space between two words by one blank, since the columns of a table may differ
-// in width.
+// normalLines returns the lines of an output in sorted order, without differences in numbers and in
+// the width of columns.
 func normalLines(out []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(hideNumbers(out)) {
@@ -160,9 +155,8 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 	return o, err
 }
 
-// learn finds out what the program usually does when its output is a file. It runs the program
-// twice, and once more if the two outputs differ. If one run ended and a later one does not end in
-// time, learn sets p.slower.
+// learn runs the program two or three times with a file as its output. It sets p.slower if a run
+// does not end in time after an earlier one did.
 func (p *program) learn(ctx context.Context, f *finding) error {
 	runs := 2
 	for n := 0; n < runs; n++ {
@@ -181,8 +175,8 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// errSlower says that a run did not end in time, although earlier runs had ended: the machine may
-// have become busier. Such a run is not added to the reference.
+// errSlower says that a run did not end in time, although earlier runs had: the machine may have
+// become busier.
 var errSlower = errors.New("a run with a file did not end in its time, though others had")
 
 // addRun runs the program with a file as its output, and adds the run to the reference.
@@ -235,8 +229,7 @@ func (p *program) judgeReference(f *finding) {
 	}
 }
 
-// unusable returns an error if the program did nothing but fail when its output was a file. Then
-// there is nothing to judge it by.
+// unusable returns an error if the program did nothing but fail, so that nothing can be judged.
 func (p *program) unusable() error {
 	ref := p.ref().last()
 	if ref.total > 0 || ref.end == "" || ref.end == "exit 0" || p.options.ExpectExit != nil {
@@ -248,7 +241,7 @@ func (p *program) unusable() error {
 }
 
 // unfinished reports whether a run was still at work when its time was up, and had written too
-// little to judge the program by. The program may be endless, or just slow.
+// little to be judged.
 func (p *program) unfinished() bool {
 	const enough = 1 << 20
 	for _, o := range p.ref() {

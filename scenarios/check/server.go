@@ -17,8 +17,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Server checks a server that speaks over its standard input and output: how it starts, works and
-// ends, and what it does with bad clients.
+// Server checks how a server on standard input and output starts, works and ends, and what it does
+// with bad clients.
 func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
@@ -61,9 +61,8 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// failInFrames replaces the situations of a server that speaks MCP in a framing that clients do not
-// read and the user did not ask for. The situation mcp-schema fails. The verdict in all others is
-// "cannot-tell".
+// failInFrames replaces all situations of an MCP server in a framing that clients do not read. Only
+// mcp-schema fails; the verdict in all others is "cannot-tell".
 func failInFrames(tries map[string]situation, framing string) {
 	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)
@@ -79,8 +78,8 @@ func failInFrames(tries map[string]situation, framing string) {
 	}
 }
 
-// leastStart is the shortest time that a server gets to answer the handshake. Wrappers such as npx
-// take seconds.
+// leastStart is the shortest deadline for an answer in the handshake. Wrappers such as npx take
+// seconds.
 const leastStart = 10 * time.Second
 
 // A treatment is what a client, or the system, does to a server.
@@ -94,8 +93,8 @@ type treatment struct {
 	behind       bool // a shell starts the server, and plays the part of a client that is killed
 }
 
-// treatments has the treatments by their names in the catalogue. Each is applied to a new process
-// of the server.
+// treatments has the treatments by their names in the catalogue. Each gets a new process of the
+// server.
 var treatments = map[string]treatment{
 	"dirty-line":         {do: sendsDirt},
 	"split-utf8":         {do: splitsCharacters, pipes: child.Options{WriteChunk: 71}},
@@ -147,13 +146,13 @@ type serverCase struct {
 	beside   time.Duration  // how long a start may take while other servers start beside it
 	server   *target.Server // nil before it is started
 
-	// The request that the treatment is about; nil for none. If it fails on an untreated server,
-	// too, the treatment is not to blame.
+	// The request that the treatment is about; nil for none. If it also fails without the
+	// treatment, the treatment is not to blame.
 	asked *target.Request
 	seen  ServerEvidence
 }
 
-// treat applies the treatment to a server. It starts the server first, if the treatment does not.
+// treat applies the treatment to a server, which it starts if need be.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC, which the server does not speak"}
@@ -202,8 +201,8 @@ func (c *serverCase) endServer() {
 	}
 }
 
-// tryUntreated sends the request c.asked, which was not served, to an untreated server. If the
-// request fails there, too, the verdict becomes "cannot-tell".
+// tryUntreated sends c.asked, which was not served, to an untreated server. If it fails there, too,
+// the verdict becomes "cannot-tell".
 func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options) error {
 	s, err := target.Start(ctx, untreated, c.protocol)
 	if err != nil {
@@ -219,9 +218,8 @@ func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options)
 	return err
 }
 
-// process prepares a process of the server. If the server is to be behind a client, process
-// prepares a shell that plays the client. The shell starts the server on its own streams, and waits
-// for its end.
+// process prepares a process of the server. If c.target.Behind is set, a shell starts the server,
+// as a client would.
 func (c *serverCase) process() *proc.Process {
 	command := c.options.Command
 	if c.target.Behind {
@@ -233,8 +231,8 @@ func (c *serverCase) process() *proc.Process {
 // A server that is at work gets up to mostWaits times as long to answer as a silent one.
 const mostWaits = 5
 
-// leaveTime is how long a server may take to exit: 5 s by default. Known clients wait at least this
-// long before they kill a server.
+// leaveTime is how long a server may take to exit: 5 s by default, since known clients wait that
+// long.
 func (c *serverCase) leaveTime() time.Duration { return 5 * c.target.Patience }
 
 // judgeOutcome makes the situation fail if a request was not served.
@@ -258,8 +256,8 @@ func (c *serverCase) roundTrip(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// send sends a message, even if the server reads it slowly. It ignores errors: a message that was
-// not read gets no answer, and the missing answer is judged.
+// send sends a message, even if the server reads it slowly. It ignores errors, since a missing
+// answer is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
 	_ = c.server.SendWithin(ctx, c.target.Patience, msg)
 }
@@ -271,7 +269,7 @@ func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
 	_ = c.server.SendRaw(patient, p)
 }
 
-// filesIn counts the files in a folder and its subfolders. It leaves out what it cannot read.
+// filesIn counts the files in a folder and its subfolders, except what it cannot read.
 func filesIn(folder string) (n int) {
 	filepath.WalkDir(folder, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

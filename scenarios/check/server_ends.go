@@ -16,12 +16,9 @@ import (
 
 const noSignal = "" // says that the server was sent no signal
 
-// awaitEnd waits for a server to exit: for the time limit, or three times as long if the server is
-// at work. The parameter after says in words why the server should exit. The parameter signal names
-// the signal that was sent to it, or is noSignal.
-//
-// The result found is a sentence for the finding. The result left says whether the server ended.
-// The result fine says whether it ended by itself or by the given signal.
+// awaitEnd waits for a server to exit; one that is at work gets three times the limit. The
+// parameter after says in words why it should exit, and found what it did. The result fine is set
+// if it ended by itself or by the given signal.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, after, signal string,
 ) (found string, left, fine bool) {
@@ -61,9 +58,7 @@ func (c *serverCase) okIf(well bool, found string) {
 	}
 }
 
-// closesOutput closes our end of the server's output, and then sends three requests, one after
-// another. The server may still be able to answer the first: a process that another goroutine is
-// just starting holds a copy of our end for a moment.
+// closesOutput closes our end of the server's output, and then sends three requests.
 func closesOutput(ctx context.Context, c *serverCase) error {
 	c.server.CloseOutput()
 	limit := max(target.LeaveAtEnd, c.leaveTime())
@@ -71,6 +66,7 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	asking, stop := context.WithCancel(ctx)
 	var sender sync.WaitGroup
 	sender.Go(func() {
+		// the first may still be answered: a new process may hold a copy of our end for a moment
 		for i := range int64(3) {
 			// an error is ignored: the server may have ended by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
@@ -95,8 +91,8 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// endsIdle sends a server a request, waits for a moment, and ends its input. It waits because some
-// servers notice the end of their input only while they start. Other situations judge the answer.
+// endsIdle ends the input of a server that has answered a request and is idle. Some servers notice
+// the end only while they start.
 func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
@@ -121,7 +117,7 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// InFlight is how many requests are under way when the input ends in the situation "end-in-flight".
+// InFlight is how many requests are under way when the situation "end-in-flight" ends the input.
 const InFlight = 8
 
 func endsInFlight(ctx context.Context, c *serverCase) error {
@@ -138,8 +134,8 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// countAnswers counts the answers to the requests in flight, until all have come or the time
-// c.target.Patience is over.
+// countAnswers counts the answers to the requests in flight, for the time c.target.Patience at
+// most.
 func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
 	defer cancel()
@@ -155,8 +151,8 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	return n
 }
 
-// sendsSignal sends a signal to the server, and leaves its input open. The signal goes to the
-// server's process alone, not to its group, since a client may know only the process number.
+// sendsSignal sends a signal to the server's process, but not to its group, since a client may know
+// only the process.
 func sendsSignal(ctx context.Context, c *serverCase) error {
 	s := syscall.SIGTERM
 	if c.name == "sigint" {
@@ -178,8 +174,8 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// killsClient kills the shell that plays the server's client, but not the server. It also closes
-// our ends of the pipes, as the kernel does if a real client is killed.
+// killsClient kills the shell that plays the server's client. It also closes our ends of the pipes,
+// as the kernel does for a real client.
 func killsClient(_ context.Context, c *serverCase) error {
 	p := c.server.Process
 	p.Cmd.Process.Kill()
@@ -196,9 +192,8 @@ func killsClient(_ context.Context, c *serverCase) error {
 	return nil
 }
 
-// readsToTheEnd ends a server's input, waits for the server to exit, and looks for processes that
-// it left behind. If one of them holds the server's output open, a reader never sees the end of the
-// output.
+// readsToTheEnd looks for processes that outlive the server after the end of its input. If one of
+// them holds its output open, a reader never sees the end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.leaveTime()) {

@@ -13,9 +13,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// looksForHolders calls a tool of the server. It looks for processes that the call started and that
-// have the server's standard input or output open. Processes that ran before the call do not count:
-// one of them may be the server itself, started by a wrapper.
+// looksForHolders looks for processes that a tool call starts and that have the server's standard
+// input or output open.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
 	open := proc.OpenFiles(server) // the names of the open files, by descriptor
@@ -24,7 +23,7 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 	if input == "" || output == "" {
 		return errors.New("this system does not tell what a process has open")
 	}
-	before := proc.Tree(server)
+	before := proc.Tree(server) // one of these may be the server itself, started by a wrapper
 	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
 		return err
@@ -59,8 +58,8 @@ type holder struct {
 	file string
 }
 
-// holdersOf returns a holder for each process and each of the files that this process has open. It
-// returns none if the system does not tell.
+// holdersOf returns a holder for each of the files that each process has open; none if the system
+// does not tell.
 func holdersOf(pids []int, files ...string) []holder {
 	var all []holder
 	for _, pid := range pids {
@@ -74,8 +73,8 @@ func holdersOf(pids []int, files ...string) []holder {
 	return all
 }
 
-// failsByHolders makes the situation fail, and names the first mostNamed holders. The parameter
-// input names the file that is the server's input.
+// failsByHolders makes the situation fail, and names some holders. The parameter input is the file
+// that is the server's input.
 func (c *serverCase) failsByHolders(held []holder, input string) {
 	var texts []string
 	for _, h := range held[:min(len(held), mostNamed)] {

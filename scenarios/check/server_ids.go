@@ -24,15 +24,14 @@ func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
 
-// converse drops answers to earlier requests that came late or twice. Then it calls exchange.
+// converse drops answers to earlier requests, and then calls exchange.
 func (c *serverCase) converse(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	c.dropOldAnswers(ctx)
 	return c.exchange(ctx, n, msgs...)
 }
 
 // exchange sends messages and returns up to n answers. It returns fewer if the server closes its
-// output, or if an answer takes too long. The limit for an answer follows from how fast the server
-// has answered before.
+// output or takes too long.
 func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []child.Message {
 	limit := c.protocol.Paces[target.Transport].Limit(c.target.Patience, 0)
 	var answers []child.Message
@@ -54,9 +53,6 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 
 // ask sends msg, a request with this id, and returns its answer; nil if none came. The result alive
 // says whether the server answers anything at all.
-//
-// On a busy machine an answer may be late. So if none comes in time, ask sends a second request,
-// with the id aliveID, and still accepts an answer to msg.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {
@@ -67,6 +63,7 @@ func (c *serverCase) ask(
 	if len(answers) > 0 {
 		return &answers[0], true
 	}
+	// on a busy machine, the answer to msg may just be late
 	answers = c.exchange(ctx, 2, c.request(aliveID))
 	for _, m := range answers {
 		if sameJSON(string(m.Envelope.ID), id) {
@@ -91,8 +88,8 @@ func (c *serverCase) dropOldAnswers(ctx context.Context) {
 	}
 }
 
-// judgeLost makes the situation fail because the server answers no more, and says whether the
-// server ended. The parameter when says in words what happened before.
+// judgeLost makes the situation fail because the server answers no more. The parameter when says in
+// words what happened before.
 func (c *serverCase) judgeLost(when string) {
 	if !c.server.Left(target.LeaveAtTerm) {
 		c.fails("it answers nothing any more %s", when)
@@ -108,9 +105,8 @@ func (c *serverCase) judgeLost(when string) {
 
 func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
 
-// Ids of requests. Every protocol over JSON-RPC allows demandedIDs, so a server has to answer
-// requests with these ids. A server may refuse or ignore requests with optionalIDs, but must go on.
-// LSP forbids some of optionalIDs, so a server that speaks LSP gets none of them.
+// Ids of requests. A server has to answer requests with demandedIDs. It may refuse or ignore
+// requests with optionalIDs, but must go on.
 var (
 	demandedIDs = []string{`7`, `"seven"`, `"7"`, charactersID, `2147483647`}
 	optionalIDs = []string{`0`, `-1`, `""`, `9007199254740993`, `1.5`}
@@ -121,7 +117,7 @@ const charactersID = `"é漢😀"`
 
 func asksWithIDs(ctx context.Context, c *serverCase) error {
 	ids := demandedIDs
-	if c.protocol.Speaks() != "lsp" {
+	if c.protocol.Speaks() != "lsp" { // LSP forbids some of optionalIDs
 		ids = slices.Concat(demandedIDs, optionalIDs)
 	}
 	var notes []string
@@ -160,8 +156,8 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// failsOverCharacters reports whether a server also fails to answer a request that has the
-// characters of charactersID in its params. If so, the id is not to blame.
+// failsOverCharacters reports whether the characters of charactersID also fail elsewhere in a
+// request. If so, the id is not to blame.
 func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	s, err := target.Start(ctx, c.target, c.protocol)
 	if err != nil {
@@ -176,8 +172,8 @@ func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	return answer == nil
 }
 
-// sameJSON reports whether two JSON texts are equal. Strings may be escaped differently. Values of
-// any other type must be the same text.
+// sameJSON reports whether two JSON texts are equal. Strings may be escaped differently; all other
+// values must be the same text.
 func sameJSON(a, b string) bool {
 	var s, t string
 	if json.Unmarshal([]byte(a), &s) == nil && json.Unmarshal([]byte(b), &t) == nil {
@@ -236,8 +232,7 @@ func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// atOnce is how many requests "pipelined" sends without waiting for an answer. All of them together
-// fit into any pipe.
+// atOnce is how many requests are sent without waiting. Together they fit into any pipe.
 const atOnce = 32
 
 func asksAtOnce(ctx context.Context, c *serverCase) error {
@@ -276,8 +271,7 @@ func asksAtOnce(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// cancelsRequests cancels three requests: one that was never sent, one that is under way, and one
-// that the server has answered.
+// cancelsRequests cancels three requests: one never sent, one under way, and one already answered.
 func cancelsRequests(ctx context.Context, c *serverCase) error {
 	lsp := c.protocol.Speaks() == "lsp"
 	if !lsp && c.protocol.Speaks() != "mcp" {

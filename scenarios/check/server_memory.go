@@ -14,8 +14,7 @@ import (
 // A memoryUse is how much memory a server used while it served requests.
 type memoryUse struct {
 	requests int64 // how many the server has served so far
-	// Memory was measured several times. In measurement i, resident[i] bytes were in use, and
-	// after[i] requests had been served.
+	// After after[i] requests, resident[i] bytes of memory were in use.
 	after    []float64
 	resident []float64
 
@@ -32,16 +31,13 @@ const (
 
 	memoryMinor = 100 // bytes per request; slower growth may come from an allocator alone
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
-	// Memory counts as leaking only if it is at least this many times as large as at first. A heap
-	// may double before it is collected. A bounded history may make memory three times as large.
+	// Memory leaks only if it becomes this many times as large. A heap may double before it is
+	// collected, and a bounded history may triple it.
 	leakGrowth = 4
 )
 
-// watchesMemory measures in rounds how memory grows with the number of requests. Even without a
-// leak, memory may grow at first, because of garbage collection, a just-in-time compiler, or a
-// history of the last requests. So a server fails only if, after three rounds or more,
-//   - memory still grows at least half as fast as in the first round, and
-//   - memory is leakGrowth times as large as at first.
+// watchesMemory finds memory that grows with the number of requests. It may grow at first even
+// without a leak, so only growth that goes on for three rounds counts.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -86,15 +82,13 @@ func (m *memoryUse) String() string {
 		results.FormatGrouped(m.requests))
 }
 
-// grows reports whether memory certainly grew by memoryMinor bytes per request or more, and by at
-// least 1/memoryShare of the memory in use.
+// grows reports whether memory certainly grew, by both memoryMinor and memoryShare.
 func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
-// measureMemory makes the requests of one round. Then it fits a line to the later half of the
-// measurements in all rounds so far. The result served is false if a request was not served. Then
-// the situation has failed.
+// measureMemory measures memory during the requests of one round. If a request is not served, the
+// situation fails, and the result served is false.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.options.requests
 	if requests == 0 {

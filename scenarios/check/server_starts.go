@@ -17,8 +17,7 @@ const (
 	usualStarts  = 50
 	enoughStarts = 5                // at least this many starts are made, however long they take
 	startsTime   = 10 * time.Second // after this time, no start beyond enoughStarts begins
-	// If the server did not exit by itself in this many starts, later starts do not wait for it to
-	// exit.
+	// If the server does not exit by itself in this many starts, it gets no more time to do so.
 	mostForced = 3
 	slowStart  = 5 * time.Second // known clients wait at least this long for a server to start
 )
@@ -31,10 +30,8 @@ type starts struct {
 	memory []float64 // bytes in use when the server was ready; 0 if not known
 }
 
-// startsOften starts the server again and again, and ends it as a good client does. It judges
-//   - how long the server takes until it is ready,
-//   - what files and processes the starts leave behind, and
-//   - whether descriptors and memory grow from start to start.
+// startsOften starts and ends the server again and again. It judges how long a start takes, and
+// whether files, processes, descriptors or memory pile up.
 func startsOften(ctx context.Context, c *serverCase) error {
 	most := c.options.starts
 	if most == 0 {
@@ -101,9 +98,8 @@ func (c *serverCase) judgeStarts(all starts) {
 	c.ok("%s; none left files or processes", text)
 }
 
-// grows reports whether the figures rise by the given amount or more, from the first start to the
-// last. It fits a line, and uses the lower end of the confidence interval of its slope, so that
-// noise does not count. Unknown figures are all 0, and do not rise.
+// grows reports whether the figures certainly rise by least or more, from the first start to the
+// last. Unknown figures are all 0, and do not rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false

@@ -22,8 +22,8 @@ func sendsDirt(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 }
 
-// echo makes a request of a size whose answer repeats what was sent. If the server has no such
-// request, the error says which flags help.
+// echo makes a request of this size whose answer repeats what was sent. If there is none, the error
+// says which flags help.
 func (c *serverCase) echo(size int) (*target.Request, error) {
 	r := c.protocol.Request(target.Tool, size)
 	switch {
@@ -39,8 +39,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 	return nil, errors.New("the answers of the server do not hold what was sent")
 }
 
-// splitsCharacters sends a text whose characters have several bytes, and compares the answer. The
-// treatment's pipe cuts the text into pieces in the middle of characters.
+// splitsCharacters sends characters of several bytes, which its pipe cuts in the middle, and
+// compares the answer.
 func splitsCharacters(ctx context.Context, c *serverCase) error {
 	r, err := c.echo(8 << 10)
 	if err != nil {
@@ -54,14 +54,14 @@ func splitsCharacters(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, r)
 }
 
-// trickles sends a request. The treatment's pipe cuts it into single bytes.
+// trickles sends a request, which its pipe cuts into single bytes.
 func trickles(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 4<<10)
 	return c.roundTrip(ctx, c.asked)
 }
 
-// bursts has, for each situation, the requests that are sent without waiting for their answers. The
-// answers are more than a pipe holds. In "both-write", the requests exceed the pipe, too.
+// bursts has the requests that are sent without waiting, by situation. Their answers exceed a pipe.
+// In "both-write", the requests do, too.
 var bursts = map[string]struct {
 	size, n int  // the bytes of a request, and the number of requests
 	late    bool // nobody reads the answers at first, for as long as the target's Patience
@@ -129,8 +129,7 @@ const (
 	mostRequests = 20_000
 )
 
-// readsNoStderr sends up to mostRequests while nobody reads standard error, to fill the pipe of
-// standard error. It ends early if fewRequests in a row add nothing to the pipe.
+// readsNoStderr sends requests while nobody reads standard error, as long as that fills its pipe.
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
 	said := 0 // bytes in the pipe of standard error
@@ -161,12 +160,12 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame matches an answer to request number 1, whose id is 1000000001, in any framing. It
-// also matches an answer to a request whose id the server could not read.
+// refusesFrame matches an answer to request number 1, whose id is 1000000001, or to one whose id
+// the server could not read.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 // speaksAnotherFraming sends a request in a framing that the server does not speak. The server may
-// answer or end, but must not wait in silence.
+// answer or end, but not wait in silence.
 func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	msg := c.protocol.Smallest(target.Transport).Number(1)
 	framed := append(slices.Clone(msg), '\n')
@@ -192,13 +191,11 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// announced is the length in bytes that the header of a lying message gives. A careless server
-// allocates that many bytes at once.
+// announced is the false length in a message's header, in bytes. A careless server allocates that
+// many at once.
 const announced = 2_000_000_000
 
-// liesAboutLength announces more bytes than it sends. Then it looks at how much memory the server
-// uses, and how much address space it reserves: a buffer that nobody has written to takes up
-// addresses only.
+// liesAboutLength announces more bytes than it sends, and judges whether the server allocates them.
 func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "content-length" {
 		return &notApplicableError{"messages whose length is announced"}
@@ -208,8 +205,8 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	if !known {
 		return errors.New("this system does not tell how much memory a process has")
 	}
-	before, _ := p.PeakAddresses()
-	reserved := before // the peak of the reserved addresses so far, in bytes
+	before, _ := p.PeakAddresses() // a buffer that was never written to takes up only addresses
+	reserved := before             // the peak of the reserved addresses so far, in bytes
 	c.sendRaw(ctx, fmt.Appendf(nil, "Content-Length: %d\r\n\r\n{}", announced))
 	gone := false
 	for i := 0; i < 10 && !gone; i++ { // after the end of a process its peak cannot be read
@@ -226,7 +223,7 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 }
 
 // looksForStrays looks for lines that are no messages in all that a server writes to standard
-// output, from its start to its end.
+// output.
 func looksForStrays(ctx context.Context, c *serverCase) error {
 	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
@@ -249,8 +246,8 @@ const (
 	limitTime   = 20 * time.Second // how long to search for a limit below fairRequest
 )
 
-// asksForMore sends larger and larger requests, up to fairRequest. If one fails, it searches for
-// the largest request that the server answers.
+// asksForMore sends larger and larger requests, up to fairRequest, and searches for the largest
+// that the server answers.
 func asksForMore(ctx context.Context, c *serverCase) error {
 	var failure target.Outcome
 	s := target.Search{First: 1 << 10, Factor: 2, Most: fairRequest}
@@ -286,8 +283,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// trySize sends a request of a size, and then a small one, since a server may end after it has
-// answered the first. If the server does not live on, trySize starts it again.
+// trySize sends a request of this size, and then a small one, to see whether the server lives on.
+// If not, trySize starts it again.
 func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, error) {
 	r := c.protocol.Request(target.Transport, size)
 	out, err := c.server.Trip(ctx, r, 1)
@@ -340,9 +337,7 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// requestForReply makes a request whose answer has about size bytes. If the server has a tool that
-// makes as many bytes as it is asked for, the request calls that tool. Otherwise it calls a tool
-// that returns what it is sent.
+// requestForReply makes a request whose answer has about size bytes.
 func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	if c.protocol.Demand != nil {
 		return c.protocol.Demand(size), nil
@@ -350,9 +345,8 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return c.echo(size)
 }
 
-// judgeReply judges out, the outcome of a request for an answer of a size. The parameter came names
-// the largest answer that came before. The parameter strays is how many lines that are no messages
-// came during the request. The parameter first is the first such line since the server started.
+// judgeReply judges an answer that should have this size. The parameter came names the largest
+// answer before it, and strays counts the lines that are no messages.
 func (c *serverCase) judgeReply(
 	out target.Outcome, size, came string, strays int64, first string,
 ) {

@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// streams describes the standard streams of one run of the program, and what happens at their other
-// ends. In the zero value, standard output is an anonymous pipe that is read at once.
+// streams sets up the standard streams of one run. In the zero value, standard output is an
+// anonymous pipe that is read at once.
 type streams struct {
 	pipe     syspipe.Kind // the kind of pipe that is standard output; "" is an anonymous one
 	capacity int          // of that pipe, in bytes; 0 is the system's default
@@ -32,8 +32,8 @@ type streams struct {
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long the program waits for input. A slowInput pauses for this time after its
-	// first piece, so that the program reads that piece alone. A silentInput ends after this time.
+	// settle is how long a slowInput pauses after its first piece, and how long a silentInput stays
+	// open.
 	settle time.Duration
 	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }
@@ -90,8 +90,8 @@ type outcome struct {
 	lastOutputAt    time.Duration // from the program's start to when the last bytes came
 	cpu             time.Duration // CPU time in all; 0 if not known
 
-	// The peak of the program's memory, in bytes; 0 if not known. It is read after the wait for a
-	// late reader or for silent input. Without such a wait, it is read at the program's end.
+	// The peak of the program's memory, in bytes; 0 if not known. If the program had to wait for
+	// its reader or for input, it is the peak by the end of that wait.
 	peak       int64
 	queued     int       // bytes in the pipe when the reader began
 	grew       time.Time // when looksBusy last found more bytes in the pipe than before
@@ -111,8 +111,8 @@ type arrival struct {
 	bytes int64         // all that had come by then
 }
 
-// start starts the program once, and reads its output. It stops reading at the end of the output,
-// when the time limit is over, or when more than bound bytes have come.
+// start runs the program once, and reads its output: to the end, until the time limit is over, or
+// up to more than bound bytes.
 func (f *finding) start(
 	ctx context.Context, s streams, limit time.Duration, bound int64,
 ) (*outcome, error) {
@@ -168,7 +168,7 @@ func (f *finding) start(
 	return o, nil
 }
 
-// ready prepares a run of the program. If descriptor 0 must be closed, a shell closes it, since
+// ready prepares a run of the program. If its input must be closed, a shell closes it, since
 // os/exec cannot.
 func (f *finding) ready(s streams) (*proc.Process, error) {
 	if s.input != closedInput {
@@ -181,8 +181,8 @@ func (f *finding) ready(s streams) (*proc.Process, error) {
 	return f.command(append(argv, f.options.Command...)), nil
 }
 
-// stdin returns the reader from which the program gets its input; nil for no input. The parameter
-// whole is all of Options.Stdin. The parameter silent is an input that brings no byte.
+// stdin returns the program's input; nil for none. The parameter whole is all of Options.Stdin, and
+// silent is a reader that brings no byte.
 func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	switch s.input {
 	case slowInput:
@@ -201,9 +201,8 @@ func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// delayReader waits for the program's first output, and then for the time o.wait, without reading.
-// If the program still writes after that, delayReader waits longer, up to limit. Only a full pipe
-// shows whether the program waits for its reader.
+// delayReader reads nothing for the time o.wait after the program's first output. While the program
+// still writes, it waits longer, up to limit.
 func (o *outcome) delayReader(limit time.Duration) {
 	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
 		n, _ := o.reader.Buffered()
@@ -221,9 +220,8 @@ func (o *outcome) delayReader(limit time.Duration) {
 	}
 }
 
-// follow reads until the program has ended and everything was read, or until the time limit is
-// over. It returns the time at which the output ended or the reader closed its end. To end a
-// silentInput, follow closes the parameter silence after o.settle.
+// follow reads until the program has ended or the time limit is over, and returns when the reader
+// stopped. Closing silence ends a silentInput.
 func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
 	var hurry atomic.Bool // set when the program has ended: then a slow reader reads fast
 	read := make(chan time.Time, 1)
@@ -261,9 +259,8 @@ func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (l
 	return <-read
 }
 
-// followFile waits until a program whose output is a file has ended, or until the time limit is
-// over. It also stops waiting if the file exceeds bound bytes, since an endless program would fill
-// the disk.
+// followFile waits until the program has ended, or until the time limit is over. It also stops if
+// the file exceeds bound bytes, since an endless program would fill the disk.
 func (o *outcome) followFile(limit time.Duration, bound int64) {
 	for !o.process.Ended(tick/10) && time.Since(o.begun) < limit {
 		info, err := o.file.Stat()
@@ -275,8 +272,8 @@ func (o *outcome) followFile(limit time.Duration, bound int64) {
 	o.running = o.stillRuns()
 }
 
-// read reads until the output ends or the reader closes its end, and returns that time. The reader
-// closes its end after more than bound bytes, or when o.leaves says so.
+// read reads until the output ends, more than bound bytes have come, or o.leaves says to stop. It
+// returns when that was.
 func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	if o.reader == nil || o.leaves == leavesAtOnce {
 		return o.begun
@@ -329,8 +326,7 @@ func (o *outcome) readerLeaves() bool {
 	return false
 }
 
-// conclude records how the program ended, and what it left behind. The parameter leftAt is the time
-// at which its reader closed its end.
+// conclude records how the program ended. Its reader closed its end at the time leftAt.
 func (o *outcome) conclude(mark string, leftAt time.Time) {
 	now := time.Now()
 	p := o.process

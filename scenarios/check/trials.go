@@ -18,23 +18,21 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A situation does one thing to the program, server or client that is checked, and records the
-// result in the finding. The verdict is "ok" unless the situation sets another one. After a
-// [notApplicableError], the verdict is "unsupported". After any other error, it is "cannot-tell".
+// A situation does one thing to what is checked, and sets the verdict of f, which is "ok" at first.
+// After a [notApplicableError] the verdict is "unsupported", and after any other error
+// "cannot-tell".
 type situation func(ctx context.Context, f *finding) error
 
-// A notApplicableError is returned by a situation that does not apply to what is checked. The field
-// about says what the situation is about.
+// A notApplicableError is returned by a situation that does not apply to what is checked.
 type notApplicableError struct{ about string }
 
 func (e *notApplicableError) Error() string { return "it is about " + e.about }
 
-// alone lists the situations that are tried one by one, after all others. block-buffer and
-// many-starts measure times. mcp-schema judges what the server sent in all other situations.
+// alone lists situations that are tried one by one, after all others. They measure times, or judge
+// what the others have seen.
 var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
 
-// parallel is how many situations are tried at once. It may exceed the number of CPUs, since
-// situations mostly wait.
+// parallel is how many situations are tried at once, whatever the number of CPUs: they mostly wait.
 const parallel = 4
 
 // A trial is one situation that is tried.
@@ -45,9 +43,8 @@ type trial struct {
 	done    chan struct{} // closed when the finding is complete
 }
 
-// try tries the situations of a side, several at once, and gives the findings to sink in the order
-// of the catalogue. It leaves out situations that have no entry in tries. If o.Only has names, it
-// also leaves out all other situations.
+// try tries the situations in tries, or only those that o.Only names. Several are tried at once,
+// but sink gets the findings in the order of the catalogue.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
@@ -75,8 +72,7 @@ func (o Options) try(
 	return nil
 }
 
-// tryAll tries several situations at once, and then those in the list alone, one by one. At the
-// end, it tries a situation that failed beside others again, with nothing beside it. That situation
+// tryAll tries several situations at once. One that fails is tried again at the end, alone, and
 // counts as a failure only if it fails again.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
@@ -122,8 +118,8 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	}
 }
 
-// tryOne tries one situation, ends the processes that the situation leaves, and returns its
-// finding. If ctx ended meanwhile, the verdict is "cannot-tell", whatever was seen.
+// tryOne tries one situation and returns its finding. If ctx has ended, the verdict is
+// "cannot-tell", whatever was seen.
 func (o Options) tryOne(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
@@ -159,8 +155,7 @@ func (o Options) tryOne(
 	return f
 }
 
-// run tries the situation. Then it ends the processes and removes the files that the situation
-// left.
+// run tries the situation, and removes the processes and files that it leaves.
 func (f *finding) run(ctx context.Context, do situation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// watch watches a program for the time d while the program waits for a reader of pipe, or for input
-// if pipe is nil. It sets o.spins if the program runs all the same.
+// watch sets o.spins if the program burns CPU time while it waits for a reader of pipe, or for
+// input if pipe is nil. It watches for the time d, or longer in doubt.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
 	if !o.spins && o.process.Runnable() { // on a busy machine the program may begin late
@@ -29,8 +29,8 @@ const (
 	mostTime = 20 // how long keepsBusy watches for that CPU time on a busy machine
 )
 
-// keepsBusy watches a program that looks busy until the program has used more CPU time than all of
-// its work takes. It reports whether the program looked busy until then.
+// keepsBusy watches until the program has used more CPU time than all of its work takes, and
+// reports whether it looked busy until then.
 func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	before, known := o.process.CPU()
 	now := before
@@ -52,11 +52,8 @@ func spinningAbove(work time.Duration) time.Duration { return max(100*time.Milli
 // leastLooks is how many looks at a program are needed to call it busy.
 const leastLooks = 6
 
-// looksBusy looks at the program d/tick times. It reports whether the program ran, or waited for a
-// CPU, at nine of ten looks or more.
-//
-// If there is a pipe, a look counts only if the program has to wait for its reader: the pipe must
-// hold bytes, and as many as at the look before.
+// looksBusy reports whether the program nearly always ran, or waited for a CPU, during the time d.
+// If there is a pipe, only moments count in which the program has to wait for its reader.
 func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	looks := 0
 	running := 0
@@ -81,9 +78,9 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	return looks >= leastLooks && running*10 >= looks*9
 }
 
-// workTime is for how long stillRuns looks at a program whose time is up. On a busy machine, a
-// program that polls every 10 ms waits for a CPU at most of a few looks.
+// workTime is for how long stillRuns looks. For a shorter time, a program that polls every 10 ms
+// may look busy on a busy machine.
 const workTime = time.Second / 2
 
-// stillRuns reports whether the program is still at work: it has not ended, and looks busy.
+// stillRuns reports whether the program is still at work.
 func (o *outcome) stillRuns() bool { return o.looksBusy(nil, workTime) && !o.process.Ended(0) }
