@@ -193,7 +193,7 @@ func killsClient(_ context.Context, c *serverCase) error {
 }
 
 // readsToTheEnd looks for processes that outlive the server after the end of its input. If one of
-// them holds its output open, a reader never sees the end.
+// them holds the server's output open, a reader never sees the end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.leaveTime()) {

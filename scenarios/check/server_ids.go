@@ -156,8 +156,8 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// failsOverCharacters reports whether the characters of charactersID also fail elsewhere in a
-// request. If so, the id is not to blame.
+// failsOverCharacters reports whether the server also fails if the characters of charactersID stand
+// elsewhere in a request. If so, the id is not to blame.
 func (c *serverCase) failsOverCharacters(ctx context.Context) bool {
 	s, err := target.Start(ctx, c.target, c.protocol)
 	if err != nil {

@@ -31,8 +31,8 @@ const (
 
 	memoryMinor = 100 // bytes per request; slower growth may come from an allocator alone
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
-	// Memory leaks only if it becomes this many times as large. A heap may double before it is
-	// collected, and a bounded history may triple it.
+	// Memory counts as leaking only if it becomes this many times as large. A heap may double
+	// before it is collected, and a bounded history may triple it.
 	leakGrowth = 4
 )
 

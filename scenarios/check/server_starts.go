@@ -17,7 +17,7 @@ const (
 	usualStarts  = 50
 	enoughStarts = 5                // at least this many starts are made, however long they take
 	startsTime   = 10 * time.Second // after this time, no start beyond enoughStarts begins
-	// If the server does not exit by itself in this many starts, it gets no more time to do so.
+	// If the server does not exit by itself in this many starts, later starts do not wait for that.
 	mostForced = 3
 	slowStart  = 5 * time.Second // known clients wait at least this long for a server to start
 )

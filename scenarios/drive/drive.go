@@ -1,5 +1,5 @@
-// Package drive starts a real stdio server and puts load on it. It says how fast the server is, how
-// its time grows with the size of a message, at how many bytes it breaks, and how.
+// Package drive puts load on a server that speaks over its standard input and output. It says how
+// fast the server is, how its time grows with the size of a message, and where and how it breaks.
 //
 //	d, err := drive.Open(ctx, drive.Options{Command: []string{"my-server", "--stdio"}})
 //	if err != nil {
@@ -9,31 +9,10 @@
 //	sweep, err := d.Sweep(ctx, drive.Doubling(1<<10, 16<<20), sink) // one record for each size
 //	limits, err := d.FindLimits(ctx, 64<<20, sink)                   // the last size that works
 //
-// A server author's own test is one call of drivetest.Check.
+// For a test of your own server, see package drivetest. A size is the number of bytes in a message,
+// without what the framing adds. Driver and server share the machine, so each figure is about both.
 //
-// The server is a child process whose standard streams are pipes of our choosing. Its protocol
-// (MCP, LSP, bare JSON-RPC, or lines) and the requests are given or detected. The requests exercise
-// the transport alone, a tool of an MCP server, or the documents of a language server (see
-// [Requests]).
-//
-// Every request has one deadline for being accepted and one for being answered. The driver extends
-// both while the server is at work. After a failure, the driver checks whether the server still
-// lives, and starts it again. It records the server's exit status, CPU time, memory and last lines
-// on standard error, and the bytes that were left unread.
-//
-// A size is the number of bytes in a message, without the framing's terminator or header.
-//
-// # Who may call concurrently
-//
-// A Driver belongs to one goroutine. If the context of a call ends, the call and the server end,
-// too. Several Drivers may run side by side, but they slow each other down on one machine.
-//
-// # Not promised
-//
-// Each figure is about driver and server together, since they share the machine. The driver's share
-// of CPU time is in every record. A server that answers after its deadline counts as one that does
-// not answer. The deadlines depend on how long the server took for smaller messages. The driver
-// does not look at files or sockets.
+// A Driver belongs to one goroutine. If the context of a call ends, the server ends, too.
 package drive
 
 import (
@@ -46,10 +25,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A Driver drives one server, and starts it again whenever it fails. It is of no use after Close.
-//
-// Its methods return an error if the driver itself fails, or if the server cannot be started any
-// more. If the server does something wrong, that is an outcome, not an error.
+// A Driver drives one server, and starts it again whenever it fails. Its methods return an error
+// only if the driver itself fails, or if the server cannot be started any more.
 type Driver struct {
 	options  Options
 	target   target.Options // how the server is started
@@ -62,7 +39,7 @@ type Driver struct {
 	unopened bool // an LSP server gets no document, and no record says so yet
 
 	demanded map[int]int64 // how many round trips a sweep must make at least, by size
-	// failedStarts counts the restarts of the server that failed and that no record tells of yet.
+	// failedStarts counts failed restarts of the server that no record tells of yet.
 	failedStarts int
 	failure      string // how the server failed in the sweep; "" if it did not
 	sweptTo      int    // the sweep had no time for sizes above this; 0 if it had time for all
@@ -72,14 +49,14 @@ type Driver struct {
 type StartError = target.StartError
 
 // A HandshakeError is returned if the command starts, but no handshake with it succeeds. Its Advice
-// says what to look at first.
+// says what to look at.
 type HandshakeError = target.HandshakeError
 
 // A Sink takes each record as it is finished. An error from it ends the work.
 type Sink func(results.Line) error
 
-// Open starts the server, finds out what it speaks, and shakes hands. It returns a [*StartError] if
-// the command cannot be run at all, and a [*HandshakeError] if it runs and no handshake succeeds.
+// Open starts the server, finds out what it speaks, and shakes hands. The error is a [*StartError]
+// if the command cannot be run, and a [*HandshakeError] if no handshake succeeds.
 func Open(ctx context.Context, o Options) (*Driver, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -103,8 +80,7 @@ func (d *Driver) setServer(s *target.Server) {
 	d.starts++
 }
 
-// Protocol returns what the server speaks, with the revision if the protocol has one: "mcp
-// 2025-11-25" or "lines".
+// Protocol returns what the server speaks, such as "lines", or "mcp 2025-11-25" with its revision.
 func (d *Driver) Protocol() string { return d.protocol.Name }
 
 // Framing returns the spec of the server's framing.
@@ -125,7 +101,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// end ends the server if it runs. If politely is set, the server gets time to exit by itself first.
+// end ends the server if it runs. If politely is set, it may exit by itself first.
 func (d *Driver) end(politely bool) {
 	if d.server != nil {
 		d.inChunks = d.inChunks || d.server.InChunks()
@@ -143,7 +119,7 @@ const (
 	pause     = 50 * time.Millisecond // after the first failed try; after the second, twice this
 )
 
-// live returns the running server. If the server is not running, live starts it again.
+// live returns the running server, which it starts again if need be.
 func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	if d.server != nil {
 		return d.server, nil
@@ -165,15 +141,14 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	}
 }
 
-// discard ends a server that failed. The next request starts it again. discard keeps how fast the
-// server has answered, since deadlines follow from that.
+// discard ends a server that failed. It keeps how fast the server answered, since deadlines follow
+// from that.
 func (d *Driver) discard() {
 	d.protocol.Paces = d.server.Paces
 	d.end(false /* politely */)
 }
 
-// observe reports the current step with the number of the server's process, so that a user can
-// inspect the process meanwhile.
+// observe reports the current step, with the number of the server's process for a user to inspect.
 func (d *Driver) observe(step string) {
 	if d.server != nil {
 		step = fmt.Sprintf("process %d: %s", d.server.Process.Cmd.Process.Pid, step)
@@ -181,9 +156,8 @@ func (d *Driver) observe(step string) {
 	d.options.Observe(step)
 }
 
-// trip sends the request's i-th copy and waits for its answer. The outcome says what the server did
-// wrong. trip returns an error if the driver itself fails, or if the server cannot be started any
-// more. It ends a server that does not live on.
+// trip sends the request's i-th copy and waits for its answer. What the server does wrong is in the
+// outcome, not in the error. A server that does not live on is ended.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {
@@ -199,17 +173,15 @@ func (d *Driver) trip(
 	return out, err
 }
 
-// judgeFrames makes the outcome a failure if the answer came in chunk frames, since clients do not
-// read these.
+// judgeFrames makes an answer in chunk frames a failure, since clients do not read these.
 func judgeFrames(out *target.Outcome) {
 	if out.Verdict == target.OK && out.InFrames {
 		out.Verdict = target.InFrames
 	}
 }
 
-// checkAlive sends a small request to a server that has just answered. If the small request fails,
-// checkAlive replaces the outcome. Without this check, the next message would be blamed if this one
-// kills the server just after its answer.
+// checkAlive sends a small request to a server that has just answered, and replaces the outcome if
+// that fails. Otherwise the next message would be blamed.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
@@ -221,8 +193,7 @@ func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	return nil
 }
 
-// record returns a new record, with what all records have in common. It adds the warnings that no
-// earlier record has given.
+// record returns a new record, with warnings that no earlier record has given.
 func (d *Driver) record() results.Target {
 	t := results.Target{
 		Kind: results.KindTarget, Run: d.options.Run, Time: time.Now().UTC(),
@@ -251,12 +222,11 @@ func (d *Driver) record() results.Target {
 	return t
 }
 
-// loud is the number of bytes that a usual pipe holds. If the server wrote more to standard error,
-// a record warns, because the server would block if nobody read the pipe.
+// loud is how many bytes a usual pipe holds. A server that writes more to standard error would
+// block if nobody read it.
 const loud = 64 << 10
 
-// warnOfSideEffects adds warnings about what the server wrote besides its answers, since that may
-// trouble a client.
+// warnOfSideEffects warns of what the server wrote besides its answers.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
 	s := d.server
 	if s == nil {
@@ -283,9 +253,8 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure makes t the record of a request that was not served. Its advice has a command that
-// sends requests of this size, or of several sizes if size is 0. That command waits long for an
-// answer, so that a user can look at the server meanwhile.
+// setFailure notes in t that a request was not served. The advice has a command that sends requests
+// of this size, or of several sizes if size is 0.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.options.commandLine(size, "--patience", "1m"))

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Undecided returns an error if there was no time for a size that was asked for. It also returns an
-// error if no answer in a replay could be compared, because the recording is redacted.
+// Undecided returns an error if a size that was asked for was not tried, or if no answer in a
+// replay could be compared.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
 		if t.Verdict == results.VerdictNotTried {
@@ -27,9 +27,9 @@ func Undecided(set *results.Set) error {
 
 // Failed returns an error if
 //   - every size that was tried failed,
-//   - a request failed although a search found that its size is not too large for the server,
-//   - the load did not reach the rate that was asked for, or
-//   - a replay stopped before the end of its recording, or got answers that differ from it.
+//   - a size failed although a search found that it is not too large,
+//   - the load did not reach its rate, or
+//   - a replay failed, or got answers that differ from the recording.
 func Failed(set *results.Set) error {
 	var failed *results.Target
 	works := false   // the server works at one size at least
@@ -62,8 +62,8 @@ func Failed(set *results.Set) error {
 	return nil
 }
 
-// searchedUpTo reports whether searches found that a size is not too large. One of them must have
-// come up to this size without a failure, and none may have been cut short below it.
+// searchedUpTo reports whether a search found that this size is not too large, and no search was
+// cut short below it.
 func searchedUpTo(set *results.Set, size int64) bool {
 	found := false
 	for _, t := range set.Targets {
@@ -80,7 +80,7 @@ func searchedUpTo(set *results.Set, size int64) bool {
 }
 
 // failureOfNoSize returns an error if t is about a failure whose cause was not the size of a
-// message: under load, after a number of requests, or in a replay.
+// message.
 func failureOfNoSize(t results.Target) error {
 	failure := t.Evidence.Failure
 	r := t.Evidence.Replay
@@ -100,8 +100,7 @@ func failureOfNoSize(t results.Target) error {
 	return nil
 }
 
-// afterRequests says how a server failed. If the server had served requests before, it also says
-// how many.
+// afterRequests says how a server failed, and after how many requests if it had served any.
 func afterRequests(t results.Target) string {
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
 		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)

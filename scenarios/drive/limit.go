@@ -19,23 +19,13 @@ const (
 	replySide   = "reply"
 )
 
-// FindLimits searches for the largest request and the largest reply that work, in coarse steps
-// first, and then to the byte. It tries no message larger than most, in bytes. If
-// most is 0, that is 64 MiB.
-//
-// For the limit of requests, FindLimits asks for a method that the server refuses, since a refusal
-// takes the least work. It calls the tool instead if
-//   - the options name a request or a tool,
-//   - the tool did not answer its first, small request, or
-//   - the server failed in a sweep, and its tool does not echo.
-//
-// For the limit of replies, FindLimits makes the server echo, up to the largest request that works.
-// For larger replies, it calls a tool that makes as many bytes as it is asked for, if the server
-// has one.
+// FindLimits searches for the largest request and the largest reply that work, to the byte. It
+// tries no message larger than most, in bytes; 0 is 64 MiB. Without a tool that echoes, or that
+// makes as many bytes as it is asked for, it finds no limit of replies.
 //
 // Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
-// and its verdict tells how a message of one byte more fails. If no size failed, the record has
-// SearchedTo instead: the largest size that was tried.
+// and its verdict tells how a message of one byte more fails. If no size failed, SearchedTo is the
+// largest size that was tried.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
@@ -51,7 +41,7 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 // searchBoth searches for the limit of requests, and then for that of replies.
 func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, error) {
 	p := d.protocol
-	kind := target.Transport
+	kind := target.Transport // the server refuses these requests, which is the least work
 	failed := p.ToolFails || d.failure != "" && !p.Echoes
 	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
 		kind = target.Tool
@@ -89,8 +79,7 @@ func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
-// warnOfFailure warns of the failure in the sweep if every size up to most works now. Then the size
-// was not its cause.
+// warnOfFailure warns that the failure in the sweep was not one of size, if all sizes work now.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	if d.failure == "" {
 		return
@@ -116,9 +105,8 @@ type search struct {
 	flaky  bool                   // the largest size that worked failed when it was tried again
 }
 
-// search searches for the limit of one side up to most bytes, and appends its record to found. The
-// parameter tries makes the request for a size. If ctx ends first, the record has what is known by
-// then, and search returns the error, too. If nothing is known, there is no new record.
+// search searches for the limit of one side, up to most bytes, and appends its record to found. If
+// ctx ends, the record has what is known so far.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
@@ -144,8 +132,8 @@ func (d *Driver) search(
 	return append(found, s.record()), err
 }
 
-// try tries a size, even if it was tried before. If the size fails, it is tried once more, and the
-// second outcome counts: a busy machine may have caused the first failure.
+// try tries a size. If it fails, a second try counts, since a busy machine may have caused the
+// first failure.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.driver.observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
@@ -161,8 +149,8 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	return out.Verdict == target.OK, nil
 }
 
-// tryOnce tries a size once. The Size of the outcome is that of the request in a search for the
-// limit of requests. In a search for the limit of replies, it is that of the reply.
+// tryOnce tries a size once. The Size of the outcome is that of the request or the reply, whichever
+// limit is searched for.
 func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) {
 	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
@@ -174,11 +162,11 @@ func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) 
 	return out, err
 }
 
-// beyond is how many powers of two above twice the limit must be tried, by the search or by verify.
+// beyond is how many powers of two above twice the limit must have been tried.
 const beyond = 2
 
-// verify tries the largest size that worked once more. It also tries sizes beyond the limit. If
-// some of them work, there is no limit, but just a gap in the sizes that work.
+// verify tries the largest size that worked again, and some beyond the limit. If one of these
+// works, there is no limit, but just a gap.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int
 	if s.Low > 0 {
@@ -204,9 +192,8 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether the server may have failed because it takes the bytes of each read for
-// a whole message. That is so if the limit is close to what one read takes from a full pipe. The
-// server must also have ignored the larger message, or ended.
+// losesRead reports whether the server may take the bytes of each read for a whole message, because
+// it fails at about what one read takes from a full pipe.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10

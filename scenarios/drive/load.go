@@ -15,8 +15,8 @@ import (
 // A Load says which requests to send without waiting for the answer to each.
 type Load struct {
 	Size int // bytes of a request; 0 is 1 KiB
-	// Inflight is how many requests may wait for their answers at the same time. If it is 0, the
-	// number is 1024 with a Rate, and 1 without.
+	// Inflight is how many requests may wait for their answers at once; 0 is 1024 with a Rate, and
+	// 1 without.
 	Inflight int
 	Rate     float64       // requests per second, even to a slow server; 0 is no fixed rate
 	Duration time.Duration // how long to send; 0 is 3 s
@@ -31,7 +31,7 @@ const (
 	loadRounds      = stat.LeastSamples // the number of equal parts of a load; each is a sample
 )
 
-// Validate returns an error that says what is wrong with the load. It needs no server.
+// Validate returns an error that says what is wrong with the load.
 func (l Load) Validate() error {
 	_, err := l.withDefaults()
 	return err
@@ -58,8 +58,7 @@ func (l Load) withDefaults() (Load, error) {
 }
 
 // Load sends requests without waiting for the answer to each, and gives sink one record. Answers
-// may come in any order: Load finds the request of an answer by its id, and checks the answer. With
-// a Rate, latency counts from the time at which a request was due.
+// may come in any order. With a Rate, latency counts from when a request was due.
 func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	l, err := l.withDefaults()
 	if err != nil {

@@ -29,14 +29,13 @@ type Options struct {
 	Lenient  bool   // skip malformed lines in the header of a message
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	// For MCP: the tool to call. If it is "", requests call the tool "echo". If the server has no
-	// such tool, they ask for a method that no server knows.
+	// For MCP: the tool to call. "" is the tool "echo"; a server without it is asked for an unknown
+	// method instead.
 	Tool string
 	Arg  string // the tool's argument for the payload; "" is the first that is a string
 	Args string // the tool's other arguments, a JSON object
-	// For MCP: the tool to call in the search for the limit of replies. If it is "", the search
-	// calls "echo" up to the largest request that works. For larger replies, it calls a tool that
-	// makes as many bytes as it is asked for.
+	// For MCP: the tool to call in the search for the limit of replies; "" leaves the choice to the
+	// driver.
 	ReplyTool string
 	ReplyArg  string // its argument for the number of bytes; "" is the first that is a number
 
@@ -52,8 +51,7 @@ type Options struct {
 
 	MaxReply int // bytes; a longer message from the server counts as endless; 0 is 256 MiB
 
-	// Observe, if set, is called with a text that says what is tried next. The goroutine that
-	// measures calls it.
+	// Observe, if set, is called with what is tried next, by the goroutine that measures.
 	Observe func(step string)
 
 	Run string // the run that records belong to
@@ -61,11 +59,11 @@ type Options struct {
 
 // What requests exercise.
 const (
-	// RequestAuto calls the tool "echo" of an MCP server that has it. For any other server, it is
-	// the same as RequestUnknown.
+	// RequestAuto calls the tool "echo" of an MCP server. For a server without it, it is
+	// RequestUnknown.
 	RequestAuto = target.RequestAuto
-	// RequestUnknown asks for a method that no server knows, with padding up to the size. The
-	// server only reads the message, finds its end, and refuses it.
+	// RequestUnknown asks for a method that no server knows, padded to the size. The server only
+	// reads the message and refuses it.
 	RequestUnknown = target.RequestUnknown
 	// RequestTool calls a tool of an MCP server.
 	RequestTool = target.RequestTool
@@ -90,7 +88,7 @@ func (o Options) Validate() error {
 }
 
 // withDefaults fills in the options that were left empty, and returns an error about all that is
-// wrong with the others.
+// wrong.
 func (o Options) withDefaults() (Options, error) {
 	o.Pipe = cmp.Or(o.Pipe, syspipe.Anonymous)
 	o.Request = cmp.Or(o.Request, RequestAuto)
@@ -143,8 +141,8 @@ func (o Options) checkRequest() error {
 	return nil
 }
 
-// members returns the text inside the braces of a JSON object, on one line. The text ends with a
-// comma, so that other members can follow. For an empty object it is "".
+// members returns the text inside the braces of a JSON object, with a comma at its end; "" for an
+// empty object.
 func members(object string) (string, error) {
 	if object == "" {
 		return "", nil
@@ -164,8 +162,8 @@ func members(object string) (string, error) {
 	return list, nil
 }
 
-// commandLine returns a pipebench drive command with these flags. The command sends the server
-// requests of this size, or of the usual sizes if size is 0.
+// commandLine returns a pipebench drive command for requests of this size, or of the usual sizes if
+// size is 0.
 func (o Options) commandLine(size int, flags ...string) string {
 	line := append([]string{"pipebench", "drive"}, flags...)
 	add := func(flag, value string) {

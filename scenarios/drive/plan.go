@@ -12,21 +12,20 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan says what to find out about a server. The zero Plan asks how fast the server is, how its
-// time grows with the size of a message, where it breaks, and how.
+// A Plan says what to find out about a server. The zero Plan measures how its time grows with the
+// size of a message, and where and how it breaks.
 type Plan struct {
 	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
-	// SmallPipe is the capacity of small pipes, in bytes; 0 is 4 KiB. After the sweep, Drive also
-	// measures in such pipes how time grows with size. If SmallPipe is negative, Drive leaves this
-	// out.
+	// SmallPipe is the capacity, in bytes, of small pipes in which growth is measured, too; 0 is 4
+	// KiB, and a negative number leaves this out.
 	SmallPipe int
 
 	least map[int]int64 // how many round trips to make at least, by size; see Demand
 }
 
 // Demand makes Drive measure a size until it has made this many round trips, but for half a minute
-// at most. An assertion about a percentile may need more round trips than fit into Options.Budget.
+// at most.
 func (p *Plan) Demand(size int, trips int64) {
 	if size <= 0 || trips == 0 {
 		return
@@ -37,7 +36,7 @@ func (p *Plan) Demand(size int, trips int64) {
 	p.least[size] = max(p.least[size], trips)
 }
 
-// demandTime is how long one size is measured at most to get the round trips that Demand asked for.
+// demandTime is how long one size is measured at most because of Demand.
 const demandTime = 30 * time.Second
 
 const (
@@ -47,14 +46,8 @@ const (
 	growthTo         = 8 << 20 // in small pipes: if growth is quadratic, 64 MiB would take minutes
 )
 
-// Drive does what the plan asks for, in three steps:
-//   - It sweeps up to the first size that fails.
-//   - It searches for the limits if a size failed, if the sweep had no time to finish, or if Limits
-//     is set.
-//   - It measures how time grows in small pipes, where a message comes in more pieces.
-//
-// Drive gives every record to sink as soon as it is complete. If ctx has a deadline, the sweep gets
-// half of the time, and the search for limits the rest.
+// Drive does what the plan asks for, and gives each record to sink as soon as it is complete. If
+// ctx has a deadline, the sweep over the sizes gets half of the time.
 func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	sizes := p.Sizes
 	if len(sizes) == 0 {
@@ -129,8 +122,8 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 // errHalfTime is the error of a sweep that was ended because half of the time was over.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep sweeps up to the first size that fails, or until half of the time is over. It notes in
-// r how far it came, and in d.failure how the server failed.
+// firstSweep sweeps up to the first size that fails, or until half of the time is over. It sets r
+// and d.failure.
 func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()
@@ -158,9 +151,8 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	return nil
 }
 
-// growthIn measures how time grows with size if the server can read only few bytes at a time. It
-// starts another process of the server, with pipes of this capacity in bytes. It sweeps up to the
-// given size, but not above growthTo.
+// growthIn measures how time grows with size in pipes of this capacity, in bytes, with another
+// process of the server.
 func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
 	to = min(to, growthTo)
 	fewSizes := to < 4*stat.LinearFrom // too few for a slope
@@ -186,8 +178,8 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// Doubling lists sizes, each twice the one before. The list begins with the parameter from. It ends
-// with the parameter to, even if that is not twice the size before it.
+// Doubling lists sizes from one to another, each twice the one before. The last one is the
+// parameter to in any case.
 func Doubling(from, to int) []int {
 	var sizes []int
 	for n := max(1, from); n < to; n *= 2 {

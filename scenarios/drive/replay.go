@@ -43,9 +43,8 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split splits a recording in two. The result requests has the client's messages without its
-// answers. It leaves out the handshake, which the driver makes itself. The result replies has the
-// server's answers by id; answers with the same id are in the order in which they came.
+// split splits a recording into the client's messages, without its answers and the handshake, and
+// the server's answers by id, in their order.
 func split(
 	recording []payload.Message,
 ) (requests []recorded, replies map[string][]payload.Message) {
@@ -81,21 +80,14 @@ func split(
 	return requests, replies
 }
 
-// The deadline for an answer is at least patienceFactor times as long as the answer took in the
-// recording.
+// The deadline for an answer is at least patienceFactor times its time in the recording.
 const patienceFactor = 3
 
 // Replay sends the client's messages in a recording again, in their order, and gives sink one
-// record. It sends each request after the answer to the request before it. It sends a message
-// without an answer, such as a notification, in one write with the next request. The deadline for
-// an answer is at least three times as long as the answer took in the recording.
+// record. If the recording has only the size of a message, Replay makes up one of that size.
 //
-// If the recording has only the size of a message, Replay makes up a message of exactly that size.
-//
-// Replay compares the members, types, lengths and error codes of each answer with the recorded
-// answer. It does not compare ids, the words of texts, other numbers, or members whose name is in
-// ignore. An answer counts as undecided if the recorded answer is redacted, or if it differs after
-// a redacted request.
+// Replay compares the members, types, lengths and error codes of each answer with the recorded one.
+// It does not compare ids, the words of texts, other numbers, or members whose name is in ignore.
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
@@ -168,8 +160,7 @@ func (r *replay) judge() {
 	}
 }
 
-// warnOfDifferences warns of differences that may let the replay work although the recorded session
-// failed.
+// warnOfDifferences warns of what may let the replay work although the recorded session failed.
 func (r *replay) warnOfDifferences() {
 	if r.slowest.took >= max(time.Second, 3*r.now) {
 		then := results.FormatDuration(float64(r.slowest.took))
@@ -183,9 +174,8 @@ func (r *replay) warnOfDifferences() {
 	}
 }
 
-// explain adds to the record that the last of the requests failed. If a larger message without an
-// answer was sent right before that request, explain says so. If hasTime is set, it then tries
-// whether the request is answered without that larger message.
+// explain notes that the last of the requests failed, and whether a larger message right before it
+// may be the cause. If hasTime is set, it tries again without that message.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
@@ -210,8 +200,8 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		"how input is put together, and at limits of its buffer"
 }
 
-// answeredWithout sends the requests except requests[without] to another process of the server. It
-// reports whether the last request is answered.
+// answeredWithout reports whether another process of the server answers the last request if
+// requests[without] is left out.
 func (r *replay) answeredWithout(ctx context.Context, requests []recorded, without int) bool {
 	r.observe("trying again without a large message")
 	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
@@ -227,9 +217,8 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 	return true
 }
 
-// send sends a message again, compares the answer, and reports whether the message was served. A
-// message that the server need not answer counts as served. If it is the last message, the server
-// must also live on after it.
+// send sends a message again, compares the answer, and reports whether the message was served.
+// After the last message, the server must also live on.
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
 	request, was := r.requestAgain(m.Message)
 	request.Least = patienceFactor * m.took
@@ -277,9 +266,8 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	return true, nil
 }
 
-// deliver sends a request and waits for its answer. If request.Silent is set, there will be no
-// answer. Then deliver only keeps the request, to send it with the next one. If last is set,
-// deliver sends everything that it kept, and checks whether the server still lives.
+// deliver sends a request and waits for its answer. If request.Silent is set, there is none, and
+// the request is sent with the next one unless it is the last.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {
@@ -304,8 +292,8 @@ func (r *replay) deliver(
 	return out, err
 }
 
-// requestAgain makes the request that sends a recorded message again. It also returns the recorded
-// answer, and removes that answer from r.replies. The answer is nil if none was recorded.
+// requestAgain makes the request that sends a recorded message again. It takes the recorded answer
+// out of r.replies; nil if there is none.
 func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
@@ -357,14 +345,14 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline describes an answer for a comparison: the types and lengths of its values, by their
-// paths. The only value that is compared itself is the code of an error.
+// An outline describes the values in an answer by their types and lengths. Only the code of an
+// error is compared itself.
 type outline struct {
 	ignore   []string // names of members that are not compared
 	redacted bool     // values were overwritten, so only types and members are compared
 }
 
-// add adds the descriptions of a decoded JSON value, and of all values in it, to a map by path.
+// add describes a decoded JSON value, and all values in it, by their paths.
 func (o outline) add(to map[string]string, path string, value any) {
 	switch value := value.(type) {
 	case map[string]any:

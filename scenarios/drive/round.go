@@ -17,8 +17,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A loadRound is one of the equal parts of a load, and makes one sample. The server is idle before
-// and after it. One goroutine sends requests, and another one receives the answers.
+// A loadRound is one of the equal parts of a load, and makes one sample. One goroutine sends
+// requests, and another one receives the answers.
 type loadRound struct {
 	server *target.Server
 	load   Load
@@ -27,8 +27,7 @@ type loadRound struct {
 	send   *target.Request // the request, for the goroutine that sends
 	expect *target.Request // a copy of send, for the goroutine that receives
 
-	// A request has a slot while it waits for its answer. The slot holds the time at which the
-	// request was due, in ns since the round began, plus 1. A free slot is 0.
+	// When each unanswered request was due, in ns since the round began, plus 1; 0 for a free slot.
 	slots []atomic.Int64
 	began time.Time
 	wake  chan struct{} // gets a value when an answer has come
@@ -54,8 +53,8 @@ type loadRound struct {
 // slot returns the slot of the i-th request. The number of slots is a power of two.
 func (r *loadRound) slot(i int64) *atomic.Int64 { return &r.slots[i&int64(len(r.slots)-1)] }
 
-// There are at least slotFactor times as many slots as Load.Inflight. While one request waits long
-// for its answer, later requests can use the other slots.
+// There are at least slotFactor times as many slots as Load.Inflight, so that one slow answer does
+// not hold up other requests.
 const slotFactor = 8
 
 // loadRound makes one round of a load.
@@ -100,8 +99,8 @@ func (d *Driver) loadRound(
 	return r, nil
 }
 
-// generate sends requests until the time of the round is over, and waits for the last answer. If
-// the server fails, generate returns an error that says how.
+// generate sends requests until the time of the round is over, and waits for the last answer. The
+// error says how the server failed.
 func (r *loadRound) generate(ctx context.Context) error {
 	fits := int64(max(1, batchBytes/r.send.Size()))
 	for time.Since(r.began) < r.length {
@@ -131,8 +130,7 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// countDue returns how many requests are due by the given time, which counts from the start of the
-// round.
+// countDue returns how many requests are due at this time since the start of the round.
 func (r *loadRound) countDue(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
 
 // dueAt returns when the i-th request is due, counted from the start of the round.
@@ -140,9 +138,8 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests may be sent at the given time, which counts from the start of the
-// round. Inflight, the rate and the free slots limit this number. A request keeps its slot until it
-// is answered, even if later requests are answered first.
+// room returns how many requests may be sent at this time since the start of the round. A request
+// keeps its slot until it is answered.
 func (r *loadRound) room(at time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
@@ -159,9 +156,8 @@ func (r *loadRound) room(at time.Duration) int64 {
 
 const never = time.Duration(math.MaxInt64)
 
-// nextDue returns when there is something to do even if no answer comes: the next request is due,
-// or the round is over. The time counts from the start of the round. nextDue returns the constant
-// never if there is nothing to do before an answer comes.
+// nextDue returns when there is something to do even if no answer comes, counted from the start of
+// the round; the constant never if there is nothing.
 func (r *loadRound) nextDue() time.Duration {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).Load() != 0
@@ -189,8 +185,8 @@ func (r *loadRound) batch(ctx context.Context, n int64) error {
 	return nil
 }
 
-// A request counts as late if it is sent more than slack after it was due. The timers of an
-// operating system may be that inexact.
+// A request counts as late if it is sent more than slack after it was due. Timers may be that
+// inexact.
 const slack = 2 * time.Millisecond
 
 // write writes n requests, and notes when each was due.
@@ -215,8 +211,8 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, but not beyond the given time, which counts from the start of the
-// round. It returns an error if the server owes an answer and does nothing for as long as r.limit.
+// wait waits for an answer, until the given time since the start of the round at most. It returns
+// an error if the server owes one and does nothing for r.limit.
 func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
@@ -288,9 +284,8 @@ func (r *loadRound) receive(m child.Message) {
 	}
 }
 
-// freeSlot frees the slot of the i-th request, and returns when the request was due, in ns since
-// the round began. If the request was answered before, or was never sent, it returns a negative
-// number.
+// freeSlot frees the slot of the i-th request, and returns when it was due, in ns since the round
+// began; negative if the request was not waiting for an answer.
 func (r *loadRound) freeSlot(i int64) int64 {
 	sent := r.sent.Load()
 	if i >= sent || i < sent-int64(len(r.slots)) {

@@ -17,23 +17,15 @@ type Sweep struct {
 	Growth  *stat.TargetGrowth // nil if fewer than three sizes were answered
 }
 
-// Sweep measures round trips of each size, in bytes, up to the first size at which a request is not
-// served. It gives sink one record for each size. A size that is smaller than any request is raised
-// to the smallest request. If a request gets no answer in time, Sweep measures its size again with
-// another process of the server.
-//
-// Sweep ends early if the server cannot be started any more, or if ctx is done. Then it returns
-// both the error and what it found so far.
-//
-// Before the first size, Sweep warms the server up for as long as it measures one size. Otherwise a
-// just-in-time compiler would make the first sizes seem slow, and the growth of time with size seem
-// too small.
+// Sweep measures round trips of each size, in bytes, up to the first size that fails. It gives sink
+// one record for each size. Sizes below that of the smallest request are raised to it. If there is
+// an error, Sweep also returns what it found before.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts. When ctx ends, sweep measures no further size. When whole ends,
-// it also gives up looking for the cause of a failure.
+// sweep is Sweep with two contexts. The end of ctx ends only the measuring; that of whole also ends
+// the search for the cause of a failure.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -46,6 +38,7 @@ func (d *Driver) sweep(
 			continue // both sizes were raised to the smallest request
 		}
 		var t *results.Target
+		// unless it is warm, a just-in-time compiler makes the server slow at first
 		t, err = d.measure(ctx, r, i == 0 /* warm */)
 		if err != nil {
 			break
@@ -92,9 +85,8 @@ func gotNothing(t *results.Target) bool {
 	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
-// measureAgain measures a size again, with another process of the server, since a busy machine may
-// have delayed an answer. It returns the new record. If a request gets no answer again, or if the
-// size cannot be measured, it returns the first record.
+// measureAgain measures a size again, since a busy machine may have delayed an answer. It returns
+// the first record if a request gets no answer again.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -108,9 +100,8 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain gives the last of the targets, which is slow, a second chance. If t, the record
-// of the next larger size, is OK and took less time, the slow size is measured again: a busy
-// machine may be to blame. If the new record is OK, it replaces the old one.
+// measureSlowAgain measures the last of the targets, which is slow, again if the larger size of t
+// was faster: a busy machine may be to blame.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {
@@ -139,9 +130,8 @@ const (
 	mostSmallTime = 10 * time.Second
 )
 
-// tryWithSmall finds out whether the size is to blame for a failure. It sends another process of
-// the server as many small requests as the failed process had served. If one of them fails, too,
-// the size is not to blame: tryWithSmall sets AnySize in the record. It ignores its own errors.
+// tryWithSmall sends as many small requests as the failed process had served. If one of them fails,
+// too, the size is not to blame, and AnySize is set.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
@@ -186,9 +176,8 @@ type series struct {
 	samples []results.Sample
 }
 
-// measure sends requests of one size, one at a time, and returns the record. It stops when the
-// budget is spent and there are enough samples, or when a request is not served. If warm is set, it
-// warms the server up first.
+// measure sends requests of one size, one at a time, until the budget is spent and there are enough
+// samples, or until one is not served.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
@@ -224,8 +213,8 @@ func (d *Driver) measure(
 	return s.record(), nil
 }
 
-// warmUp makes round trips for as long as Options.Budget, without measuring them. It reports
-// whether one of them failed.
+// warmUp makes round trips for the time Options.Budget, without measuring them. It reports whether
+// one failed.
 func (s *series) warmUp(ctx context.Context) (failed bool, err error) {
 	for began := time.Now(); time.Since(began) < s.options.Budget; s.warmups++ {
 		s.out, err = s.trip(ctx, s.request, s.warmups)
@@ -258,8 +247,8 @@ func (s *series) take(ctx context.Context) error {
 	return err
 }
 
-// timed completes the sample s and returns it. The parameter times has the duration of each round
-// trip, in ns. The parameter payload is how many bytes they carried together.
+// timed completes the sample s from the duration of each round trip, in ns, and the bytes that they
+// carried together.
 func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
 	s.Messages = int64(len(times))
 	s.PayloadBytes = payload
@@ -271,12 +260,11 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 	return s, err
 }
 
-// If a round trip takes less than tooLong, a second sample is taken even if the budget is spent. A
-// single sample says too little about whether a size is slow, and about growth.
+// A second sample is taken even if the budget is spent, unless a round trip takes longer than
+// tooLong.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether to go on measuring the size. The parameter spent is how long it has
-// been measured so far.
+// wantsMore reports whether to go on measuring the size after the time spent.
 func (s *series) wantsMore(spent time.Duration) bool {
 	n := len(s.samples)
 	demanded := s.demanded[s.request.Size()]
@@ -313,9 +301,8 @@ func (s *series) record() *results.Target {
 	return &t
 }
 
-// judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as expected.
-// The expected time is that of the next smaller size, the parameter before, times the ratio of the
-// two sizes.
+// judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as expected
+// from before, the next smaller size.
 func judgeSlow(before, t *results.Target) {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {
