@@ -1,5 +1,4 @@
-// Package child starts a program and holds a conversation with it over its standard streams, in any
-// framing. It is for pipebench's scenarios alone.
+// Package child starts a program and talks to it over its standard streams, in any framing.
 //
 //	c, err := child.Start(ctx, proc.Command("my-server"), framers.NDJSON(), child.Options{})
 //	if err != nil {
@@ -10,12 +9,9 @@
 //	...
 //	answer, err := c.Next(ctx)
 //
-// One goroutine reads the program's output all the time and queues the messages for [Conn.Next]. So
-// the program need not wait for a call of Next. If more than 64 MiB are queued, reading pauses
-// until Next has taken some.
-//
-// Deadlines are contexts. [Conn.Patient] makes a context that ends when the program has shown no
-// sign of work for a while: it has taken no input, sent no output and used hardly any CPU time.
+// The program's output is read all the time. Up to 64 MiB of messages wait for [Conn.Next]; then
+// reading pauses. Deadlines are contexts, and [Conn.Patient] makes one that ends when the program
+// does nothing any more.
 //
 // Any goroutine may call Send, Close, and the methods that count, such as [Stream.Bytes]. Only one
 // goroutine at a time may call Next or Expect.
@@ -36,7 +32,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Errors that say why there is no message, or why a message could not be sent.
+// Errors of receiving and sending.
 var (
 	ErrSilent   = errors.New("no answer in time")
 	ErrNotTaken = errors.New("the server does not take what is sent")
@@ -44,7 +40,7 @@ var (
 	ErrEndless  = errors.New("no message end")
 )
 
-// Options say how a program is connected and read. The zero Options mean ordinary anonymous pipes.
+// Options say how a program is connected and read. The zero Options mean ordinary pipes.
 type Options struct {
 	MaxMessage int // most bytes of a message from the program; 0 means 256 MiB
 
@@ -54,29 +50,25 @@ type Options struct {
 	Undrained bool         // nobody reads standard error
 	Stderr    io.Writer    // if set, gets a copy of standard error; its Write must not fail
 
-	WriteChunk int // bytes per write; 0 means as many as possible, up to maxWrite
+	WriteChunk int // bytes per write; 0 means as many as possible, up to 128 KiB
 
 	Held bool // the output is not read until Out.Resume is called
 
-	// Respond returns the answer to a request that the program sends, or nil to leave the request
-	// to Next. If Respond is nil, Next gets all requests. The reading goroutine calls Respond.
-	// Another goroutine sends the answer, because the program may not take it before we have read
-	// more.
+	// Respond, if set, returns the answer to a request from the program, or nil to leave the
+	// request to Next. Nothing more is read during the call.
 	Respond func(Message) []byte
 
-	// Divert, if set, gets every message before Respond and Next. If it returns true, they do not
-	// get the message. The reading goroutine calls Divert. The message is valid only during the
-	// call.
+	// Divert, if set, gets each message first. If it returns true, Respond and Next do not get the
+	// message. Nothing more is read during the call, and the message is valid only that long.
 	Divert  func(Message) bool
 	Reading []framers.Option // further options for the framing's reader
 
-	// Watch, if set, is called when the conversation begins. It returns the Watcher of the
-	// conversation.
+	// Watch, if set, returns the Watcher of the conversation.
 	Watch func() Watcher
 }
 
-// A Watcher sees the messages of one conversation in both directions, and changes none of them.
-// Several goroutines may call it at the same time. A message is valid only during the call.
+// A Watcher sees the messages in both directions. Several goroutines may call it at once, and a
+// message is valid only during the call.
 type Watcher interface {
 	Sent(msg []byte) // called before Send writes the message
 	Heard(Message)   // called before Divert, Respond and Next get the message
@@ -89,7 +81,7 @@ type Message struct {
 	At       time.Time        // when all of the message had come
 	Err      error            // why the frame could not be read; nil if it could
 	// InChunks says that the message came in chunks (see LinesOrChunks). It is always false if
-	// Options.Reading contains a WithProgress, because that replaces the one which finds out.
+	// Options.Reading contains a WithProgress.
 	InChunks bool
 }
 
@@ -120,8 +112,7 @@ type Conn struct {
 	closed  chan struct{} // closed when nothing more is read
 	readErr error         // why nothing more is read; valid after closed is closed
 
-	// lastChunk says that the last chunk of the current message has come. It stays false for a
-	// message that came as a line. Only the reading goroutine uses it.
+	// lastChunk says that the last chunk of the current message has come.
 	lastChunk bool
 }
 
@@ -130,8 +121,7 @@ const (
 	tailBytes         = 8 << 10 // how much of standard error is kept
 )
 
-// Start starts a program and begins to read its output. The program is killed when ctx ends. If
-// Start fails, no process is left running.
+// Start starts a program and begins to read its output. The program is killed when ctx ends.
 func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (*Conn, error) {
 	if o.Pipe == "" {
 		o.Pipe = syspipe.Anonymous
@@ -203,8 +193,7 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	}
 }
 
-// drainStderr reads standard error to its end, or not at all if o.Undrained is set. Then it closes
-// c.drained.
+// drainStderr reads standard error to its end, unless o.Undrained is set, and closes c.drained.
 func (c *Conn) drainStderr(o Options) {
 	defer close(c.drained)
 	to := io.Writer(&c.stderrTail)
@@ -219,8 +208,8 @@ func (c *Conn) drainStderr(o Options) {
 // Stderr returns the last part of what the program wrote to standard error.
 func (c *Conn) Stderr() *proc.Tail { return &c.stderrTail }
 
-// StderrUnread returns how many bytes wait in the pipe of standard error. It returns false if the
-// system does not tell.
+// StderrUnread returns how many bytes wait in the pipe of standard error, or false if the system
+// does not tell.
 func (c *Conn) StderrUnread() (int, bool) {
 	if c.stderr == nil {
 		return 0, false
@@ -232,8 +221,7 @@ func (c *Conn) StderrUnread() (int, bool) {
 // Framing returns the framing of both directions.
 func (c *Conn) Framing() framers.Framing { return c.framing }
 
-// Closed returns a channel that is closed when the program's output is no longer read: it has
-// ended, or cannot be read any more.
+// Closed returns a channel that is closed when the program's output has ended or cannot be read.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
 // Drained returns a channel that is closed when standard error has ended, or at once if
@@ -243,19 +231,17 @@ func (c *Conn) Drained() <-chan struct{} { return c.drained }
 // Partial returns how many bytes have come of a message that is not complete yet.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.read.Load() }
 
-// SetMaxMessage lowers the limit on the size of a message to n bytes. The new limit also applies to
-// a message of which a part has come.
+// SetMaxMessage lowers the limit on the size of a message, also for one that has partly come.
 func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
 
 // CloseInput ends the program's standard input.
 func (c *Conn) CloseInput() error { return c.In.w.Close() }
 
-// CloseOutput closes our end of the program's standard output, as a reader does when it leaves.
+// CloseOutput closes our end of the program's standard output.
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
-// Left reports whether the program has closed its output and has ended. If the output is closed,
-// Left waits for the end of the program, as Ended(d) does. If the output is open, Left returns
-// false at once.
+// Left reports whether the program has closed its output and has ended. Only if the output is
+// closed does Left wait for the end, as Ended does.
 func (c *Conn) Left(d time.Duration) bool {
 	select {
 	case <-c.closed:
@@ -265,9 +251,7 @@ func (c *Conn) Left(d time.Duration) bool {
 	}
 }
 
-// Ended waits up to d for the program to end, and reports whether it has ended. On a busy machine
-// the end of a program may take seconds. So if the program has a CPU or waits for one when d is
-// over, Ended waits longer: about half a minute in all.
+// Ended reports whether the program ends within d, or within half a minute if it is still at work.
 func (c *Conn) Ended(d time.Duration) bool {
 	began := time.Now()
 	for !c.Process.Ended(d) {
@@ -278,12 +262,12 @@ func (c *Conn) Ended(d time.Duration) bool {
 	return true
 }
 
-// leaveTime is how long Close waits for a killed program's standard error to end. A process that
-// has left the program's process group may keep standard error open for longer.
+// leaveTime is how long Close waits for standard error to end. A process outside the program's
+// group may keep that open.
 const leaveTime = time.Second
 
-// Close kills the program and every other process in its group, and closes our ends of the streams.
-// It returns when nothing is read or sent any more.
+// Close kills the program and its process group, and closes our ends of the streams. Afterwards
+// nothing is read or sent.
 func (c *Conn) Close() {
 	c.Out.Resume()
 	c.inbox.close()

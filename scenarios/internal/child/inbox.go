@@ -29,8 +29,7 @@ func (b *inbox) put(m Message) {
 	ring(b.come)
 }
 
-// add adds a message and returns true. If the inbox is full, it returns false. After close, it
-// drops the message and returns true.
+// add returns false if the inbox is full. After close, add drops the message and returns true.
 func (b *inbox) add(m Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,8 +59,7 @@ func (b *inbox) take() (Message, bool) {
 	return m, true
 }
 
-// close wakes the goroutines that wait in put or for a message. Messages that were put in before
-// can still be taken.
+// close wakes the goroutines that wait. Messages that are in the inbox can still be taken.
 func (b *inbox) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -70,8 +68,7 @@ func (b *inbox) close() {
 	ring(b.come)
 }
 
-// ring puts an element into a channel that has room for one. If the channel has one already, ring
-// does nothing.
+// ring puts an element into bell, unless there is one already.
 func ring(bell chan struct{}) {
 	select {
 	case bell <- struct{}{}:

@@ -9,8 +9,7 @@ import (
 // busyShare is the share of one CPU above which a program counts as at work, not asleep.
 const busyShare = 0.2
 
-// maxInterval is the longest time between the first reading of a program's CPU time and the second.
-// Only the two together show whether the program computes.
+// maxInterval is the longest time between the first two readings of a program's CPU time.
 const maxInterval = time.Second / 2
 
 // A patience is a wait for a program to do something.
@@ -32,19 +31,11 @@ type reading struct {
 	at             time.Time
 	sent, received int64         // bytes to the program, bytes from the program
 	cpu            time.Duration // of the program and all that it started
-	known          bool          // cpu is valid: it was read, and the system tells it
+	known          bool          // cpu is valid
 }
 
-// Patient returns a context that ends when the program has been silent for the time "limit". A
-// program is silent while it takes no bytes, sends no bytes and uses at most busyShare of a CPU. It
-// does not count as silent if it waits for a CPU, or if we have not read all its output yet.
-//
-// The time "most" bounds the wait for a program that is not silent. The context then ends at the
-// first check after most, which is at most limit later. In both cases the cause of the end is
-// ErrSilent.
-//
-// Patient costs nothing while all goes well: the program's CPU time is not read before limit is
-// over.
+// Patient returns a context that ends when the program, for the time limit, has taken no bytes,
+// sent none and not computed, or soon after the time most in any case. The cause is then ErrSilent.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
 ) (context.Context, context.CancelFunc) {
@@ -111,8 +102,7 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// isDelayed reports whether the program may be held up by something else: by us, because we have
-// not read all its output, or by other programs, because it waits for a CPU.
+// isDelayed reports whether the program may be waiting for us to read its output, or for a CPU.
 func (c *Conn) isDelayed() bool {
 	unread, _ := c.Out.Unread()
 	return unread > 0 || c.Process != nil && c.Process.Runnable()

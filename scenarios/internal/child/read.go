@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns f itself if f is not NDJSON. For NDJSON it returns a framing that writes
-// lines, and reads both lines and chunks, because a server may send a long answer in chunks.
+// LinesOrChunks returns f, or instead of NDJSON a framing that writes lines and reads both lines
+// and chunks.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -60,27 +60,25 @@ func (c *Conn) readAll(r framers.Reader) {
 	}
 }
 
-// limited reads the program's output, and fails if the current message grows beyond the limit that
-// SetMaxMessage set. (The framing's reader checks only Options.MaxMessage.) It counts all bytes
-// since the last message. These belong to the current message, because the framing's reader asks
-// for bytes only while a message is incomplete.
+// limited reads the program's output, and fails when the current message exceeds the limit of
+// SetMaxMessage.
 type limited struct{ c *Conn }
 
-// framingShare returns how many bytes a framing may add to a message of n bytes: n/64, and 8 KiB
-// for a header.
+// framingShare returns how many bytes a framing may add to a message of n bytes, including a
+// header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
 	limit := l.c.limit.Load()
-	came := l.c.Partial()
+	came := l.c.Partial() // no framing reads once the current message is whole
 	if limit > 0 && came > limit+framingShare(limit) {
 		return 0, &framers.TooLargeError{Size: came, Limit: limit}
 	}
 	return l.c.Out.Read(p)
 }
 
-// badFrame returns the Message that stands for a frame that could not be read. It returns false if
-// err ends the whole stream.
+// badFrame returns the Message that stands for an unreadable frame, or false if err ends the
+// stream.
 func badFrame(err error) (Message, bool) {
 	m := Message{At: time.Now(), Err: err}
 	if header, ok := errors.AsType[*framers.HeaderError](err); ok {
@@ -94,8 +92,7 @@ func badFrame(err error) (Message, bool) {
 	return m, false
 }
 
-// pass shows a message to the watcher. Then it hands the message to Divert, to Respond or to Next.
-// Respond and Next get a copy, because m.Raw is valid only until pass returns.
+// pass hands a message to Divert, to Respond or to Next. m.Raw is valid only during the call.
 func (c *Conn) pass(m Message) {
 	if c.watcher != nil {
 		c.watcher.Heard(m)
@@ -117,8 +114,8 @@ func (c *Conn) pass(m Message) {
 	c.inbox.put(m)
 }
 
-// Next returns the next message that neither Divert nor Respond took. After the last message it
-// returns the error of [Conn.Err]. If ctx ends first, it returns the cause that ended ctx.
+// Next returns the next message that neither Divert nor Respond took. After the last one, the error
+// is that of [Conn.Err]. If ctx ends first, the error is its cause.
 func (c *Conn) Next(ctx context.Context) (Message, error) {
 	for {
 		if m, ok := c.inbox.take(); ok {
@@ -148,8 +145,8 @@ func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, 
 	}
 }
 
-// Err returns why nothing more is read: ErrEndless if a message was longer than its limit,
-// otherwise ErrLeft. Call it only after the channel of [Conn.Closed] is closed.
+// Err returns ErrEndless if a message was longer than its limit, otherwise ErrLeft. Call it only
+// after the channel of [Conn.Closed] is closed.
 func (c *Conn) Err() error {
 	if large, ok := errors.AsType[*framers.TooLargeError](c.readErr); ok {
 		limit := results.FormatGrouped(large.Limit)
@@ -158,9 +155,8 @@ func (c *Conn) Err() error {
 	return ErrLeft
 }
 
-// ReadAnswer decodes an answer. If the answer is an error, it also returns that error as a
-// *jsonrpc.Error. It is less strict than [jsonrpc.Parse]: an answer may lack its version, and may
-// have a null error beside a result.
+// ReadAnswer decodes an answer, less strictly than [jsonrpc.Parse]. An answer that is an error is
+// returned as a *jsonrpc.Error as well.
 func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Stream is our end of one of the program's streams. It counts bytes and calls, so that another
-// goroutine can see how far a read or write has come.
+// A Stream is our end of one of the program's streams. Its counts may be read at any time.
 type Stream struct {
 	r     io.ReadCloser  // nil if we write
 	w     io.WriteCloser // nil if we read
@@ -44,8 +43,7 @@ func (s *Stream) Resume() {
 	}
 }
 
-// Overhear returns a Tail that keeps the last 64 KiB of all bytes that are read from now on,
-// whether they belong to messages or not.
+// Overhear returns a Tail that keeps the last 64 KiB of what is read from now on.
 func (s *Stream) Overhear() *proc.Tail {
 	said := &proc.Tail{Limit: 64 << 10}
 	s.copyTo.Store(said)
@@ -69,8 +67,7 @@ func (s *Stream) count(n int64) {
 	s.calls.Add(1)
 }
 
-// Write writes p to the program in pieces of WriteChunk bytes, or of maxWrite bytes if WriteChunk
-// is 0. It counts each piece.
+// Write writes p to the program in pieces of Options.WriteChunk bytes, and counts each.
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
 	if size <= 0 {
@@ -88,14 +85,12 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// maxWrite is the largest number of bytes in one write. A slow program takes a long message bit by
-// bit. We write it in pieces to count how many bytes the program has taken so far. Longer pieces
-// would not be faster: maxWrite is already twice the usual capacity of a pipe.
+// maxWrite is the most bytes per write: twice the usual capacity of a pipe. In pieces, we can count
+// what a slow program has taken.
 const maxWrite = 128 << 10
 
-// frameWriter returns the writer for frames. Where possible, this writer takes header, message and
-// terminator in one call. That is possible if the stream can write several buffers in one call, and
-// if Options.WriteChunk asks for no smaller pieces.
+// frameWriter returns a writer for frames, if possible one that takes all parts of a frame in one
+// call.
 func (s *Stream) frameWriter() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
@@ -114,9 +109,8 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Unread returns how many bytes wait in the pipe for its reader. The reader of standard input is
-// the program, and the reader of standard output is this process. Unread returns false if the
-// system does not tell.
+// Unread returns how many bytes wait in the pipe for its reader, or false if the system does not
+// tell.
 func (s *Stream) Unread() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -126,7 +120,7 @@ func (s *Stream) Unread() (int, bool) {
 	return n, err == nil
 }
 
-// Capacity returns how many bytes the pipe can hold. It returns false if the system does not tell.
+// Capacity returns how many bytes the pipe can hold, or false if the system does not tell.
 func (s *Stream) Capacity() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -136,7 +130,7 @@ func (s *Stream) Capacity() (int, bool) {
 	return n, err == nil
 }
 
-// pipe returns our end of the stream if it is a [syspipe.End], and false otherwise.
+// pipe returns our end of the stream, or false if it is not a [syspipe.End].
 func (s *Stream) pipe() (*syspipe.End, bool) {
 	var end any = s.r
 	if s.w != nil {
@@ -146,9 +140,8 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 	return pipe, ok
 }
 
-// Send writes one message. It waits until the pipe has taken all of it, or until ctx ends. If ctx
-// ends during the write, the error wraps ErrNotTaken. If nobody reads the pipe any more, the error
-// is ErrLeft. After an error in the middle of a message, no further message can be sent.
+// Send writes one message. The error matches ErrNotTaken if ctx ends first, and ErrLeft if nobody
+// reads the pipe any more. After an error in the middle of a message, no further one can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
 		c.watcher.Sent(msg)
@@ -156,8 +149,8 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch calls put with a writer, and sends all messages that put writes to it, in as few system
-// calls as possible. It returns the same errors as Send.
+// Batch sends all messages that put writes, in as few system calls as possible. The errors are
+// those of Send.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
@@ -175,7 +168,7 @@ func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error 
 
 const unlimited = -1 // for WithMaxMessage
 
-// SendRaw writes bytes that are not a message of the framing. It returns the same errors as Send.
+// SendRaw writes bytes that are not a message of the framing. The errors are those of Send.
 func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	return c.write(ctx, func() error {
 		_, err := c.In.Write(p)
@@ -183,8 +176,7 @@ func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	})
 }
 
-// write waits until no other message is being written, and then calls do. When ctx ends, it
-// interrupts the writes of do.
+// write calls do when no other message is being written, and interrupts its writes when ctx ends.
 func (c *Conn) write(ctx context.Context, do func() error) error {
 	select {
 	case c.sending <- struct{}{}:
@@ -217,8 +209,7 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 	return inputClosed{err}
 }
 
-// An inputClosed is the error of a write to a pipe that nobody reads. It matches ErrLeft, but has
-// its own text.
+// An inputClosed is the error of a write to a pipe that nobody reads. It matches ErrLeft.
 type inputClosed struct{ error }
 
 func (e inputClosed) Error() string {
@@ -230,8 +221,7 @@ func (e inputClosed) Unwrap() error        { return e.error }
 
 type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
 
-// interrupt ends a write that is under way, by setting a deadline in the past. If the stream has no
-// deadlines, interrupt closes it.
+// interrupt ends a write that is under way, if need be by closing the stream.
 func (s *Stream) interrupt() {
 	d, ok := s.w.(deadlineWriter)
 	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {
@@ -246,8 +236,8 @@ func (s *Stream) allow() {
 	}
 }
 
-// sendReplies sends our answers to the program's own requests until its output ends. It ignores
-// errors, because the next message that is sent meets them too.
+// sendReplies sends our answers to the program's requests. It ignores errors: the next Send meets
+// them too.
 func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()

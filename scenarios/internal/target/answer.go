@@ -76,8 +76,8 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 	return Outcome{Verdict: ErrorReply, code: code, Why: why}
 }
 
-// explain judges an answer that does not contain the payload as it was sent. The payload may be
-// escaped there, which is fine, or it may be cut or altered.
+// explain judges an answer that does not repeat the payload byte for byte. JSON may have escaped
+// the payload, which is fine.
 func (r *Request) explain(reply []byte) Outcome {
 	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)

@@ -10,10 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// detect finds out what a server speaks by speaking to it. It first tries lines, which most servers
-// speak. Then it tries headers as well, and last otherFramings. Each attempt starts its own server,
-// and has all the time that a handshake may take. When an attempt settles the question, the server
-// of the other attempt is ended.
+// detect finds out what a server speaks: it tries lines, soon also headers, and last otherFramings.
+// Each attempt starts a server of its own.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,20 +53,18 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 	return nil, bothFailed(linesErr, headersErr)
 }
 
-// headstart is how long the attempt in lines runs alone. Most servers answer sooner. A server that
-// waits for headers never answers in lines. So after headstart, the attempt with headers begins,
-// too.
+// headstart is how long the attempt in lines runs alone. Most servers answer sooner.
 const headstart = 1500 * time.Millisecond
 
-// An attempt is the result of speaking to a server whose protocol is not known.
+// An attempt is the result of speaking to a server.
 type attempt struct {
 	server      *Server // a server that was greeted; nil if err is set
 	err         error
 	withHeaders bool
 }
 
-// settles reports whether further attempts are pointless: the server was greeted, or it failed in a
-// way that another framing would not change.
+// settles reports whether further attempts are pointless: the server was greeted, or its failure
+// does not depend on the framing.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	if !ok {
@@ -89,15 +85,14 @@ func (a attempt) end() {
 	}
 }
 
-// otherFramings are framings that no known protocol prescribes. Few servers use them, so they are
-// tried last.
+// otherFramings are framings that no known protocol prescribes. They are tried last.
 var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 
 // otherTime is the longest time that a server gets for each answer in one of otherFramings.
 const otherTime = 2 * time.Second
 
-// tryOthers speaks to a new server in each of otherFramings, until one answers. It returns nil if
-// none answers, or if the user named a framing.
+// tryOthers tries each of otherFramings with a new server. It returns nil if none answers, or if
+// the user named a framing.
 func tryOthers(ctx context.Context, o Options) *Server {
 	if o.Framing != "" {
 		return nil
@@ -124,9 +119,8 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	return approach(ctx, o, f, speakMCP)
 }
 
-// bothFailed joins the errors of two attempts, neither of which settled the question. It takes the
-// verdict and the last words of the attempt in lines. If the server answered nothing in lines, it
-// takes those of the attempt with headers.
+// bothFailed joins the errors of two attempts. The verdict is that in lines, unless the server
+// answered nothing there.
 func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
@@ -138,11 +132,11 @@ func bothFailed(linesErr, headersErr error) error {
 	return &joined
 }
 
-// A speaker speaks to a server that has just been started, and returns the protocol that it found.
+// A speaker speaks to a new server, and returns the protocol that it found.
 type speaker func(greeting) (*Protocol, error)
 
-// approach starts a server and speaks to it. If the answer shows that the server speaks MCP or uses
-// another framing, approach starts the server again and speaks to it in that way.
+// approach starts a server and speaks to it. If the answer shows another protocol or framing,
+// approach tries again with that.
 func approach(
 	ctx context.Context, o Options, wire framers.Framing, speak speaker,
 ) (*Server, error) {
@@ -202,8 +196,7 @@ func speakMCP(g greeting) (*Protocol, error) {
 	return &m.Protocol, err
 }
 
-// knowsNoInitialize reports whether err says that the server has no method initialize. Such a
-// server speaks JSON-RPC without a protocol above it.
+// knowsNoInitialize reports whether err says that the server has no method initialize.
 func knowsNoInitialize(err error) bool {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
@@ -223,9 +216,8 @@ func speakLSP(g greeting) (*Protocol, error) {
 	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
-// checkFilter returns nil if the server is a filter, which answers each line with one line. It
-// returns an error if the server writes lines unasked. The parameter sent is the number of lines
-// that we have sent.
+// checkFilter returns an error if the server, to which we sent so many lines, does not answer each
+// line with one.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)

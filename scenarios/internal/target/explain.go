@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Results of a probe, the small request that is sent after a failure.
+// Results of a probe, a small request that is sent after a failure.
 const (
 	probeAnswered = "answered"
 	probeSilent   = "silent"
@@ -22,8 +22,8 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed, and notes it in out: whether the server still lives, how
-// it ended, and what it used since the Usage "before" was taken.
+// Explain finds out how a server failed, and notes it in out. before is the usage when the request
+// began.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
@@ -56,8 +56,7 @@ func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	e.StderrTail = s.StderrLines()
 }
 
-// noteUnread notes how many bytes wait in each pipe. If the system does not tell, the number is
-// nil.
+// noteUnread notes how many bytes wait in each pipe, as far as the system tells.
 func (s *Server) noteUnread(e *results.FailureEvidence) {
 	e.UnreadStdin = ifKnown(s.In.Unread())
 	e.UnreadStdout = ifKnown(s.Out.Unread())
@@ -108,8 +107,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	}
 }
 
-// cameLate reports whether an answer came after its time limit. If one did, cameLate copies its
-// verdict into o.
+// cameLate reports whether an answer came after its time limit. If so, o gets its verdict.
 func (o *Outcome) cameLate() bool {
 	select {
 	case late := <-o.answer:
@@ -127,8 +125,7 @@ func (o *Outcome) cameLate() bool {
 	}
 }
 
-// explainFull looks at a server that did not take a request. If output of the server waits for us
-// to read it, the verdict is Deadlock.
+// explainFull makes the verdict Deadlock if output of the server waits for us to read it.
 func explainFull(out *Outcome) {
 	stream := "standard error"
 	unread := out.Evidence.UnreadStderr
@@ -172,14 +169,13 @@ func (s *Server) ExitVerdict() Verdict {
 	return Verdict(fmt.Sprint(exitPrefix, state.ExitCode()))
 }
 
-// Limits of what a record quotes of standard error.
+// Limits of what is quoted of standard error.
 const (
 	quotedLines = 5
 	quotedText  = 300 // characters of a line
 )
 
-// Patterns of two kinds of lines on standard error: those that say what went wrong, and those that
-// only say where it happened.
+// errorLine matches lines that say what went wrong, and stackLine those that only say where.
 var (
 	errorLine = regexp.MustCompile(
 		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)
@@ -187,8 +183,8 @@ var (
 		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
 )
 
-// StderrLines returns the last lines on standard error, shortened and without stack traces. The
-// last line that looks like an error is always among them.
+// StderrLines returns the last lines on standard error without stack traces, and among them the
+// last one that looks like an error.
 func (s *Server) StderrLines() []string {
 	var out []string
 	failure := -1 // the index in out of the last line that looks like an error

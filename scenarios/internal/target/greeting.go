@@ -13,8 +13,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// Errors that say why a request of the handshake got no usable answer. Besides these there are the
-// errors of [child.Conn].
+// Errors of the handshake, besides those of [child.Conn].
 var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
@@ -31,8 +30,7 @@ const (
 	listID     = "3"
 )
 
-// slowStarts is a factor: a server that is at work gets up to slowStarts times the usual time for
-// an answer.
+// slowStarts is how many times longer we wait for a server that is still at work.
 const slowStarts = 3
 
 // A greeting is the handshake with a server that has just been started.
@@ -42,8 +40,7 @@ type greeting struct {
 	within time.Duration // the usual time for each answer
 }
 
-// decode reads the result of an answer. If the answer is an error, the returned error wraps it as a
-// *jsonrpc.Error.
+// decode reads the result of an answer. An answer that is an error is returned as a *jsonrpc.Error.
 func decode(m child.Message, result any) error {
 	a, err := child.ReadAnswer(m)
 	if a.Failure != nil {
@@ -75,15 +72,14 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and returns the next message that comes, as its answer. Its errors begin with
-// name. If the message is initialize, a late answer to server/discover may come first; ask drops
-// that answer.
+// ask sends a message and returns the next one, as its answer. Its errors begin with name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
 	}
 	ctx, stop := g.patient()
 	defer stop()
+	// Drop a late answer to server/discover.
 	m, err := g.Expect(ctx, func(m child.Message) bool {
 		return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
 	})
@@ -99,12 +95,11 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	return m, nil
 }
 
-// settle is how long we go on waiting for an answer after a line that is no answer. Some servers
-// print a greeting before they answer.
+// settle is how long we wait for an answer after a line that is none, such as a greeting.
 const settle = time.Second
 
-// askFirst sends the first request to an unknown server, and waits for the answer. It counts lines
-// before the answer as strays. If only such lines come, askFirst returns the first line.
+// askFirst sends the first request to an unknown server and returns the answer, or else the first
+// line that came.
 func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
 		return child.Message{}, err
@@ -130,14 +125,12 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	}
 }
 
-// isTo reports whether m is a reaction to the request in sent. It is if m is an answer, or if m has
-// the same bytes, because a filter gives the request back.
+// isTo reports whether m is an answer, or the request itself, sent back.
 func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }
 
-// hear returns the next message of one of three kinds: an answer, a line that is not JSON-RPC, or a
-// request of ours that the server sends back.
+// hear returns the next answer, line that is not JSON-RPC, or request of ours that came back.
 func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	m, err := g.Expect(ctx, func(m child.Message) bool {
 		kind := m.Envelope.Kind()
@@ -150,8 +143,7 @@ func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	return m, err
 }
 
-// handshakeError returns an error that explains why the server could not be greeted. It ends the
-// server.
+// handshakeError says why the server could not be greeted, and ends the server.
 func (g greeting) handshakeError(why error) error {
 	if g.ctx.Err() != nil {
 		g.Close()
@@ -180,7 +172,7 @@ func (g greeting) handshakeError(why error) error {
 	return e
 }
 
-// answersAtEnd ends the server's input. It reports whether the server then sends a message.
+// answersAtEnd ends the server's input, and reports whether a message comes then.
 func (g greeting) answersAtEnd() bool {
 	g.CloseInput()
 	ctx, cancel := context.WithTimeout(g.ctx, LeaveAtEnd)

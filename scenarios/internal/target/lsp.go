@@ -41,8 +41,8 @@ var (
 	errNotLSP    = errors.New("it is no language server")
 )
 
-// makeRoot makes an empty folder for the server to open. Some servers refuse to start without a
-// folder, and some read everything in it.
+// makeRoot makes an empty folder for the server to open. Some servers start only with a folder, and
+// some read all of it.
 func (l *lsp) makeRoot() error {
 	folder, err := os.MkdirTemp("", "pipebench-documents-")
 	if err != nil {
@@ -95,16 +95,15 @@ func (l *lsp) request(kind Kind, size int) *Request {
 	return l.document.template(l.root, size)
 }
 
-// editorCapabilities are the capabilities that we claim, as an editor does. They allow a server to
-// ask for settings, to announce its progress, and to register its own capabilities.
+// editorCapabilities are the capabilities that we claim, like those of an editor.
 const editorCapabilities = `{"workspace":{"configuration":true,"workspaceFolders":true,` +
 	`"applyEdit":true,"didChangeConfiguration":{"dynamicRegistration":true}},` +
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +
 	`"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}},` +
 	`"window":{"workDoneProgress":true}}`
 
-// editorAnswers are our results for the requests that language servers send, by method. Some
-// servers do not go on without them. Each result agrees, refuses, or chooses nothing.
+// editorAnswers are our results for requests from the server, by method. Some servers do not go on
+// without them.
 var editorAnswers = map[string]json.RawMessage{
 	"client/registerCapability":        []byte("null"),
 	"client/unregisterCapability":      []byte("null"),
@@ -122,8 +121,8 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text in one language, with one symbol. The payload goes between the texts before
-// and after, where it is inside a comment or a value.
+// A document is a text in one language, with one symbol. The payload stands between before and
+// after.
 type document struct {
 	language      string // its languageId in LSP
 	suffix        string // of its file
@@ -144,8 +143,8 @@ var documents = []document{
 	{language: "java", suffix: "java", before: "class pipebench {} // ", after: "\n"},
 }
 
-// documentOf returns the document that carries a payload in the given language. For an unknown
-// language, the document has nothing but the payload.
+// documentOf returns the document for a language. For an unknown one it has nothing but the
+// payload.
 func documentOf(language string) *document {
 	for _, d := range documents {
 		if d.language == language {
@@ -164,9 +163,8 @@ func Languages() []string {
 	return slices.Clip(names)
 }
 
-// template makes a request of size bytes that opens the document. Its Query asks for the symbols of
-// the document. Its Release then closes the document. The document is no file in the folder,
-// because the request itself contains the text.
+// template makes a request of size bytes that opens the document. Then its Query asks for the
+// symbols, and its Release closes the document.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
 	params := `{"textDocument":{"uri":` + quoted(uri)

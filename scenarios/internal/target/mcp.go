@@ -16,8 +16,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// mcp is the Model Context Protocol. In its newest revision a client begins with server/discover
-// instead of initialize. A server that does not know server/discover is greeted with initialize.
+// mcp is the Model Context Protocol, with either first request: server/discover or the older
+// initialize.
 type mcp struct {
 	Protocol
 	known     bool     // its revision and tools are known from an earlier start
@@ -26,8 +26,7 @@ type mcp struct {
 	replyTool ToolCall // the tool that answers with as many bytes as asked; zero if none
 }
 
-// A ToolCall names a tool and the one argument that we fill. We fill it with a text, or with a
-// number of bytes.
+// A ToolCall names a tool and the one argument that we fill, with a text or a number of bytes.
 type ToolCall struct {
 	Name, Arg string
 	Others    string // JSON members of the other arguments, each followed by a comma
@@ -43,8 +42,7 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	return m
 }
 
-// discoverParams are the params of server/discover: the _meta of each request in the revisions that
-// have no initialize.
+// discoverParams are the params of server/discover.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstStateless) + "}"
 
 func (m *mcp) greet(g greeting) error {
@@ -61,9 +59,7 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter completes the handshake, including initialize if the server's revision has it. The
-// parameter o is what the server has said so far. It is empty if the revision is known from an
-// earlier start.
+// enter completes the handshake. o is what the server has said so far, which is nothing if m.known.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	err := decode(o.reply, &about)
@@ -83,9 +79,7 @@ func (m *mcp) enter(g greeting, o opening) error {
 	return m.chooseTools(g)
 }
 
-// initialize completes the handshake of a revision that has initialize. The parameter reply is the
-// server's answer to initialize. If reply is empty, initialize was not sent yet, and this function
-// sends it.
+// initialize completes the handshake of older revisions. It sends initialize if reply is empty.
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
@@ -118,8 +112,8 @@ type tool struct {
 	}
 }
 
-// argument returns the name of an argument that has one of the JSON types, or "" if there is none.
-// It prefers required arguments. Among several, it takes the first in alphabetical order.
+// argument returns the name of an argument that has one of the JSON types, preferably a required
+// one, or "".
 func (t tool) argument(types ...any) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
@@ -134,11 +128,8 @@ func (t tool) argument(types ...any) string {
 	return first
 }
 
-// chooseTools finds the tools to call. A tool may do anything, so we call only three kinds:
-//
-//   - tools that the user named
-//   - a tool named echo
-//   - for replies, a tool that just makes bytes
+// chooseTools finds the tools to call: those that the user named, a tool named echo, and one that
+// just makes bytes. Others might do anything.
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call(listID, listMethod, "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if errors.Is(err, child.ErrSilent) {
@@ -179,14 +170,13 @@ func (m *mcp) chooseTools(g greeting) error {
 	return nil
 }
 
-// Usual names of a tool that makes nothing but bytes, and of its argument that says how many.
+// Usual names of a tool that makes nothing but bytes, and of the argument with their number.
 var (
 	replyToolNames = []string{"get_large_data", "large_data", "generate_data", "get_bytes"}
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// bytesTool finds a tool that makes as many bytes as it is asked for, and that needs no other
-// argument. It returns the zero ToolCall if there is none.
+// bytesTool finds a tool that makes as many bytes as it is asked for, or returns the zero ToolCall.
 func bytesTool(tools []tool) ToolCall {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")
@@ -200,11 +190,9 @@ func bytesTool(tools []tool) ToolCall {
 	return ToolCall{}
 }
 
-// complete looks the tool up among the tools of the server. If the call names no argument, complete
-// adds the name of an argument that has one of the JSON types.
-//
-// If the server has no such tool, complete returns an error if demanded is true, and the zero
-// ToolCall otherwise.
+// complete looks the tool up among those of the server, and adds an argument of the types if the
+// call names none. Without the tool, complete returns the zero ToolCall, or an error if demanded is
+// true.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -226,8 +214,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	return call, nil
 }
 
-// template makes a request of size bytes (see newRequest) that calls the tool. The value of the
-// argument is before, a payload and after.
+// template makes a request of size bytes that calls the tool. The argument is before, a payload and
+// after.
 func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,

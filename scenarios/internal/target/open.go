@@ -2,14 +2,10 @@ package target
 
 import "context"
 
-// Open starts the server, finds out what it speaks, and completes the handshake. Then it makes a
-// few small requests, to learn how the server refuses a request and whether its answers contain
-// what was sent.
+// Open starts the server, finds out what it speaks, and completes the handshake. The error is a
+// [*StartError] if the command cannot be run, and a [*HandshakeError] if the handshake fails.
 //
-// If the command cannot be run at all, the error is a [*StartError]. If the command runs, but the
-// handshake fails, the error is a [*HandshakeError].
-//
-// The caller closes the server's Protocol after the last server that uses it has ended.
+// The caller closes the server's Protocol after the last server that uses it.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error
@@ -64,8 +60,7 @@ func Launch(ctx context.Context, o Options, p *Protocol) (*Server, error) {
 	return s, nil
 }
 
-// Greet completes the handshake with a server that Launch has started. If the handshake fails,
-// Greet ends the server.
+// Greet completes the handshake with a server that Launch has started, or ends the server.
 func (s *Server) Greet(ctx context.Context) error {
 	g := greeting{Server: s, ctx: ctx, within: s.o.Start}
 	p := s.Protocol()
@@ -74,8 +69,8 @@ func (s *Server) Greet(ctx context.Context) error {
 		err = p.greet(g)
 	}
 	if err == nil && s.Out.Bytes() == 0 {
-		// The handshake asked nothing. Wait for a first answer now, so that the start of the
-		// server does not count into the time of a later answer.
+		// The handshake asked nothing. Without this, the start would count into the first answer's
+		// time.
 		_, err = g.ask("a first request", p.Smallest(Transport).Number(0))
 	}
 	if err != nil {
@@ -84,9 +79,8 @@ func (s *Server) Greet(ctx context.Context) error {
 	return nil
 }
 
-// learn makes the first requests, and learns from them how the server refuses and whether its
-// answers contain what was sent. Each request may take as long as a start of the server. If the
-// server fails, learn returns a new server. If no server runs, it returns nil and an error.
+// learn finds out by small requests how the server refuses, and whether answers contain what was
+// sent. If the server fails, learn returns a new one, or nil if none runs.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
@@ -107,8 +101,8 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 	return s, err
 }
 
-// first makes one small request of a kind that was not tried before. It returns the server for
-// further requests: the same, or a new one if the server failed.
+// first makes one small request of a kind that was not tried before. If the server fails, first
+// returns a new one.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)

@@ -17,8 +17,7 @@ type opening struct {
 }
 
 // open sends server/discover, the first request of MCP's newest revision. If the server is silent,
-// open sends initialize as well. A server may be silent because it ignores methods that it does not
-// know, or because it ignores everything before initialize.
+// open sends initialize as well.
 func (g greeting) open() (opening, error) {
 	o := opening{sent: 1}
 	discover := g
@@ -39,9 +38,7 @@ func (g greeting) open() (opening, error) {
 	return o, err
 }
 
-// hearBoth waits for the answer to initialize, and keeps it in o.hello. In o.reply it keeps the
-// first message that comes before: the answer to server/discover, or a line that is not JSON-RPC.
-// Soon after such a line, hearBoth gives up, because a filter sends only such lines.
+// hearBoth waits for the answer to initialize, and keeps the first message before it in o.reply.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()
@@ -65,7 +62,7 @@ func (g greeting) hearBoth(o *opening) error {
 			continue
 		}
 		g.Strays.addLine(m.Raw)
-		if first {
+		if first { // perhaps a filter, which sends nothing but such lines
 			settled, cancel := context.WithTimeoutCause(g.ctx, settle, child.ErrSilent)
 			defer cancel()
 			ctx = settled

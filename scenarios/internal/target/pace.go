@@ -6,19 +6,17 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Pace predicts how long a server takes for a message. It knows how long the server took for
-// another message. The zero Pace is for a server about which nothing is known.
+// A Pace predicts how long a server takes for a message. The zero Pace is for an unknown server.
 type Pace struct {
 	Size int           // bytes of the largest message that was answered
 	Took time.Duration // the time that this message took
 }
 
-// perByte is the guess for a server about which nothing is known. It is twice the time per byte of
-// the slowest server that was measured: an example program of an SDK, which logs all that it gets.
+// perByte is the guess for an unknown server: twice the time of the slowest server that was
+// measured.
 const perByte = 800 * time.Nanosecond
 
-// Predict returns the time for a message of size bytes. It assumes that the time grows linearly
-// with the size.
+// Predict returns the time for a message of size bytes, as if it grew linearly with the size.
 func (p Pace) Predict(size int) time.Duration {
 	switch {
 	case p.Size == 0:
@@ -34,8 +32,8 @@ func (p Pace) Predict(size int) time.Duration {
 // Margin is the factor by which a server may be slower than predicted.
 const Margin = 10
 
-// Limit returns how long a server may take for a request of size bytes. That is patience, the time
-// for any request, plus Margin times the predicted time.
+// Limit returns how long a server may take for size bytes: patience plus Margin times the
+// prediction.
 func (p Pace) Limit(patience time.Duration, size int) time.Duration {
 	return patience + Margin*p.Predict(size)
 }

@@ -11,18 +11,16 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Protocol is what a server speaks. It keeps what the first server said in the handshake, so that
-// later servers need not be asked again.
+// A Protocol is what a server speaks, with what later starts of the same server need not ask again.
 type Protocol struct {
 	Name    string // with its revision, as records have it: "mcp 2025-11-25"
 	Framing framers.Framing
 	JSONRPC bool // messages have ids; else every message counts as an answer
 	Echoes  bool // answers contain what was sent
-	// Demand makes a request for an answer of about n bytes. It returns nil if there is no such
-	// request.
+	// Demand makes a request for an answer of about n bytes; nil if there is none.
 	Demand    func(n int) *Request
 	ToolFails bool // the tool did not answer a first, small request
-	// Paces holds, by Kind, how long the first requests took. Every later server begins with these.
+	// Paces holds, by Kind, how long the first requests took.
 	Paces [2]Pace
 
 	sends    string   // what requests exercise, in words; "" for unknownMethod
@@ -48,7 +46,7 @@ const (
 	Transport             // nothing but reading, framing, and a refusal
 )
 
-// What requests can exercise. The user chooses one of these.
+// What requests can exercise, as the user chooses it.
 const (
 	RequestAuto     = "auto"
 	RequestUnknown  = "unknown"
@@ -89,8 +87,7 @@ func (p *Protocol) Sends() string {
 	return p.sends
 }
 
-// Request makes a request of size bytes. If size is too small, it makes the smallest request that
-// is possible.
+// Request makes a request of size bytes, or the smallest if that is larger.
 func (p *Protocol) Request(kind Kind, size int) *Request {
 	r := p.request(kind, size)
 	r.Kind = kind
@@ -99,14 +96,12 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 	return r
 }
 
-// Smallest makes a request so small that any server takes it. Its payload has room for the number
-// of the request.
+// Smallest makes a small request with room for its number in the payload.
 func (p *Protocol) Smallest(kind Kind) *Request {
 	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
-// plain makes a request, padded to size, that exercises no tool. Usually its method is one that
-// servers refuse. If the server ignores unknown methods, it is a request for the list of tools.
+// plain makes a request of size bytes for no tool: one that is refused, or the list of tools.
 func (p *Protocol) plain(size int) *Request {
 	if p.ignores {
 		before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + listMethod +
@@ -169,8 +164,7 @@ func named(o Options) *Protocol {
 	return nil
 }
 
-// newBare returns the protocol of a server that speaks JSON-RPC without a protocol above it. We
-// know no method of such a server.
+// newBare returns the protocol of a server that speaks JSON-RPC without a known protocol above it.
 func newBare(wire framers.Framing) *Protocol {
 	return &Protocol{
 		Name: "jsonrpc", Framing: wire, requests: []string{RequestAuto, RequestUnknown},
@@ -180,7 +174,6 @@ func newBare(wire framers.Framing) *Protocol {
 }
 
 // newEcho returns the protocol of a filter that answers each line with the same line, as cat does.
-// We send lines of JSON, because some filters take only JSON, and the others take any text.
 func newEcho(wire framers.Framing) *Protocol {
 	return &Protocol{
 		Name: "lines", sends: "lines", Framing: wire, requests: []string{RequestAuto},
@@ -197,8 +190,7 @@ func newFilter(wire framers.Framing) *Protocol {
 	return p
 }
 
-// unknownMethod is a method that no server has. A request for it is refused, which is the shortest
-// way through a server.
+// unknownMethod is a method that no server has: a refusal is the shortest way through a server.
 const unknownMethod = "pipebench/unknown"
 
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.

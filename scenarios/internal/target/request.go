@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Request is a request of one exact size, to be sent many times. Each copy has its own number in
-// its id and at both ends of its payload. So the answer to another copy is noticed.
+// A Request is a request of one exact size. Each copy that is sent has its own number, in its id
+// and at both ends of its payload:
 //
 //	{"jsonrpc":"2.0","id":1000000007,"method":"…","params":{"pad":"00000007…00000007"}}
 //	 before                                              payload            after
@@ -20,18 +20,16 @@ type Request struct {
 	Kind    Kind
 	Echoes  bool     // the answer is to contain the payload
 	Silent  bool     // nobody answers it
-	Demands int      // bytes of payload that it asks for in the answer; 0 if it asks for none
-	Query   *Request // sent right after this one, which gets no answer, to get one; nil: none
+	Demands int      // bytes of payload that it asks for in the answer
+	Query   *Request // sent right after this one, to get an answer; nil: none
 	Release *Request // sent after the answer has come; nil: none
 
-	// Lead are messages that nobody answers. They are sent right before this request, in one write
-	// with it.
+	// Lead are messages without an answer, sent in one write with this request.
 	Lead [][]byte
 	// Least is the shortest time limit for the answer.
 	Least time.Duration
 
-	// Heard, if set, gets an answer that is not an echo. The reading goroutine calls it. The answer
-	// is valid only during the call.
+	// Heard, if set, gets an answer that is not an echo. The answer is valid only during the call.
 	Heard func(answer []byte)
 
 	msg      []byte
@@ -43,13 +41,12 @@ type Request struct {
 	refusal  string // the code of that error; "" means any code
 	wants    []byte // the id of a recorded message, for Again; nil if it has none
 
-	// mu is held while a copy is numbered and while an answer is checked, because another goroutine
-	// checks answers that come late.
+	// mu guards msg, because another goroutine checks answers that come late.
 	mu *sync.Mutex
 }
 
-// The ids of requests are numbers of ten digits, so that they do not change the size of a message.
-// They are below 2^31, because some servers keep an id in 32 bits.
+// Ids have ten digits, so that all copies have one size. They are below 2^31, because some servers
+// keep an id in 32 bits.
 const (
 	firstID  = 1_000_000_000
 	idDigits = 10
@@ -63,16 +60,15 @@ const StampDigits = 8
 // letters need no escape in any encoding.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// period is the number of bytes after which a payload repeats. Because it is a prime, two chunks of
-// a round size differ. So a server that swaps them is noticed.
+// period is the number of bytes after which a payload repeats. It is a prime, so that two chunks of
+// a round size differ.
 const period = 65521
 
-// asSmallAsCanBe is a size for newRequest. It makes a request without a payload.
+// asSmallAsCanBe is the size of a request without a payload.
 const asSmallAsCanBe = 0
 
-// newRequest makes a request of size bytes: before, a payload and after. If size is too small, the
-// payload is empty and the request is larger than size. The text before contains idMark in place of
-// the number of the copy.
+// newRequest makes a request of size bytes, or a larger one without a payload if size is too small.
+// The text before has idMark in place of the id.
 func newRequest(before, after string, size int) *Request {
 	size = max(size, len(before)+len(after))
 	r := &Request{
@@ -107,16 +103,16 @@ func refusable(size int, meta string) *Request {
 	return r
 }
 
-// Unanswerable makes a notification of size bytes, or the smallest one if size is too small. MCP
-// and LSP both say that a server ignores unknown notifications.
+// Unanswerable makes a notification of size bytes or a few more. By MCP and LSP, servers ignore
+// unknown notifications.
 func Unanswerable(size int) *Request {
 	r := newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
 	r.Silent = true
 	return r
 }
 
-// Again makes a request that sends a recorded message again. The parameter id is the id of that
-// message, or nil if it has none. An error counts as a right answer.
+// Again makes a request that sends a recorded message again. id is the id of that message, or nil.
+// An error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }
@@ -124,12 +120,11 @@ func Again(msg, id []byte) *Request {
 // Size returns the number of bytes of the message, without those of the framing.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that only makes it larger. The caller may change it,
-// except for StampDigits bytes at either end.
+// Payload returns the part of the message that only makes it larger. The caller may change all of
+// that but StampDigits bytes at either end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
-// Numbered reports whether the request has an id, so that an answer says which copy of the request
-// it answers.
+// Numbered reports whether the request has an id, by which its answer is found.
 func (r *Request) Numbered() bool { return r.id >= 0 }
 
 // WithID returns a copy of the message with another id, which is JSON text.
@@ -137,7 +132,7 @@ func (r *Request) WithID(id string) []byte {
 	return bytes.Join([][]byte{r.msg[:r.id], []byte(id), r.msg[r.id+idDigits:]}, nil)
 }
 
-// Clone copies the request and its buffer, for the goroutine that checks answers.
+// Clone copies the request and its buffer.
 func (r *Request) Clone() *Request {
 	c := *r
 	c.msg = bytes.Clone(r.msg)
@@ -145,8 +140,7 @@ func (r *Request) Clone() *Request {
 	return &c
 }
 
-// Number turns the request's message into its i-th copy, and returns it. The next call changes the
-// same bytes.
+// Number returns the i-th copy of the message. The next call changes the same bytes.
 func (r *Request) Number(i int64) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,15 +163,13 @@ func writeDigits(b []byte, n int64) {
 	}
 }
 
-// NumberOf returns the number of the copy whose id Number wrote. It returns false if Number cannot
-// have written the id.
+// NumberOf returns the number of the copy with this id, or false if Number wrote no such id.
 func NumberOf(id []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return n - firstID, err == nil && len(id) == idDigits && n >= firstID
 }
 
-// answeredBy reports whether a message answers the request. If the request has no id, any message
-// does.
+// answeredBy reports whether a message answers the request. Without an id, any message does.
 func (r *Request) answeredBy(e jsonrpc.Envelope) bool {
 	id := r.wants
 	if id == nil && r.Numbered() {

@@ -26,12 +26,8 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run tries growing sizes until one fails. Then it tries the round sizes between Low and High, and
-// then bisects. It stops in these cases:
-//
-//   - Low and High are a byte apart.
-//   - The size Most works, or the size Least fails.
-//   - The time "until" has come. If until is zero, there is no time limit.
+// Run looks for the limit until Low and High are a byte apart, Most works, Least fails, or the time
+// "until" has come. A zero until means no time limit.
 func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
 	size := min(s.First, s.Most)
 	for until.IsZero() || time.Now().Before(until) {
@@ -63,12 +59,11 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 	return nil
 }
 
-// IsLate reports whether the time was up before any size failed and before Most worked.
+// IsLate reports whether the time was up before a size failed or Most worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
-// between returns a size between Low and High. It tries the round sizes, and first the one nearest
-// to the geometric mean of Low and High. It also tries the neighbours of a round size, because a
-// limit may be off by a byte or two. If none of these fits, it returns the middle.
+// between returns a size between Low and High: a round size or a neighbour of one, because limits
+// are often there, otherwise the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

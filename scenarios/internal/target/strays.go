@@ -26,10 +26,10 @@ type arrivals struct {
 	foreign bool // the first is no JSON-RPC
 }
 
-// strayText is the largest number of characters of a message that are kept.
+// strayText is how many characters of a message are kept.
 const strayText = 120
 
-// add counts a line or a message. The parameter foreign says that it is not JSON-RPC.
+// add counts a line or a message. foreign says that it is not JSON-RPC.
 func (a *arrivals) add(msg []byte, foreign bool) {
 	a.n++
 	if a.n == 1 {
@@ -39,8 +39,7 @@ func (a *arrivals) add(msg []byte, foreign bool) {
 	}
 }
 
-// String returns the number of arrivals and the beginning of the first. It calls all of them lines
-// if the first is a line, and messages otherwise.
+// String returns the number of arrivals and the beginning of the first.
 func (a arrivals) String() string {
 	n := int(a.n)
 	if a.foreign {
@@ -58,7 +57,7 @@ func (s *Strays) addLine(line []byte) {
 	s.isLastLikeObject = len(line) > 0 && line[0] == '{'
 }
 
-// addMessage counts a JSON-RPC message that does not answer the request that was sent last.
+// addMessage counts a JSON-RPC message that is not the awaited answer.
 func (s *Strays) addMessage(msg []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +80,7 @@ func (s *Strays) Lines() (n int64, first string) {
 	return s.lines.n, s.lines.first
 }
 
-// mayEndInHalf reports whether the last line may be the first half of a message: it began as a JSON
-// object does.
+// mayEndInHalf reports whether the last line may be the first half of a message.
 func (s *Strays) mayEndInHalf() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package target talks to a stdio server: it finds out which protocol the server speaks, completes
-// the handshake, makes requests of an exact size, and checks the answers. It is for pipebench's
-// scenarios alone.
+// Package target talks to a stdio server: it recognizes the server's protocol, completes the
+// handshake, makes requests of an exact size, and checks the answers.
 //
 //	s, err := target.Open(ctx, target.Options{Command: []string{"my-server"}, Start: time.Minute})
 //	if err != nil {
@@ -30,8 +29,7 @@ type Options struct {
 	Command []string
 	Env     []string // of the server; nil means our own environment
 	Dir     string   // where the server runs; "" means where we run
-	// New returns a process that is ready to be started. If New is nil, the process is Command,
-	// with Env, in Dir.
+	// New, if set, makes the process to start, in place of Command, Env and Dir.
 	New    func() *proc.Process
 	Behind bool // the process of New is the server's client, and itself starts the server
 
@@ -58,8 +56,7 @@ func (o Options) observe(step string) {
 	}
 }
 
-// framing returns the framing that o.Framing names, or else the standard one. Standard lines also
-// read answers in chunks (see child.LinesOrChunks).
+// framing returns the framing that o.Framing names, or else the standard one.
 func (o Options) framing(standard framers.Framing) framers.Framing {
 	f, err := framers.Parse(o.Framing)
 	if o.Framing != "" && err == nil {
@@ -90,8 +87,8 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// A Server is a running server. Until Ignore is called, Next returns answers that no [Receiver]
-// takes.
+// A Server is a running server. Its answers go to the [Receiver], if there is one, and otherwise to
+// Next.
 type Server struct {
 	*child.Conn
 	o        Options
@@ -101,21 +98,20 @@ type Server struct {
 	ignoring atomic.Bool
 	inChunks atomic.Bool // the server gets lines from us, and has sent a message in chunks
 
-	// Only the goroutine that makes requests uses served and Paces.
+	// Only the goroutine that makes requests uses these two.
 	served int64   // how many requests were answered well
 	Paces  [2]Pace // how long answers take, by the Kind of their request
 
 	Strays Strays
 }
 
-// A Receiver is called with each message that may be an answer. The reading goroutine calls it. The
-// message is valid only during the call.
+// A Receiver gets each message that may be an answer. The message is valid only during the call.
 type Receiver func(child.Message)
 
 // MostInflight is the largest number of requests under way at once.
 const MostInflight = 1 << 16
 
-// launch starts a server about which nothing is known yet. The server does not end when ctx ends.
+// launch starts a server, which runs on when ctx ends.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}
@@ -148,29 +144,26 @@ func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
 // OtherFraming reports whether the server speaks MCP in a framing that no MCP client reads. It is
-// false if Options.Framing asked for a framing.
+// false if Options.Framing is set.
 func (s *Server) OtherFraming() bool {
 	p := s.Protocol()
 	return s.o.Framing == "" && p.Speaks() == "mcp" && p.Framing.String() != "ndjson"
 }
 
-// inFrames reports whether an MCP server sent m in frames that no MCP client reads. It is false if
-// Options.Framing asked for a framing.
+// inFrames reports whether an MCP server sent m in frames that no MCP client reads.
 func (s *Server) inFrames(m child.Message) bool {
 	p := s.Protocol()
 	return p != nil && p.Speaks() == "mcp" && (m.InChunks || s.OtherFraming())
 }
 
-// Check judges m, the answer to r, as [Request.Check] does. It also says whether m came in frames
-// that no MCP client reads.
+// Check judges m, the answer to r, including the framing in which it came.
 func (s *Server) Check(r *Request, m child.Message) Outcome {
 	out := r.Check(m.Raw, m.Envelope)
 	out.InFrames = s.inFrames(m)
 	return out
 }
 
-// Receive makes f the [Receiver] of the server. From then on, f is called with each message that
-// may be an answer, and Next no longer returns such messages. Receive(nil) removes the Receiver.
+// Receive makes f get each message that may be an answer; nil leaves them to Next again.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)
@@ -179,18 +172,17 @@ func (s *Server) Receive(f Receiver) {
 	s.receive.Store(&f)
 }
 
-// Ignore makes s count and drop answers that no Receiver takes. Next no longer returns them.
+// Ignore makes s count and drop answers that no Receiver takes.
 func (s *Server) Ignore() { s.ignoring.Store(true) }
 
-// ourMethods are the methods of requests that we send. A server that sends a request with such a
-// method sends back our own request.
+// ourMethods are the methods of our own requests. A server that sends one only repeats what it got.
 var ourMethods = []string{
 	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
 	"textDocument/documentSymbol",
 }
 
-// respond returns the answer to a request from the server. It returns nil if the request is one of
-// ours that came back, or if it is not known that the server speaks JSON-RPC.
+// respond returns the answer to a request from the server, or nil if the request is our own, sent
+// back.
 func (s *Server) respond(m child.Message) []byte {
 	p := s.protocol.Load()
 	if p == nil || !p.JSONRPC || slices.Contains(ourMethods, string(m.Envelope.Method)) {
@@ -199,12 +191,8 @@ func (s *Server) respond(m child.Message) []byte {
 	return p.respond(m.Raw, m.Envelope)
 }
 
-// divert gets each message first, and reports whether it took the message:
-//
-//   - It counts a message that cannot be an answer.
-//   - It gives a message that may be an answer to the Receiver. Without a Receiver, it counts the
-//     message if answers are ignored, and otherwise leaves it to Next.
-//   - It leaves the server's own requests to respond.
+// divert counts what cannot be an answer, and passes possible answers to the Receiver. It reports
+// whether it took the message.
 func (s *Server) divert(m child.Message) bool {
 	if m.InChunks {
 		s.inChunks.Store(true)
@@ -240,15 +228,14 @@ func (s *Server) divert(m child.Message) bool {
 	return true
 }
 
-// How long a server may take to leave when it is asked to. At the end of its input it may have to
-// finish its work. At SIGTERM it should just tidy up.
+// How long a server may take to leave at the end of its input, and at SIGTERM.
 const (
 	LeaveAtEnd  = 2 * time.Second
 	LeaveAtTerm = time.Second
 )
 
-// Shutdown ends the server's input and lets the server leave by itself. Then it kills all that is
-// left in the server's process group, as Close does.
+// Shutdown ends the server's input, gives the server time to leave, and kills what is left of its
+// process group.
 func (s *Server) Shutdown() {
 	s.Out.Resume()
 	s.CloseInput()

@@ -21,11 +21,9 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
-	// InFrames says that an MCP server sent the answer in frames that no MCP client reads. It is
-	// false if Options.Framing asked for a framing.
+	// InFrames says that an MCP server sent the answer in frames that no MCP client reads.
 	InFrames bool
-	// Evidence tells how the server failed. It is nil if the server did not fail. Explain completes
-	// Evidence.
+	// Evidence tells how the server failed; nil if it did not. Explain completes it.
 	Evidence *results.FailureEvidence
 
 	arrivals arrivals       // what came in place of the answer
@@ -41,19 +39,18 @@ func (o *Outcome) Lives() bool {
 		o.Verdict == ErrorReply && o.Evidence != nil && o.Evidence.Probe == probeAnswered
 }
 
-// fail notes a failure: its verdict and its reason. Explain finds out the rest.
+// fail notes a failure, which Explain completes.
 func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Verdict = v
 	o.Why = fmt.Sprintf(format, args...)
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// maxPatience is a factor: a server that is at work gets up to maxPatience times the usual limit.
+// maxPatience is how many times longer we wait for a server that is still at work.
 const maxPatience = 10
 
-// LimitOf returns the time limit for one or more requests of a kind. The parameter bytes is the sum
-// of their sizes. The server may take that long to accept the requests, and as long again to answer
-// them.
+// LimitOf returns the time in which a server has to take requests of so many bytes in all, and
+// again to answer them.
 func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
@@ -62,9 +59,8 @@ func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	return limit
 }
 
-// Trip sends the i-th copy of the request and waits for its answer. The outcome says what the
-// server did wrong. If [Outcome.Lives] is false, nothing else can be asked of the server. Trip
-// returns an error only if ctx ended.
+// Trip sends the i-th copy of the request and waits for its answer. If [Outcome.Lives] is false,
+// the server can no longer be asked. Trip returns an error only if ctx ended.
 func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error) {
 	before := s.Usage()
 	size := r.Size()
@@ -86,14 +82,14 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		s.Explain(ctx, before, &out)
 	}
 	if r.Release != nil && out.Lives() {
-		// An error does not matter: the next request meets it too.
+		// The next request meets an error, too.
 		_ = s.SendWithin(ctx, limit, r.Release.Number(i))
 	}
 	return out, nil
 }
 
-// SendWithin sends messages. The server has to take them within the time "limit". If the server is
-// at work, it gets up to maxPatience times limit.
+// SendWithin sends messages within limit, or within maxPatience times limit if the server is at
+// work.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
@@ -105,8 +101,7 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// sendTogether does the same as SendWithin, but joins the messages into one write. So the server
-// may get several messages in one read.
+// sendTogether is like SendWithin, but joins the messages into one write.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
 	var all bytes.Buffer
 	w := s.Protocol().Framing.NewWriter(
@@ -121,8 +116,7 @@ func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][
 	return s.SendRaw(patient, all.Bytes())
 }
 
-// exchange sends the i-th copy of the request and waits for its answer. If no answer comes, the
-// verdict is provisional, and Explain finds out why. A late answer goes into the channel
+// exchange sends the i-th copy of the request and waits for its answer. A late answer goes into
 // Outcome.answer, until the caller calls s.Receive(nil).
 func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.Duration) Outcome {
 	msgs := [][]byte{r.Number(i)}
@@ -151,8 +145,8 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	return out
 }
 
-// explainUnsent returns the outcome of a request that the server did not take. If the server
-// answered before it left, explainUnsent returns that answer.
+// explainUnsent returns the outcome of a request that the server did not take. That may be an
+// answer which the server gave before it left.
 func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
 	var out Outcome
 	out.fail(Deaf, "%s", why)
@@ -179,9 +173,8 @@ func WhyNotTaken(err error, accepted int64) string {
 	return fmt.Sprintf("the request was not taken: %v", err)
 }
 
-// expect returns a channel that gets the outcome of the next answer to r. The parameter began is
-// the time when the sending of r began. An answer to another request goes to the Receiver that was
-// set before.
+// expect returns a channel that gets the outcome of the next answer to r. Other answers go to the
+// Receiver that was set before.
 func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	got := make(chan Outcome, 1)
 	before := s.receive.Load()
@@ -209,8 +202,8 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// await waits for the outcome in the channel got. It waits for the time "limit" or, if the server
-// is at work, for up to maxPatience times limit.
+// await waits for an outcome within limit, or within maxPatience times limit if the server is at
+// work.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {
@@ -232,8 +225,7 @@ func (s *Server) await(
 	return lastAnswer(got, out)
 }
 
-// lastAnswer returns the outcome of an answer that came at the last moment. If none came, it
-// returns out.
+// lastAnswer returns an outcome that came at the last moment, or else out.
 func lastAnswer(got <-chan Outcome, out Outcome) Outcome {
 	select {
 	case answer := <-got:

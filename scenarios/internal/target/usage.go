@@ -26,8 +26,7 @@ func (s *Server) Usage() Usage {
 	}
 }
 
-// Account returns the same as [Server.Usage], and also the other processor times that a sample
-// needs.
+// Account is [Server.Usage] with all processor times.
 func (s *Server) Account() Usage {
 	now := s.Usage()
 	now.OwnCPU = ifKnown(proc.OwnCPU())
@@ -35,9 +34,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample returns what both sides have done since the Usage "before" was taken. In the sample this
-// process is the writer, and the server is the reader. The number of the server's calls is not
-// known.
+// Sample returns what was done since before. This process is the writer, and the server is the
+// reader.
 func (s *Server) Sample(before Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - before.Sent
@@ -59,7 +57,7 @@ func (s *Server) Sample(before Usage) results.Sample {
 	return sample
 }
 
-// ifKnown returns a number that the system told. It returns nil if the system did not tell.
+// ifKnown returns n, or nil if the system did not tell it.
 func ifKnown[N ~int | ~int64](n N, known bool) *int64 {
 	if !known {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Verdict says how a server dealt with a request. If the server ended, the verdict says how:
-// "exit 3", "signal SIGKILL".
+// A Verdict says how a server dealt with a request. If the server ended, it is like "exit 3" or
+// "signal SIGKILL".
 type Verdict string
 
 // Verdicts on one request.
@@ -104,8 +104,7 @@ const (
 		"limits on it"
 )
 
-// Advice says what a verdict usually means and what to look at first. It returns "" for a verdict
-// that needs no advice.
+// Advice says what a verdict usually means and what to look at first; "" if nothing is wrong.
 func (v Verdict) Advice() string {
 	text, ok := advice[v]
 	switch {
@@ -119,13 +118,12 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
-// adviceInPieces is the advice if a request got no answer, but other messages came after it.
+// adviceInPieces is for a request that got no answer, but after which other messages came.
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
-// Advice returns the advice of the verdict. For an unanswered request it adds how long we waited,
-// and what came instead of the answer. For a deaf server it says how far the server read, and how
-// to inspect it: run the given command, which repeats the request and then waits long enough.
+// Advice says what the outcome usually means and what to look at first. The command, which the text
+// shows, should repeat the request and then wait.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
@@ -169,7 +167,7 @@ type HandshakeError struct {
 	Stderr  []string // its last lines on standard error
 	Wrote   bool     // whether it wrote to its output or its standard error
 
-	// fellSilent says that the server answered the first request, and not the next one.
+	// fellSilent says that the server answered only the first request.
 	fellSilent bool
 }
 
@@ -182,8 +180,7 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
-// Advice says what to look at first. Most verdicts have a text of their own here. The texts of
-// [Verdict.Advice] are about messages of a certain size, so they do not fit a handshake.
+// Advice says what to look at first. The texts of [Verdict.Advice] mostly do not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	if e.fellSilent {
 		return "does it take each read for one message? a notification and the next request may " +
