@@ -19,8 +19,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// callFlags are the flags of the command "call". completeOptions turns some of them into options of
-// the client.
+// callFlags are the flags of the command "call".
 type callFlags struct {
 	options     client.Options
 	limits      client.Limits
@@ -39,8 +38,7 @@ const framingUsage = "ndjson, content-length, chunked (every message in frames) 
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// oversizePolicies maps each value of --oversize to what the client does with an answer that is
-// larger than the limit.
+// oversizePolicies maps each value of --oversize to what the client does with too large an answer.
 var oversizePolicies = map[string]client.Policy{
 	"close":     client.CloseOnOversize,
 	"error":     client.ErrorOnOversize,
@@ -169,8 +167,8 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	return nil
 }
 
-// An answerBar shows at a terminal how much of a large answer has arrived, if the answer comes in
-// chunks. It follows one answer at a time.
+// An answerBar shows at a terminal how much of a large answer has come. It follows one answer at a
+// time.
 type answerBar struct {
 	stderr io.Writer
 	mu     sync.Mutex
@@ -178,8 +176,7 @@ type answerBar struct {
 	shown  *progress // nil if no answer has a bar
 }
 
-// largeAnswer is the smallest number of frames for which an answer gets a bar. An answer of 1 MiB
-// has 18 frames.
+// largeAnswer is the fewest frames for which an answer gets a bar. An answer of 1 MiB has 18.
 const largeAnswer = 16
 
 // chunk updates the bar after the chunk c has arrived.

@@ -14,8 +14,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// A callSession reads requests from stdin, sends them to a server, and prints the answers in the
-// order of the requests.
+// A callSession sends requests from stdin to a server, and prints the answers in the same order.
 type callSession struct {
 	pool         *client.Pool
 	inflight     int
@@ -56,9 +55,8 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Each request has a channel for its reply. These channels come in the order of the requests.
-	// At most s.inflight requests are unanswered: the goroutine below waits for one reply, and the
-	// others have their channels in replies.
+	// Each request has a channel for its reply, in order. One reply is awaited below, so
+	// s.inflight-1 are left.
 	replies := make(chan chan reply, s.inflight-1)
 	var printing sync.WaitGroup
 	printing.Go(func() {
@@ -84,8 +82,7 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// ask sends each request that it reads from in, and puts a channel for its reply into replies. It
-// returns when the input, the server or ctx ends.
+// ask sends the requests that it reads from in, and puts a channel for each reply into replies.
 func (s *callSession) ask(ctx context.Context, in io.Reader, replies chan<- chan reply) error {
 	stop := make(chan struct{})
 	defer close(stop)
@@ -135,8 +132,8 @@ func (s *callSession) send(ctx context.Context, request client.Request, to chan<
 	to <- reply{line, failed}
 }
 
-// notified prints a notification if it belongs to a subscription. If the notification acknowledges
-// a subscription, notified tells awaitSubscription.
+// notified prints a notification of a subscription, and tells awaitSubscription of an
+// acknowledgement.
 func (s *callSession) notified(method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"io.modelcontextprotocol/subscriptionId"`)) {
 		return
@@ -150,11 +147,8 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// awaitSubscription waits until the server acknowledges or refuses a subscription. The next request
-// is sent only after that, so that the subscription already covers its effects.
-//
-// The channel named ended delivers the reply when the subscription ends. If the server refuses the
-// subscription, the reply comes at once.
+// awaitSubscription waits until the server acknowledges a subscription, or refuses it by a reply in
+// ended.
 func (s *callSession) awaitSubscription(ctx context.Context, ended <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
@@ -179,9 +173,8 @@ type line struct {
 	err    error
 }
 
-// readLines returns a channel that delivers the lines of in, without blank lines and comments,
-// which begin with #. The channel is closed at the end of in, after an error, or after the caller
-// closes stop.
+// readLines delivers the lines of in, without blank lines and comments (#), until in ends or the
+// caller closes stop.
 func readLines(in io.Reader, stop <-chan struct{}) <-chan line {
 	lines := make(chan line)
 	// A goroutine reads, because a read of a terminal cannot be cancelled.

@@ -77,8 +77,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations returns the names of the situations in which the command "check" tests one side: a
-// program, a server or a client.
+// situations returns the names of the situations in which one side is tested.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
@@ -150,8 +149,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// keep writes a record of a check. If the record is a finding, keep first applies
-// --expected-failures to it, and shows it while the check goes on.
+// keep writes a record of a check. A finding is first judged by --expected-failures, and shown.
 func (f *checkFlags) keep(s *session, line results.Line) error {
 	found, isFinding := line.(results.Finding)
 	if !isFinding {
@@ -164,11 +162,8 @@ func (f *checkFlags) keep(s *session, line results.Line) error {
 	return s.Write(found)
 }
 
-// checkGate returns an error in three cases:
-//
-//   - The checked program failed in a situation.
-//   - Nothing could be judged.
-//   - The time of --max-time was over before everything was judged.
+// checkGate returns an error if the program failed, if nothing could be judged, or if --max-time
+// was over too soon.
 func checkGate(found []results.Finding, incomplete bool) error {
 	if n := len(view.FailedFindings(found)); n > 0 {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}

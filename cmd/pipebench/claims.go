@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
-// runClaims judges common claims about stdio. If the arguments name files, it judges by the records
-// in these files. Otherwise it measures. The words after "--" are the command of an MCP server to
-// check.
+// runClaims judges common claims about stdio, by the records in the named files or by measuring.
+// The words after "--" are the command of an MCP server to check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
@@ -41,8 +40,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// measureClaims measures what the selected claims need and the session's file lacks. It keeps the
-// measurements and the verdicts.
+// measureClaims measures what the selected claims need and the session's file lacks, and judges
+// these claims.
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {
@@ -66,8 +65,7 @@ func (s *session) measureClaims(
 	return err
 }
 
-// showClaims prints the verdicts. With --detail and a single claim it prints everything about that
-// claim.
+// showClaims prints the verdicts, or with --detail everything about a single claim.
 func (f *probeFlags) showClaims(
 	cmd *cobra.Command, set *results.Set, selected []claims.Claim, verdicts []results.Finding,
 ) error {

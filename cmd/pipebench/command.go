@@ -18,8 +18,8 @@ type runner interface {
 	run(cmd *cobra.Command, args []string) error
 }
 
-// newCommand makes a command from its row in [commandGroups] and its help text. It registers the
-// flags only if wanted is true, because that takes most of the time in which pipebench starts.
+// newCommand makes a command. It gets its flags only if wanted is true, because these take most of
+// the time of a start.
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
@@ -31,8 +31,7 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	return cmd
 }
 
-// anyArgs allows any arguments. Like oneOrMore and exactly, it also checks cobra's flag groups. So
-// two flags that exclude each other are a usage error.
+// anyArgs allows any arguments, but not two flags that exclude each other.
 func anyArgs(cmd *cobra.Command, _ []string) error {
 	return usageError(cmd.ValidateFlagGroups())
 }
@@ -47,8 +46,7 @@ func oneOrMore(missing string) cobra.PositionalArgs {
 	}
 }
 
-// exactly requires n arguments. For any other number, it returns an error that begins with the
-// parameter says.
+// exactly requires n arguments. Its errors begin with says.
 func exactly(n int, says string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
@@ -75,8 +73,7 @@ func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []stri
 	return args[:dash], args[dash:]
 }
 
-// atTerminal prints a hint if standard input is a terminal. The hint tells a person what the
-// command waits for.
+// atTerminal prints what the command waits for, if standard input is a terminal.
 func atTerminal(cmd *cobra.Command, hint string) {
 	file, ok := cmd.InOrStdin().(*os.File)
 	if ok && term.IsTerminal(int(file.Fd())) {

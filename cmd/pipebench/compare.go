@@ -35,7 +35,7 @@ type compareFlags struct {
 	sharedFlags
 }
 
-// metricWall is a second name of the metric "time" (the elapsed time) in --metric.
+// metricWall is a second name of the metric "time" in --metric.
 const metricWall = "wall"
 
 func (f *compareFlags) register(cmd *cobra.Command) {
@@ -60,14 +60,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// Names of the flags that only some comparisons take:
-//
-//   - fileFlags: comparisons of two files
-//   - commandFlags: comparisons of two commands
-//   - buildFlags: comparisons of two builds of pipebench
-//   - programFlags: comparisons of two programs that are neither builds nor Go tests
-//   - recordFlags: comparisons of two commands that are no builds (builds get these flags after
-//     "--")
+// Flags that only some comparisons take. recordFlags are for commands that are no builds of
+// pipebench, and programFlags only for those that are no Go tests either.
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
@@ -132,8 +126,8 @@ func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	return nil
 }
 
-// namesResults reports whether a word names results rather than a command. Results are "-"
-// (standard input), a folder, a FIFO, or a file that is not a program.
+// namesResults reports whether a word names results, and not a command: "-", a folder, a FIFO, or a
+// file that is no program.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
@@ -159,8 +153,7 @@ func namesResults(word string) (bool, error) {
 	return false, nil
 }
 
-// fileBegins reports whether a file begins with one of the texts. It ignores white space before the
-// text.
+// fileBegins reports whether a file begins with one of the texts, after white space.
 func fileBegins(path string, texts ...string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -197,9 +190,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two files that have no cell ([results.Cell]) in common. If
-// isText is true, they hold the output of go test -bench, and have no benchmark in common. The
-// error says what each file has.
+// nothingInCommon returns the error for two files with nothing to compare. isText says that they
+// hold the output of go test -bench.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
@@ -219,8 +211,8 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 		kind, oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
 }
 
-// splitCPUs splits the name of a benchmark, such as BenchmarkEcho-8, into "BenchmarkEcho" and the
-// value of GOMAXPROCS, "8". go test leaves out the value 1.
+// splitCPUs splits BenchmarkEcho-8 into "BenchmarkEcho" and "8", the value of GOMAXPROCS. go test
+// leaves out the value 1.
 func splitCPUs(benchmark string) (name, cpus string) {
 	dash := strings.LastIndex(benchmark, "-")
 	_, err := strconv.ParseUint(benchmark[dash+1:], 10, 32)
@@ -240,8 +232,8 @@ func someNames(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// compareSets compares what two files hold. It also returns the records of the new file, or nil if
-// the files hold benchmark text.
+// compareSets compares two files. It also returns the records of the new file, or nil if the files
+// hold benchmark text.
 func (f *compareFlags) compareSets(
 	cmd *cobra.Command, oldPath, newPath string,
 ) (c *stat.Comparison, newRecords *results.Set, err error) {
@@ -270,8 +262,7 @@ func (f *compareFlags) compareSets(
 	return c, after.Set, nil
 }
 
-// refuseSameFile returns an error if two paths name the same file of results, or two files with the
-// same content.
+// refuseSameFile returns an error if two paths name the same file of results, or copies of it.
 func refuseSameFile(oldPath, newPath string) error {
 	if oldPath == "-" && newPath == "-" {
 		return usageError(errors.New("standard input is given twice: name a file for one side"))
@@ -304,8 +295,8 @@ func sameContent(oldPath, newPath string) bool {
 	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// findResults returns the path of a file of results, and its info. The parameter path may name the
-// file or its folder. The info is nil if the file does not exist.
+// findResults returns the path and info of a file of results. The given path may be its folder. The
+// info is nil if there is no file.
 func findResults(path string) (string, os.FileInfo) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

@@ -22,8 +22,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command into words as a shell does. But if text is the path of a file, that
-// path is the only word, even if it contains spaces.
+// commandWords splits a command into words as a shell does. The path of an existing file is one
+// word, spaces or not.
 func commandWords(text string) ([]string, error) {
 	if _, err := os.Stat(text); err == nil {
 		return []string{text}, nil
@@ -41,8 +41,8 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf splits a command into words, and replaces the first word by the path of the program. It
-// appends the parameter more, the words that both compared commands get.
+// argvOf splits a command into words, replaces the first by the path of the program, and appends
+// more.
 func argvOf(command string, more []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
@@ -59,8 +59,7 @@ func argvOf(command string, more []string) ([]string, error) {
 	return append(words, more...), nil
 }
 
-// compareCommands compares two commands, which it runs several times in turns. The commands are
-// builds of pipebench, Go tests with benchmarks, or any other programs.
+// compareCommands runs two commands in turns: builds of pipebench, Go tests, or other programs.
 func (f *compareFlags) compareCommands(
 	cmd *cobra.Command, oldName, newName string, more []string,
 ) error {
@@ -107,8 +106,8 @@ func (f *compareFlags) compareCommands(
 	return f.comparePrograms(cmd, programs, old, new)
 }
 
-// sameProgram reports whether two commands have the same arguments, and run the same program or two
-// copies of it.
+// sameProgram reports whether two commands run the same program, or copies of it, with the same
+// arguments.
 func sameProgram(old, new []string) bool {
 	if !slices.Equal(old[1:], new[1:]) {
 		return false
@@ -124,8 +123,7 @@ func sameProgram(old, new []string) bool {
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// warnOfSame prints that both commands are the same program. If the comparison is a gate,
-// warnOfSame returns an error instead.
+// warnOfSame prints that both commands are the same program, or returns it as an error if f.isGate.
 func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) error {
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
 	if oldName == newName {
@@ -138,8 +136,8 @@ func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) e
 	return nil
 }
 
-// hasTestFlag reports whether one of the words is one of the named flags of a Go test binary. For
-// the name "bench", these words are -test.bench and --test.bench, with or without =VALUE.
+// hasTestFlag reports whether one of the words is a named flag of a Go test binary: -test.bench for
+// "bench".
 func hasTestFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag, _, _ := strings.Cut(word, "=")
@@ -152,8 +150,7 @@ func hasTestFlag(words []string, names ...string) bool {
 	return false
 }
 
-// refuseIdleTest returns an error if a command is a Go test binary without a flag that says what to
-// run. A comparison would only measure the start of the binary.
+// refuseIdleTest returns an error for a Go test binary without a flag that says what to run.
 func refuseIdleTest(name string, argv []string) error {
 	if !turns.IsGoTest(argv[0]) || hasTestFlag(argv, "bench", "run", "list", "fuzz") {
 		return nil
@@ -162,20 +159,14 @@ func refuseIdleTest(name string, argv []string) error {
 		"add  -- -test.bench .  (or -test.run . for its tests)", name))
 }
 
-// Limits of a comparison of builds if no verdict ends it earlier. A pair is one run of each build.
-//
-//   - Without --pairs, the comparison ends after usualPairs pairs or after spendOnPairs, whichever
-//     comes later.
-//   - Without --max-time, it ends after timeForBuilds at the latest. A pair takes half a minute if
-//     it has many cells.
+// Limits of a comparison of builds, which run in pairs.
 const (
-	spendOnPairs  = 45 * time.Second
-	usualPairs    = 20
-	timeForBuilds = 30 * time.Minute
+	spendOnPairs  = 45 * time.Second // at least, without --pairs
+	usualPairs    = 20               // at least, without --pairs
+	timeForBuilds = 30 * time.Minute // at most, without --max-time
 )
 
-// compareBuilds compares two builds of pipebench. It starts the command "run" of each build with
-// runFlags, and compares what they measure.
+// compareBuilds compares what two builds of pipebench measure by the command "run" with runFlags.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
@@ -249,9 +240,8 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	return f.do(cmd, nil, t)
 }
 
-// comparePrograms compares two programs, which it starts several times. It counts the calls that
-// read and write, counts their bytes, and measures the time. If the programs are servers (--drive),
-// it measures the time per message instead.
+// comparePrograms compares the time, calls and bytes of two programs, or with --drive the time per
+// message of two servers.
 func (f *compareFlags) comparePrograms(
 	cmd *cobra.Command, programs *turns.Programs, old, new []string,
 ) error {
@@ -305,8 +295,8 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns the plan p with an observer. The observer shows the progress after each pair.
-// After the first pair, it also warns if there is too little time for a verdict.
+// observed returns p with an observer, which shows the progress and warns if the time will not
+// suffice.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.wanted = p.Pairs
@@ -327,8 +317,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands. The function run makes the comparison.
-// If run fails, it returns the comparison so far, or nil if there is none.
+// contestTask returns the task that compares two commands. Even a run that fails returns the
+// comparison so far, if there is one.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
@@ -362,8 +352,8 @@ func (f *compareFlags) contestTask(
 	}
 }
 
-// keepComparison writes a finding about each compared figure to the records. It also writes the
-// measured values to the session's folder, as benchmark text.
+// keepComparison writes the findings of a comparison to the records, and its values to the
+// session's folder, as benchmark text.
 func (s *session) keepComparison(c *stat.Comparison) error {
 	for _, finding := range view.ComparisonFindings(c) {
 		if err := s.keep(finding); err != nil {
@@ -380,8 +370,7 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 	return wrap("keep the comparison", s.keepBench(text.Bytes()))
 }
 
-// driven returns a function that starts a server, sends messages to it, and measures the time per
-// message.
+// driven returns a function that starts a server and measures its time per message.
 func driven(argv []string) turns.Starter {
 	return func(ctx context.Context) (turns.Start, error) {
 		s, err := driveOnce(ctx, argv)

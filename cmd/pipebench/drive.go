@@ -72,8 +72,7 @@ func (f *driveFlags) register(cmd *cobra.Command) {
 	})
 }
 
-// registerRequests adds the flags for the protocol that the server speaks and for the requests that
-// it gets.
+// registerRequests adds the flags for the server's protocol and its requests.
 func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o := &f.options
@@ -114,8 +113,7 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"measure again, through pipes of this capacity, how time grows with the size; none: do not")
 }
 
-// sweepTime is the default time limit of a sweep, and of a search for limits. Both may take hours
-// if the server is slow at large messages.
+// sweepTime is the default time limit. A server that is slow at large messages would take hours.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
@@ -158,8 +156,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// isLoad reports whether the flags ask to load the server (--inflight, --rate). Without these
-// flags, the server gets messages of one size after the other.
+// isLoad reports whether the flags ask to load the server (--inflight, --rate).
 func (f *driveFlags) isLoad() bool { return f.load.Inflight > 0 || f.load.Rate > 0 }
 
 // driveGate returns an error if the server failed, or if it is not known whether it fails.
@@ -173,8 +170,7 @@ func driveGate(found *results.Set) error {
 	return nil
 }
 
-// withAdvice adds advice to the error of a failed handshake: what to look at first. It returns any
-// other error unchanged.
+// withAdvice adds to the error of a failed handshake what to look at first.
 func withAdvice(err error) error {
 	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
 		return fmt.Errorf("%w\n%s", err, handshake.Advice())

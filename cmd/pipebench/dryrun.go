@@ -16,9 +16,8 @@ import (
 // drawTime is about how long a run takes to draw its pictures and to write its page.
 const drawTime = 4 * time.Second
 
-// printPlan prints the plan for --dry-run: which cells ([results.Cell]) the runs would measure, how
-// long that would take, and which cells this machine cannot measure. If it can measure none,
-// printPlan returns the error of a real run.
+// printPlan prints for --dry-run what would be measured, how long that would take, and what this
+// machine cannot measure. If it can measure nothing, printPlan returns an error.
 func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	unsupported := map[string]int{} // from a reason to the number of cells
 	var supported []results.Cell
@@ -60,7 +59,7 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	return err
 }
 
-// summary names the sizes, framings, patterns and placements of cells.
+// summary names the sizes, framings, patterns and placements that are measured.
 func summary(cells []results.Cell) string {
 	smallest, largest := cells[0].Size, cells[0].Size
 	var framings, patterns, placements []string
@@ -79,8 +78,7 @@ func summary(cells []results.Cell) string {
 		sizes, distinct(framings), distinct(patterns), distinct(placements))
 }
 
-// distinct joins the names with commas. It leaves out repeated names, and otherwise keeps their
-// order.
+// distinct joins the names with commas, without repeated ones.
 func distinct(names []string) string {
 	var once []string
 	for _, name := range names {

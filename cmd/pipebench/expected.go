@@ -12,15 +12,13 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// expectedFailures is the list of situations in which a program is known to fail
-// (--expected-failures).
+// expectedFailures lists the situations in which a program is known to fail.
 type expectedFailures struct {
 	file  string   // the path of the list
 	names []string // of the situations
 }
 
-// read reads the file. Each line has the name of a situation, and # begins a comment. The
-// situations must be those of the given side.
+// read reads the file: a situation of the given side on each line, and # begins a comment.
 func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	if e.file == "" {
 		return nil
@@ -31,7 +29,7 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	}
 	known := catalogue.For(side)
 	if side != catalogue.Program {
-		// A check also fails if a server or client leaves processes behind. A program may do so.
+		// Servers and clients also fail if they leave processes behind.
 		known = append(known, catalogue.Situation{Name: "left-behind"})
 	}
 	for line := range strings.Lines(string(text)) {
@@ -49,8 +47,8 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	return nil
 }
 
-// judge changes the finding f if its situation is in the list. A failure becomes an expected
-// failure. A success becomes a failure, because the situation has to be taken off the list.
+// judge turns a failure in the list into an expected one. A success becomes a failure, so that it
+// is taken off the list.
 func (e *expectedFailures) judge(f results.Finding) results.Finding {
 	_, name, _ := strings.Cut(f.Name(), "/")
 	if !slices.Contains(e.names, name) {

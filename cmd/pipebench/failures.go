@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// runFailures reproduces the ways in which stdio fails. If files are named, it shows the findings
-// in them instead.
+// runFailures reproduces the ways in which stdio fails, or shows the findings in the named files.
 func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	var chosen []failures.Failure
 	for _, name := range f.only {
@@ -38,8 +37,8 @@ func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	})
 }
 
-// reproduce makes the chosen failures happen. If it cannot reproduce a failure, it goes on with the
-// next one.
+// reproduce makes the chosen failures happen. If one cannot be reproduced, it goes on with the
+// next.
 func (s *session) reproduce(ctx context.Context, chosen []failures.Failure) error {
 	var errs []error
 	for _, failure := range chosen {

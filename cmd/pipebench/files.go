@@ -31,8 +31,7 @@ func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 	}
 }
 
-// requireComplete returns an error if measurements are missing from a set. The caller has already
-// printed which, with reportProblems.
+// requireComplete returns an error if measurements are missing from a set.
 func requireComplete(set *results.Set) error {
 	if !set.Incomplete() {
 		return nil
@@ -46,8 +45,8 @@ func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
 	return interruptibly(ctx, paths, read)
 }
 
-// wrap puts the text in doing before the message of err, as in "keep the comparison: no space
-// left". It returns nil if err is nil.
+// wrap puts doing before the message of err, as in "keep the comparison: no space left"; nil stays
+// nil.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -55,8 +54,7 @@ func wrap(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// interruptibly returns read(path), or the error of ctx if ctx ends first. P is string for one
-// path, or []string for several.
+// interruptibly returns read(path), or the error of ctx if that ends first.
 func interruptibly[P, T any](
 	ctx context.Context, path P, read func(P) (T, error),
 ) (T, error) {

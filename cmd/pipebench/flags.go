@@ -33,8 +33,7 @@ type sharedFlags struct {
 const noMaxTime = 0 // no limit: the default of --max-time in most commands
 const stopAfter = "stop after this long, and show what was found (default none)"
 
-// register adds the flags. maxTime is the default of --max-time, and maxTimeUsage is its help text.
-// The command has the formats ownFormats in addition to those of all commands.
+// register adds the flags. ownFormats are output formats that only this command has.
 func (f *sharedFlags) register(
 	cmd *cobra.Command, maxTime time.Duration, maxTimeUsage string, ownFormats ...view.Format,
 ) {
@@ -53,8 +52,8 @@ func (f *sharedFlags) register(
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 
-// registerFormat adds the flag for the output format. The command has the formats ownFormats in
-// addition to those of all commands.
+// registerFormat adds the flag for the output format. ownFormats are those that only this command
+// has.
 func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.Format) {
 	var names []string
 	for _, f := range view.Formats() {
@@ -69,8 +68,7 @@ func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.
 	addChoice(cmd, text, "format", names, "how the results are printed: "+strings.Join(names, ", "))
 }
 
-// addDuration adds a flag for a duration that cannot be negative. usual is the default. The help
-// names the default if it is not 0.
+// addDuration adds a flag for a duration that cannot be negative. usual is the default.
 func addDuration(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -81,8 +79,7 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-// addTimeout adds a flag for a timeout. On the command line, 0 means no timeout. In the options of
-// a server or client, -1 means no timeout, and 0 the default.
+// addTimeout adds a flag for a timeout. On the command line, 0 means none; in options, that is -1.
 func addTimeout(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -112,8 +109,7 @@ func complete(cmd *cobra.Command, flags map[string][]string) {
 	}
 }
 
-// A parsedValue is the value of a flag, for pflag. It parses its text when pflag sets it, so that a
-// wrong text is a usage error.
+// A parsedValue is the value of a flag, and parses its text when pflag sets it.
 type parsedValue struct {
 	set  func(string) error
 	kind string // the type of value that the help names
@@ -127,8 +123,8 @@ func (p *parsedValue) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag. parse turns the text of the flag into a value for *into. usual is the
-// default text. The text "" leaves *into unchanged.
+// addParsed adds a flag whose text parse turns into *into. usual is the default text; "" leaves
+// *into unchanged.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -156,8 +152,8 @@ func addParsed[T any](
 	cmd.Flags().Var(value, name, usage)
 }
 
-// addCellField adds a flag that sets one field of c. field is the name of that field in result
-// files, such as read_buffer for the flag --read-buffer.
+// addCellField adds a flag for one field of c. field is its name in result files, such as
+// read_buffer for --read-buffer.
 func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
 	f, known := results.FieldByName(field)
 	if !known {
@@ -178,7 +174,7 @@ func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
 	}
 }
 
-// addList adds a flag for a list. If the flag is given several times, the lists are joined.
+// addList adds a flag for a list. It may be given several times.
 func addList[T any](
 	cmd *cobra.Command, into *[]T, name, usual string,
 	parse func(string) ([]T, error), usage string,
@@ -193,8 +189,7 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// Upper limits of flags that take a number. mostInflight limits memory, because the memory for all
-// requests in flight is reserved before the first one is sent.
+// The largest numbers that flags take. Memory for all requests in flight is reserved at once.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
@@ -229,8 +224,7 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr returns a function that parses a size above 0. For the word in noLimit, that function
-// returns -1.
+// sizeOr returns a function that parses a size above 0, or the word in noLimit as -1.
 func sizeOr(noLimit string) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if s == noLimit {
@@ -244,8 +238,8 @@ func sizeOr(noLimit string) func(string) (int, error) {
 	}
 }
 
-// parseShare reads "5%" or "0.05" as 0.05. Without a percent sign, the number must be below 1. A
-// person who writes 5 means 5 %, and a gate of 500 % would never fail.
+// parseShare reads "5%" or "0.05" as 0.05. Without a percent sign, the number must be below 1:
+// whoever writes 5 means 5 %.
 func parseShare(s string) (float64, error) {
 	number, isPercent := strings.CutSuffix(s, "%")
 	share, err := strconv.ParseFloat(number, 64)
@@ -261,8 +255,7 @@ func parseShare(s string) (float64, error) {
 	return share, nil
 }
 
-// addChoice adds a flag that takes one of the known values. The first value is the default. The
-// shell's completion offers all values.
+// addChoice adds a flag that takes one of the known values, by default the first.
 func addChoice(cmd *cobra.Command, into *string, name string, known []string, usage string) {
 	parse := func(s string) (string, error) {
 		if !slices.Contains(known, s) {

@@ -35,8 +35,7 @@ type pace struct {
 
 func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
 
-// timeFor estimates how long a comparison of this many pairs takes from its beginning. The estimate
-// includes a reserve of a fifth, and is in whole seconds.
+// timeFor estimates how long a comparison of this many pairs takes in all, with a fifth in reserve.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
 	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
@@ -79,19 +78,18 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 // isGate reports whether the changes between the sides can make the command fail.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if --metric names a metric that one of the sides lacks. If they
-// have no metric in common at all, it leaves the error to judgeChanges, which has a better one.
+// checkMetrics returns an error if --metric names a metric that one of the sides lacks.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
-	if missing == "" || len(c.Names) == 0 {
+	if missing == "" || len(c.Names) == 0 { // judgeChanges has a better error
 		return nil
 	}
 	return usageError(fmt.Errorf("--metric %s: the two do not both have it; they have %s",
 		missing, strings.Join(c.Names, ", ")))
 }
 
-// judgeChanges returns an error with an exit code if the changes do not pass the gates that the
-// flags ask for.
+// judgeChanges returns an error with an exit code if the changes do not pass what the flags ask
+// for.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
@@ -132,8 +130,7 @@ func worst(c *stat.Comparison, limit float64) string {
 	return text
 }
 
-// hint says why a comparison cannot tell whether there is a change as large as limit. It also says
-// what to do about that.
+// hint says why a comparison cannot tell of a change as large as limit, and what to do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
@@ -171,9 +168,8 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
-// judge prints for each assertion whether it holds for a set. The set is nil if the new side is
-// benchmark text. The error has the code exitGate if an assertion does not hold, and otherwise
-// exitInconclusive if one cannot be decided.
+// judge prints whether each assertion holds for a set; nil stands for benchmark text. The error has
+// the code exitGate if one fails, or else exitInconclusive if one cannot be decided.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output
@@ -212,8 +208,8 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	return nil
 }
 
-// allGates joins the errors of several gates. The errors with the code exitGate come first, because
-// the first error decides the exit code.
+// allGates joins errors, those with the code exitGate first, because the first decides the exit
+// code.
 func allGates(errs ...error) error {
 	var failed, others []error
 	for _, err := range errs {

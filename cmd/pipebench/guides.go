@@ -14,8 +14,7 @@ var guideFiles embed.FS
 // topicTitle is the annotation that makes a command a help topic. Its value is the topic's title.
 const topicTitle = "topic"
 
-// addGuides adds a help topic for each guide in docs: `pipebench help TOPIC` shows it. The first
-// line of a guide is its title.
+// addGuides adds a help topic for each guide in docs. The first line of a guide is its title.
 func addGuides(root *cobra.Command) {
 	names, err := fs.Glob(guideFiles, "docs/*.md")
 	if err != nil {

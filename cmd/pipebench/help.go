@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// helpTexts has a text for each command. The first line is its usage, the second its purpose. Then
-// come a description, the examples under "Examples:", and the groups of flags under "Flags:".
+// helpTexts has a text for each command: its usage, its purpose, a description, and below
+// "Examples:" and "Flags:" the examples and the groups of flags.
 //
 //go:embed help/*.txt
 var helpTexts embed.FS
@@ -38,9 +38,8 @@ func withHelp(name string) *cobra.Command {
 	}
 }
 
-// flagGroups is the annotation of a command that groups the flags in its help. Each line has a
-// heading and the names of its flags, such as "What is sent: framing size". [writeFlags] adds a
-// heading for all other flags.
+// flagGroups is the annotation of a command that groups the flags in its help. Each line is a
+// group, such as "What is sent: framing size".
 const flagGroups = "flag groups"
 
 // A commandGroup is a group of commands, with its title in the help of pipebench itself.

@@ -47,8 +47,8 @@ func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
 	return page.Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
 }
 
-// inspectPage says what is wrong and what to type next. Then it lists the processes and their
-// channels: the pipes and sockets that they have open.
+// inspectPage says what is wrong and what to type next, and lists the processes and their open
+// pipes and sockets.
 func inspectPage(r *inspect.Report, detail bool) view.Page {
 	var page view.Page
 	for _, d := range r.Diagnoses {
@@ -88,8 +88,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands returns a line that says what to type next. The line is about the first server that
-// waits for input while its client waits, too. If there is none, nextCommands returns nil.
+// nextCommands says what to type about the first server that waits for input while its client
+// waits, too.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {
@@ -150,8 +150,7 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	return line
 }
 
-// sleeping names the calls in which threads wait, as in "write(1), poll, wait for 4712". It names
-// each call once.
+// sleeping names the calls in which threads wait, once each, as in "write(1), poll, wait for 4712".
 func sleeping(threads []inspect.Thread) string {
 	var calls []string
 	for _, t := range threads {
@@ -171,11 +170,8 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// shownChannels returns the channels for the table. Channels with a diagnosis come first. Without
-// detail, it leaves out two kinds of channels that explain nothing:
-//
-//   - channels that one process has to itself
-//   - channels that the processes only inherited
+// shownChannels returns the channels for the table, the most telling first. Without detail, it
+// leaves out private and inherited ones.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	channels := slices.Clone(r.Channels)
 	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
@@ -253,8 +249,8 @@ func channelState(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// holders describes the processes that hold one end of a channel, as in "4711 cat fd 1 (writing)".
-// waiting is the word for a process that waits in a call on this end.
+// holders describes who holds one end of a channel, as in "4711 cat fd 1 (writing)". waiting is the
+// word for a process that waits there.
 func holders(list []inspect.Holder, waiting string) string {
 	if len(list) == 0 {
 		return "-"

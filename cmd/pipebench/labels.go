@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ownLabels are the labels that a run has even without --label. Each label has a list of
-// environment variables. The label's value is that of the first variable that is set.
+// ownLabels are the labels that a run has even without --label. The value is that of the first
+// variable that is set.
 var ownLabels = []struct {
 	label     string
 	variables []string
@@ -47,8 +47,7 @@ func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// allLabels returns the labels of a run: its ownLabels and the labels from --label. A label from
-// --label replaces one of ownLabels that has the same name.
+// allLabels returns the labels of a run: ownLabels, and those from --label, which win.
 func (f *sharedFlags) allLabels() map[string]string {
 	labels := make(map[string]string)
 	for _, l := range ownLabels {
@@ -63,9 +62,7 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns args without --label and its values. Environment records hold the command
-// without labels, so runs that differ only in their labels have the same command. The labels have a
-// field of their own.
+// withoutLabels returns args without --label and its values: labels have a field of their own.
 func withoutLabels(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -82,8 +79,7 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first runs of the two sides. It returns "" if
-// none differs. The note is for people: no verdict depends on a label.
+// labelsNote names the labels that differ between the first runs of the two sides, or returns "".
 func labelsNote(oldSide, newSide *results.Set) string {
 	oldLabels, newLabels := firstLabels(oldSide), firstLabels(newSide)
 	all := maps.Clone(oldLabels)

@@ -39,14 +39,13 @@ func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// work does a job and exits, if another pipebench process started this one for that job. Otherwise
-// it returns.
+// work does a job and exits, if another pipebench process started this one for a job.
 func work() {
 	proc.Main(bench.Jobs(), rules.Jobs(), failures.Jobs())
 }
 
-// spareDescriptors is how many files this process must still be able to open. The Go runtime needs
-// some, and crashes if it gets none.
+// spareDescriptors is how many files this process must still be able to open. The Go runtime
+// crashes if it gets none.
 const spareDescriptors = 8
 
 // enoughDescriptors returns an error if the process cannot open spareDescriptors more files.
@@ -62,12 +61,12 @@ func enoughDescriptors() error {
 	return nil
 }
 
-// cleanUpTime is how long the program may run after a second signal, to end its processes and to
-// remove its folders. It never needs this long.
+// cleanUpTime is how long the program may run after a second signal, to end its processes and
+// remove its folders.
 const cleanUpTime = 10 * time.Second
 
-// interruptible returns a context that the first signal ends. After a second signal, the process
-// exits within cleanUpTime, even if a command still runs.
+// interruptible returns a context that the first signal ends. A second signal ends the process
+// within cleanUpTime.
 func interruptible() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup makes a process ignore it
@@ -103,8 +102,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(ctx, err, stderr)
 }
 
-// An output remembers the first write that failed. So the command fails even if it ignores that
-// error. A write to a reader that has left does not count as failed.
+// An output remembers the first failed write, except one to a reader that has left. The command
+// then fails even if it ignores the error.
 type output struct {
 	io.Writer
 	failed error
@@ -118,8 +117,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of the file that the output writes to, such as a terminal. If there is
-// no file, Fd returns a number that is never a descriptor.
+// Fd returns the descriptor of the file that is written to, or a number that is never one.
 func (o *output) Fd() uintptr {
 	if file, ok := o.Writer.(*os.File); ok {
 		return file.Fd()
@@ -127,8 +125,8 @@ func (o *output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// newRoot makes the root command and all other commands. If args are given, only the commands that
-// args name get their flags, because making the flags takes longer than all the rest.
+// newRoot makes all commands. If args are given, only the commands that they name get their flags,
+// to save time.
 func newRoot(args ...string) *cobra.Command {
 	root := withHelp("pipebench")
 	root.Version = machine.Version()
@@ -183,12 +181,8 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// usageError marks err as a mistake of the user. It returns nil for nil. It returns some errors
-// unchanged:
-//
-//   - errors that already have an exit code
-//   - errors of a system call
-//   - errors that say that this machine does not support something
+// usageError marks err as a mistake of the user, unless err is nil, has an exit code, comes from a
+// system call, or says that this machine does not support something.
 func usageError(err error) error {
 	var hasCode *statusError
 	var ofSystem syscall.Errno

@@ -9,12 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// neededAddresses is the address space that a command needs, in bytes. The Go runtime reserves most
-// of it for its tables and for the stacks of threads, and touches little of it.
-//
-// With a lower limit, the runtime ends the process in the middle of its work, with exit status 2,
-// as after a usage error. With some limits (around 1.2 GiB, and below half of neededAddresses),
-// this happens before main, and nothing can report it.
+// neededAddresses is the address space that a command needs, in bytes. With less, the Go runtime
+// may end the process at any time, with exit status 2.
 const neededAddresses = 1500 << 20
 
 // enoughMemory returns an error if the limit on the address space is below neededAddresses.

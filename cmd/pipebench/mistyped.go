@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand returns an error that says which command may have been meant. If none is similar,
-// the error lists the commands.
+// unknownCommand returns an error that names the command that may have been meant, or else all
+// commands.
 func unknownCommand(name string) error {
 	if len(near(name, []string{"help"})) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean help?", name)
@@ -32,8 +32,8 @@ func unknownCommand(name string) error {
 	return unknownName("command", name, names)
 }
 
-// unknownTopic returns an error that says which help topic may have been meant. If none is similar,
-// the error lists the topics.
+// unknownTopic returns an error that names the help topic that may have been meant, or else all
+// topics.
 func unknownTopic(root *cobra.Command, name string) error {
 	var names []string
 	for _, cmd := range root.Commands() {
@@ -51,18 +51,17 @@ func unknownName(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q; known are %s", kind, name, strings.Join(known, ", "))
 }
 
-// near returns the names that are similar to a word. It makes each name a command, because cobra
-// looks for similar names among commands only.
+// near returns the names that are similar to a word.
 func near(word string, names []string) []string {
-	root := &cobra.Command{SuggestionsMinimumDistance: 2}
+	root := &cobra.Command{SuggestionsMinimumDistance: 2} // looks for similar commands only
 	for _, name := range names {
 		root.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}
 	return root.SuggestionsFor(word)
 }
 
-// likeFile returns a hint such as "; did you mean new.txt?" if the folder of the missing file has a
-// file with a similar name. Otherwise it returns "".
+// likeFile returns a hint such as "; did you mean new.txt?" if there is a file with a similar name,
+// or else "".
 func likeFile(missing string) string {
 	folder, name := filepath.Split(missing)
 	entries, err := os.ReadDir(cmp.Or(folder, "."))
@@ -109,8 +108,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(errors.New(text))
 }
 
-// addMeantValue adds a hint to a usage error that quotes an unknown value of a flag. The hint says
-// which value may have been meant.
+// addMeantValue adds to a usage error the value of a flag that may have been meant.
 func addMeantValue(cmd *cobra.Command, err error) error {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok || status.code != exitUsage {
@@ -146,8 +144,7 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
 }
 
-// bareValue returns a value of a flag without its parameter: "deaf" for "deaf@1MiB", "sleep" for
-// "sleep=10ms".
+// bareValue returns a value of a flag without its parameter: "sleep" for "sleep=10ms".
 func bareValue(text string) string {
 	if i := strings.IndexAny(text, ":=@["); i > 0 {
 		return text[:i]
@@ -155,8 +152,8 @@ func bareValue(text string) string {
 	return text
 }
 
-// lineWithDash returns the line to type if the flag is meant for the program that cmd starts. It
-// returns "" if cmd starts no program, or if the user named no program before the flag.
+// lineWithDash returns the line to type if the flag is meant for the program that cmd starts, or ""
+// if it starts none.
 func lineWithDash(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
 	if words == "" || !strings.Contains(cmd.Use, "-- ") {

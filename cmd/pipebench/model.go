@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A lineModel is a program that acts as a language model. It gets a conversation and the available
-// tools on one line. Its answer is one line, with a text or with the tools to call.
+// A lineModel is a program that acts as a language model: it answers each conversation, a line of
+// JSON, with its next turn.
 type lineModel struct {
 	process *proc.Process
 	stdin   io.WriteCloser
@@ -28,8 +28,7 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may take to end after its input is closed, and again after a
-// signal.
+// modelGrace is how long a model may take to end, and again after a signal.
 const modelGrace = 2 * time.Second
 
 // startModel starts the command of a model. The model is ended when the context of cmd ends.
@@ -59,8 +58,8 @@ func (m *lineModel) close() {
 	m.process.Stop(modelGrace, modelGrace)
 }
 
-// Chat asks the model for the next turn of a conversation. It ignores its context. If pipebench is
-// interrupted, the model is ended, and Chat returns.
+// Chat asks the model for the next turn of a conversation. It ignores its context: an interrupt
+// ends the model.
 func (m *lineModel) Chat(
 	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
@@ -90,16 +89,14 @@ func (m *lineModel) Chat(
 	return turn, nil
 }
 
-// A modelAnswer is a line of output. It has a question, and either its answer or the reason why
-// there is none.
+// A modelAnswer is a line of output: a question with its answer or an error.
 type modelAnswer struct {
 	Query  string `json:"query"`
 	Answer string `json:"answer,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// runModel asks a model each question of the input, and prints the answers. The model may call the
-// server's tools.
+// runModel asks a model each question of the input, and prints the answers.
 func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	ctx := cmd.Context()
 	m, err := startModel(cmd, command)
@@ -145,8 +142,7 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	return nil
 }
 
-// questionOn returns the question on a line of input. If the line is a JSON object with the member
-// "query", the question is that member. Otherwise it is the whole line.
+// questionOn returns the member "query" of a JSON object, or else the whole line.
 func questionOn(line []byte) string {
 	var q struct{ Query *string }
 	err := json.Unmarshal(line, &q)

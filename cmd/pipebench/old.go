@@ -16,8 +16,7 @@ var oldCommands = []struct{ name, instead string }{
 	{"profile", "pipebench run --preset limits"},
 }
 
-// newOldCommands makes a hidden command for each of oldCommands. A hidden command ignores its
-// arguments, says what to type instead, and fails as an unknown command does.
+// newOldCommands makes hidden commands that fail and say what to type instead.
 func newOldCommands() []*cobra.Command {
 	var hidden []*cobra.Command
 	for _, old := range oldCommands {

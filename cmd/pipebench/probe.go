@@ -75,8 +75,7 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	return f.runRules(cmd, files)
 }
 
-// runRules finds out by experiments what pipes do. If files are named, it shows the findings in
-// them instead.
+// runRules finds out by experiments what pipes do, or shows the findings in the named files.
 func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
@@ -116,9 +115,8 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
-// comparedWith returns what --against names: the contents of files (others), and the names of
-// systems whose documented rules are shown. Call it before the experiments, because a wrong name
-// would make them useless.
+// comparedWith returns what --against names: the contents of files, and systems whose documented
+// rules are shown.
 func (f *probeFlags) comparedWith(
 	ctx context.Context,
 ) (others []*results.Set, systems []string, err error) {
@@ -143,8 +141,7 @@ func (f *probeFlags) comparedWith(
 	return others, systems, nil
 }
 
-// showRules prints the findings in found. It shows them beside the findings of the other sets and
-// the documented rules of the systems.
+// showRules prints the findings beside those of the others and the documented rules of the systems.
 func (f *probeFlags) showRules(
 	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
 ) error {

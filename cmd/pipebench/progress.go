@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A progress shows how much of a command is done. If stderr is a terminal, it shows a bar, which
-// counts parts of the work or smaller units, such as samples. Otherwise it prints a line for each
-// finished part. A nil progress shows nothing.
+// A progress shows how much of a command is done, on a terminal by a bar, otherwise by a line for
+// each finished part. A nil progress shows nothing.
 type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called; "" if it has no name
@@ -32,8 +31,8 @@ type progress struct {
 	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
-// Widths of a line with a bar, in columns. freeColumns stay free, because a terminal shows "^C" at
-// the end of the line. If that wrapped the line, the bar could not be removed.
+// Widths in columns. freeColumns stay free for the "^C" of a terminal: a bar that wraps cannot be
+// removed.
 const (
 	barWidth      = 32
 	narrowBar     = 16 // in a terminal of less than wideEnough columns
@@ -89,8 +88,7 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	return p
 }
 
-// expect estimates when the command will be done. It assumes that each further unit takes as long
-// as the units so far, and that the command ends at its limit.
+// expect estimates when the command will be done, by the time that the units took so far.
 func (p *progress) expect(done, total int) {
 	if done == 0 {
 		return
@@ -102,8 +100,7 @@ func (p *progress) expect(done, total int) {
 	p.takes.Store(int64(took))
 }
 
-// timeLeft says how long the command will still take. It returns "" before the first unit is
-// finished, and after the expected end has passed.
+// timeLeft says how long the command will still take, or returns "" if that is not known.
 func (p *progress) timeLeft() string {
 	left := time.Duration(p.takes.Load()) - time.Since(p.began)
 	if left < time.Second {
@@ -112,8 +109,7 @@ func (p *progress) timeLeft() string {
 	return left.Round(time.Second).String()
 }
 
-// within tells the progress the time limit of the command, counted from now. The bar then shows a
-// percentage, because the units of such a command are shares of its time.
+// within sets the time limit of the command, counted from now. The bar then shows a percentage.
 func (p *progress) within(limit time.Duration) {
 	if p != nil {
 		p.limit = time.Since(p.began) + limit
@@ -121,16 +117,14 @@ func (p *progress) within(limit time.Duration) {
 	}
 }
 
-// step shows beside the bar what is being done. It escapes the text, because that may contain
-// output of other programs.
+// step shows beside the bar what is being done.
 func (p *progress) step(what string) {
 	if p != nil && p.bar != nil {
 		p.doing.Store(new(view.Escape(what)))
 	}
 }
 
-// note shows what was found. If there is a bar, the text appears beside it. Otherwise it is printed
-// as a line.
+// note shows what was found, beside the bar or as a line.
 func (p *progress) note(what string) {
 	p.step(what)
 	if p != nil && p.bar == nil {
@@ -138,7 +132,7 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units makes the bar show how many units are done. From then on, the bar no longer counts parts.
+// units makes the bar show how many units are done, and no longer parts.
 func (p *progress) units(done, total int) {
 	if p == nil || p.bar == nil {
 		return
@@ -159,8 +153,7 @@ func (p *progress) move(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// finish counts one more finished part out of total. The parameter what is the outcome of that
-// part, in words.
+// finish counts one more finished part out of total. what is its outcome, in words.
 func (p *progress) finish(total int, what string) {
 	if p == nil {
 		return

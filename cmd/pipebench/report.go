@@ -67,8 +67,7 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	return requireComplete(g.set)
 }
 
-// otherEndings are the endings of files that -o cannot write. A person who types such a name does
-// not mean a folder.
+// otherEndings are the endings of files that -o cannot write.
 var otherEndings = []string{
 	".pdf", ".png", ".svg", ".jpg", ".htm", ".md", ".txt", ".csv", ".json", ".jsonl",
 }
@@ -90,8 +89,7 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.draw(cmd, g, o)
 }
 
-// sources returns the names of the files that a page is made from. After twelve names, it only says
-// how many more there are.
+// sources returns the names of the first twelve files, and how many more there are.
 func sources(paths []string) []string {
 	const limit = 12
 	if more := len(paths) - limit; more > 0 {
@@ -100,10 +98,10 @@ func sources(paths []string) []string {
 	return paths
 }
 
-// gathered is what the files hold. If they are from one machine, it is a set of all records. If
-// they are from several machines, it is a fleet, which has a summary of each machine.
+// gathered is what the files hold: all records, or a summary of each machine (a fleet) if there are
+// several.
 type gathered struct {
-	keepAll bool          // make no fleet, because a program reads the output and wants all records
+	keepAll bool          // make no fleet: a program wants all records
 	set     *results.Set  // all records; if there is a fleet, only the problems
 	fleet   *stat.Fleet   // nil if there is none
 	members []stat.Member // of the fleet; set when all files are read
@@ -126,8 +124,8 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	return filter.Err()
 }
 
-// add adds a line. At the first record of a second machine, the set becomes a fleet, because the
-// records of a thousand machines do not fit into memory.
+// add adds a line. At the second machine, the set becomes a fleet, because the records of a
+// thousand machines do not fit into memory.
 func (g *gathered) add(line results.Line) {
 	if g.fleet != nil {
 		g.fleet.Add(line)

@@ -21,9 +21,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// defaultTime is how long a run measures without --max-time. Such a run ends within 20 s, including
-// the time to show and draw the results. It may measure longer if the user chose what to measure:
-// see makePlan.
+// defaultTime is how long a run measures by default. With all that it shows and draws, it then ends
+// within 20 s.
 const defaultTime = 16 * time.Second
 
 const samplesUsage = "samples per cell; at least 6 give an interval"
@@ -71,8 +70,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure. cmd is a command without other flags, so
-// that cellFlag can tell these flags from all others.
+// registerCell adds the flags that say what to measure. cmd has no others, so that cellFlag can
+// tell these from all others.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	flags := cmd.Flags()
@@ -103,16 +102,15 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	}
 }
 
-// parseCapacities adds the capacities of a list to the sweep. It returns the list as typed, so that
-// run can explain the word "macos" in it.
+// parseCapacities adds the capacities of a list to the sweep. It returns the list as typed, for a
+// hint about "macos".
 func (f *runFlags) parseCapacities(list string) (string, error) {
 	capacities, err := measure.ParseCapacities(list)
 	f.sweep.Capacities = append(f.sweep.Capacities, capacities...)
 	return list, err
 }
 
-// cellFlag returns the name of a flag that the user gave and that says what to measure. It returns
-// "" if there is none. With such a flag, a run measures a sweep. Without one, it measures presets.
+// cellFlag returns the name of a given flag that says what to measure, or "" if there is none.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -164,8 +162,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
-		// Cells that the user asked for get all their samples. All others get as many samples as
-		// there is time for.
+		// Cells that the user asked for get all their samples, even if that takes longer.
 		areAsked := len(f.presets) > 0 || f.cellFlag() != ""
 		estimate := p.Estimate()
 		if areAsked && estimate > defaultTime*3/2 {
@@ -175,9 +172,8 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// sweepCells returns a cell for each combination of the flags' values. A flag that was not given
-// has its usual values. sweepCells also adds cells of the framing "raw", to compare the other
-// framings with. A comparison of two builds needs no such cells.
+// sweepCells returns a cell for each combination of the flags' values, and cells of the framing
+// "raw" to compare with.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
@@ -208,8 +204,7 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 	return all, nil
 }
 
-// presetCells returns the cells of the presets that were asked for. By default, these are Default
-// and Waiting. With --assert, and for compare, Default is the only one.
+// presetCells returns the cells of the presets that were asked for, or of the default ones.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	var presets []measure.Preset
 	switch {
@@ -237,15 +232,13 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// hardLimit returns the time after which measuring a plan is cut off. Usually measuring ends by
-// itself after MaxTime, or a little later on a busy machine. The limit is for a single message that
+// hardLimit returns the time after which measuring is cut off. It is for a single message that
 // takes too long, as with a slow reader.
 func hardLimit(p bench.Plan) time.Duration {
 	return p.MaxTime + p.MaxTime/4 + 2*time.Second
 }
 
-// task returns the task that measures the plan as often as --repeat asks for, and that judges the
-// figures by --assert.
+// task returns the task that measures the plan as often as --repeat asks for.
 func (f *runFlags) task(cmd *cobra.Command, plan bench.Plan) task {
 	return task{
 		limit: time.Duration(f.repeat)*hardLimit(plan) + f.over,
@@ -283,8 +276,7 @@ func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan)
 	return nil
 }
 
-// showRuns shows what was measured. If there were several runs, it also shows how much the figures
-// varied between them.
+// showRuns shows what was measured and, after several runs, how much the figures varied.
 func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	err := f.print(cmd, own)
 	if err != nil || f.repeat == 1 || !isReadable(f.format) {
@@ -297,8 +289,7 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
-// runPlan measures the cells of a plan and keeps their records. A full bar stands for the expected
-// time of all runs of the session.
+// runPlan measures the cells of a plan and keeps their records.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	const untimedSteps = 2 // per cell: bench.Compared and bench.Calibrated
 	type cellSteps struct {

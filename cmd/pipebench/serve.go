@@ -99,8 +99,7 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	atTerminal(cmd, "waiting for a client's messages on standard input, a line each; "+
 		"the end of input (Ctrl-D) ends it")
-	// If the client has closed its end of stdout, a write fails. Without this call, the write would
-	// end the process.
+	// Let a write to a client that has left fail, instead of ending the process.
 	signal.Ignore(syscall.SIGPIPE)
 	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	if err != nil {

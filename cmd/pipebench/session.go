@@ -23,16 +23,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Names of files in a session's folder. recordsFile has the records. benchFile and reportFile show
-// the same results as benchmark text and as a page.
+// Names of files in a session's folder: the records, and two other views of them.
 const (
 	recordsFile = results.FileName
 	benchFile   = "bench.txt"
 	reportFile  = "report.html"
 )
 
-// A session is the work of a command that measures. It opens a folder and makes one run or several.
-// Then it shows, keeps and judges what the runs found.
+// A session is the work of a command that measures: it makes runs, and shows, keeps and judges what
+// they found.
 type session struct {
 	*results.Writer // of the records
 	progress        *progress
@@ -48,8 +47,8 @@ type session struct {
 	late            bool                // --max-time was over before everything was measured
 }
 
-// openSession opens the folder of a session, and begins the first run. If the folder holds an
-// earlier run, the new records are appended to its file.
+// openSession opens the folder of a session, and begins the first run. Earlier records in the
+// folder stay.
 func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	if f.out == "-" {
 		return openStream(cmd, f)
@@ -75,8 +74,7 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	return s, nil
 }
 
-// openStream opens a session whose records go to standard output one by one. All other output goes
-// to standard error. The session also keeps the records in memory, to show them.
+// openStream opens a session whose records go to standard output, and all else to standard error.
 func openStream(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	streamed := new(bytes.Buffer)
 	w := results.NewWriter(io.MultiWriter(cmd.OutOrStdout(), streamed))
@@ -94,7 +92,7 @@ func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session 
 	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
 }
 
-// read returns all records in the file of the session, including the records of earlier sessions.
+// read returns all records in the file of the session, earlier ones included.
 func (s *session) read() (*results.Set, error) {
 	if s.streamed != nil {
 		return results.ReadFrom("standard output", bytes.NewReader(s.streamed.Bytes()))
@@ -102,8 +100,7 @@ func (s *session) read() (*results.Set, error) {
 	return results.Read(filepath.Join(s.dir, recordsFile))
 }
 
-// beginRun begins a run of the session: it makes a new run ID, and writes the environment record of
-// the run.
+// beginRun begins a run with a new ID, and writes the record of its environment.
 func (s *session) beginRun() error {
 	run, err := results.NewRun()
 	if err != nil {
@@ -116,8 +113,7 @@ func (s *session) beginRun() error {
 	return s.Write(s.env)
 }
 
-// keep writes a record of the current run. If the record is a finding, keep first adds the ID of
-// the run and the time.
+// keep writes a record of the current run. A finding gets the ID of the run and the time.
 func (s *session) keep(line results.Line) error {
 	if f, ok := line.(results.Finding); ok {
 		f.Run = s.run
@@ -136,8 +132,7 @@ func describeRun(run string, seed int64) results.Environment {
 	return env
 }
 
-// makeFolder makes the folder that --out names, if it does not exist. Without --out, it makes a new
-// folder, which no other session uses, even if several sessions begin in the same second.
+// makeFolder makes the folder that --out names, or else a new one that no other session uses.
 func (f *sharedFlags) makeFolder() (string, error) {
 	if f.out != "" {
 		return f.out, os.MkdirAll(f.out, 0o777)
@@ -156,8 +151,7 @@ func (f *sharedFlags) makeFolder() (string, error) {
 	}
 }
 
-// commandLine returns a command of this program as a line for a shell. It hides secrets in the
-// arguments.
+// commandLine returns a command of this program as a line for a shell, with secrets hidden.
 func commandLine(args []string) string {
 	return proc.ShellLine(append([]string{"pipebench"}, results.HideSecrets(args)[1:]...))
 }
@@ -167,8 +161,7 @@ var errMaxTime = errors.New("--max-time is over: this is what was found by then"
 var errNothingInTime = errors.New(
 	"--max-time was over before anything was found: give it more time")
 
-// A task is what a command tells a session to do: what to measure, how to show the records, and how
-// to judge them.
+// A task says what a session is to measure, how to show the records, and how to judge them.
 type task struct {
 	limit   time.Duration // the time limit of measure; 0: no limit
 	measure func(context.Context, *session) error
@@ -176,8 +169,8 @@ type task struct {
 	gate    func(found *results.Set) error // returns an error with an exit code; nil: no gate
 }
 
-// do carries out a task. If files are named, it shows and judges what they hold. Otherwise it
-// measures, keeps everything in a folder, and shows and judges that.
+// do carries out a task. If files are named, it shows and judges what they hold instead of
+// measuring.
 func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	if len(files) == 0 {
 		s, err := openSession(cmd, f)
@@ -202,8 +195,8 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	return requireComplete(found)
 }
 
-// measure measures what a task asks for, and closes the file. If the time limit ends it, measure
-// sets s.late, and returns no error for that.
+// measure measures what a task asks for. If the time limit ends that, measure sets s.late and
+// returns no error.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
 	s.warnOfLoad()
@@ -250,9 +243,8 @@ func withoutTimeUp(err error) error {
 	return err
 }
 
-// finish shows and judges what this session measured, and makes the other files of the folder. If a
-// part of the measurement failed (measureErr), the rest is still shown and judged. An interrupted
-// session is not judged.
+// finish shows, keeps and judges what was measured, even if measureErr says that a part failed. An
+// interrupted session is not judged.
 func (s *session) finish(t task, measureErr error) error {
 	all, err := s.read()
 	if err != nil {
@@ -282,8 +274,7 @@ func (s *session) finish(t task, measureErr error) error {
 	return errors.Join(measureErr, err)
 }
 
-// writeFiles makes the benchmark text, the pictures and the page from the records, and prints where
-// they are.
+// writeFiles makes the benchmark text, the pictures and the page from the records.
 func (s *session) writeFiles(all *results.Set) error {
 	if !slices.Contains(s.kept, benchFile) { // a comparison has already written this file
 		var text bytes.Buffer

@@ -44,8 +44,7 @@ func (f *tapFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("wrap", "unwrap")
 }
 
-// tapArgs requires a command. With --wrap and --unwrap, it allows any arguments, because they are
-// then names of servers.
+// tapArgs requires a command. With --wrap and --unwrap, the arguments are names of servers.
 func tapArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("wrap") || cmd.Flags().Changed("unwrap") {
 		return anyArgs(cmd, args)
@@ -54,9 +53,8 @@ func tapArgs(cmd *cobra.Command, args []string) error {
 	return check(cmd, args)
 }
 
-// run starts a command, passes on its input and output, and records the messages. When the command
-// has ended, run ends this process in the same way. So run returns only if the command could not be
-// started, or after it changed a configuration instead (--wrap, --unwrap).
+// run starts a command, passes on its input and output, and records the messages. Then this process
+// ends as the command did: run returns only if the command was not started.
 func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	if f.wrapFile != "" || f.unwrapFile != "" {
 		return f.changeConfiguration(cmd, args)
@@ -98,9 +96,8 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// createRecording opens the file of a recording, to append to it. Only the user may read the file.
-// If path is "", createRecording makes a new file for this tap alone, with the time and the process
-// ID in its name.
+// createRecording opens a file to append a recording, readable for the user alone. If path is "",
+// it makes a new file.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND
 	if path == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// terminalWidth returns the width of the terminal that w writes to, in columns. If w is not a
-// terminal, isTerminal is false, and columns is $COLUMNS, or 0 if that is not a number.
+// terminalWidth returns the width of the terminal that w writes to, in columns, or else $COLUMNS; 0
+// if it is not known.
 func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	file, ok := w.(interface{ Fd() uintptr })
 	if ok && term.IsTerminal(int(file.Fd())) {
@@ -27,8 +27,7 @@ func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	return columns, false
 }
 
-// writeNotice writes a message that is not part of a result. On a terminal, it breaks the message
-// between words. In a log, the message stays on one line, so that a search finds it.
+// writeNotice writes a message that is not part of a result, wrapped only on a terminal.
 func writeNotice(w io.Writer, text string) {
 	text = view.Escape(text) // a part of the text may come from other programs
 	if columns, isTerminal := terminalWidth(w); isTerminal {
@@ -40,9 +39,8 @@ func writeNotice(w io.Writer, text string) {
 
 var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
-// writeText writes a help text or a guide for the screen. Blank lines separate the blocks of the
-// text. Paragraphs, list items and Markdown tables are made to fit the screen. Titles keep their
-// line breaks, and so do indented lines.
+// writeText writes a help text or a guide, made to fit the screen. Titles and indented lines keep
+// their line breaks.
 func writeText(w io.Writer, text string, o view.Options) {
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		if i > 0 {
@@ -81,8 +79,7 @@ func writeParagraphs(w io.Writer, block string, o view.Options) {
 	}
 }
 
-// writeTable writes a Markdown table, laid out for the screen. Columns that do not fit beside the
-// first column go into further tables below.
+// writeTable writes a Markdown table, as several tables if it is too wide.
 func writeTable(w io.Writer, block string, o view.Options) {
 	lines := strings.Split(block, "\n")
 	var t view.Table
@@ -104,8 +101,7 @@ func tableCells(row string) []string {
 	return cells
 }
 
-// writeIndented writes the lines of an indented block. If one of them is too wide, all lose their
-// indent.
+// writeIndented writes an indented block, without the indent if a line is too wide.
 func writeIndented(w io.Writer, block string, o view.Options) {
 	isWide := func(line string) bool { return utf8.RuneCountInString(line) > o.Columns() }
 	lines := strings.Split(block, "\n")

@@ -41,9 +41,8 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
 
-// run measures the grid: a cell ([results.Cell]) for each way to send the large messages. If files
-// are given, it judges their records instead. The words after "--" are the command of the user's
-// own reader.
+// run compares ways to send large messages, by measuring or by the records in files. The words
+// after "--" are the command of the user's own reader.
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
@@ -81,8 +80,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// minSize is the smallest allowed size of the large messages, in bytes. They must be large compared
-// with the small messages that wait behind them, which have bench.SmallSize bytes.
+// minSize is the smallest allowed size of the large messages, in bytes. They must be large beside
+// the small ones that wait behind them.
 const minSize = 4 * bench.SmallSize
 
 // check returns an error if the flags ask for something that cannot be tuned.
@@ -103,7 +102,7 @@ func (f *tuneFlags) check() error {
 	return nil
 }
 
-// makePlan returns the plan of the grid, or an error if it is impossible.
+// makePlan returns the plan of what to measure, or an error if it is impossible.
 func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	topology, err := placement.Read()
 	if err != nil {
@@ -119,7 +118,7 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// measureGrid measures the plan. It keeps the records and the answer that follows from them.
+// measureGrid measures the plan, and keeps the records and the answer that follows from them.
 func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {

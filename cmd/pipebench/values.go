@@ -19,8 +19,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A valueList has the names that a flag accepts. `help values` shows all lists, and the shell
-// completes flags from them.
+// A valueList has the names that a flag accepts, for `help values` and the shell's completion.
 type valueList struct {
 	flag, title string
 	values      []value
@@ -32,8 +31,8 @@ type value struct {
 	unsupported error // why this machine does not have it, nil if it does
 }
 
-// framingTexts, pipeTexts and ioTexts describe names that other packages define. The names are
-// without parameters: "chunked" for "chunked:4KiB", "sleep" for "sleep=10ms".
+// framingTexts, pipeTexts and ioTexts describe names without parameters: "chunked" for
+// "chunked:4KiB".
 var (
 	framingTexts = map[string]string{
 		"raw": "nothing on the wire, both ends know the size: the floor of every " +
@@ -160,9 +159,8 @@ func writeValues(cmd *cobra.Command) {
 	}
 }
 
-// completeNames returns the function that completes the values of a flag. It offers the names that
-// valueLists has for the flag, or files if there are none. In a list with commas, it completes the
-// last value.
+// completeNames returns the function that completes the values of a flag: names of valueLists, or
+// files. In a list with commas, it completes the last value.
 func completeNames(flag string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		topology, _ := placement.Read() // an error changes only which placements are unsupported

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A serverEntry is one server in a client's configuration. It says where the command and the
-// arguments of the server stand in the text.
+// A serverEntry is one server in a client's configuration, and where its command and arguments
+// stand in the text.
 type serverEntry struct {
 	name    string
 	command string
@@ -31,8 +31,8 @@ type serverEntry struct {
 // A span is the part of a text from one byte offset up to, but not including, another.
 type span struct{ from, to int64 }
 
-// changeConfiguration puts tap before the named servers in a client's configuration (--wrap), or
-// removes it (--unwrap). Without names, it changes all servers.
+// changeConfiguration puts tap before the named servers in a client's configuration, or removes it
+// (--unwrap). Without names, it changes all servers.
 func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error {
 	path := cmp.Or(f.wrapFile, f.unwrapFile)
 	before, err := os.ReadFile(path)
@@ -85,8 +85,8 @@ func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error
 	return nil
 }
 
-// wrap puts tap before a server. Without --out, the recording goes into the folder of the
-// configuration. A client may start its servers in a folder where nobody may write.
+// wrap puts tap before a server. Without --out, the recording goes beside the configuration: the
+// server's own folder may be read-only.
 func (f *tapFlags) wrap(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -135,7 +135,7 @@ func (e *serverEntry) unwrap() {
 }
 
 // writeInto returns the text of a configuration with the command and the arguments of e in place of
-// the old ones. All other text stays as it is.
+// the old ones.
 func (e *serverEntry) writeInto(text []byte) []byte {
 	first, firstText := e.commandAt, jsonText(e.command)
 	second, secondText := e.argsAt, jsonText(e.args)
@@ -160,8 +160,8 @@ func jsonText(v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// serverEntries finds the servers that a configuration starts. These are the members of
-// "mcpServers", or of "servers", that have a command. A server with a URL has none.
+// serverEntries finds the servers that a configuration starts: those in "mcpServers" or "servers"
+// that have a command.
 func serverEntries(text []byte) ([]serverEntry, error) {
 	var entries []serverEntry
 	known := false
@@ -195,8 +195,7 @@ func serverEntries(text []byte) ([]serverEntry, error) {
 	return slices.DeleteFunc(entries, hasNoCommand), nil
 }
 
-// read reads the members of the server's object. The decoder must stand behind the opening brace of
-// that object.
+// read reads the members of the server's object, whose opening brace has just been read.
 func (e *serverEntry) read(dec *jsontext.Decoder) error {
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()

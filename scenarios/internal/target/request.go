@@ -120,8 +120,8 @@ func Again(msg, id []byte) *Request {
 // Size returns the number of bytes of the message, without those of the framing.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that only makes it larger. The caller may change all of
-// that but StampDigits bytes at either end.
+// Payload returns the part of the message that only makes it larger. The caller may change that
+// part, except for StampDigits bytes at either end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
 // Numbered reports whether the request has an id, by which its answer is found.
