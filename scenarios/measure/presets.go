@@ -50,12 +50,8 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// defaultCells returns four lists of cells, one after the other:
-//
-//   - the framings as a bare transport
-//   - the framings in a program that makes each message and looks at it
-//   - large messages through a larger pipe and in smaller writes
-//   - small messages that wait behind large ones
+// defaultCells returns the framings alone and in a program that uses the messages, large messages
+// through a larger pipe, and small messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	cells := mustCells(t, Sweep{})
 	cells = append(cells, mustCells(t, Sweep{
@@ -87,10 +83,10 @@ func defaultCells(t placement.Topology) []results.Cell {
 
 // Values in the cells of the preset "default".
 const (
-	programSize = 65_000  // bytes of a message in the program that makes and looks at messages
+	programSize = 65_000  // bytes of a message that the program makes and looks at
 	largerPipe  = 1 << 20 // bytes: the most that Linux usually allows without privileges
 
-	// The framing and size of the large messages in the last two lists of defaultCells.
+	// Of the large messages.
 	baseFraming = "ndjson"
 	baseSize    = 1_000_000 // bytes
 )
@@ -108,11 +104,8 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 // as slow.
 const slowReader = 50_000_000
 
-// waitingCells returns cells in which the writer does not block. They combine:
-//
-//   - three ways of waiting for room
-//   - messages below and above the capacity of a pipe
-//   - three readers: a fast one, a slow one, and one that closes its end after one message
+// waitingCells returns cells in which a writer that does not block has a fast, a slow or a leaving
+// reader.
 func waitingCells(t placement.Topology) []results.Cell {
 	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
 	var cells []results.Cell
@@ -135,11 +128,8 @@ func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
-// limitCells returns cells of raw bytes for each placement that this machine has:
-//
-//   - streams of messages from the size of a page to much more than a pipe holds
-//   - a stream of pages that are lent to the pipe instead of copied
-//   - round trips of one byte, and of as much as fills a pipe
+// limitCells returns streams and round trips of raw bytes between all kinds of pairs of CPUs that
+// this machine has.
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, p := range placement.Places() {
@@ -162,11 +152,7 @@ func limitCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// readerCells returns cells of raw bytes, to compare with, and of three readers of lines:
-//
-//   - one that searches only new bytes for a newline
-//   - one that searches the whole line again after each read
-//   - one that reads byte by byte
+// readerCells returns streams for three readers of lines, and streams of raw bytes to compare with.
 func readerCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}

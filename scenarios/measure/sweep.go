@@ -1,15 +1,13 @@
 // Package measure makes lists of cells. A cell ([results.Cell]) is one combination of everything
-// that can be varied, such as a framing, a message size and a kind of pipe. A [Sweep] makes all
-// combinations of the values that a person asks for. A [Preset] is a named list, which answers a
-// question that many people ask. The package is for pipebench's commands and may change.
+// that can be varied, such as a framing, a message size and a kind of pipe.
 //
 //	asked := measure.Sweep{Sizes: []int{4000, 65_000}}
 //	cells, err := asked.Cells(topology)
 //
 //	err = bench.Run(ctx, bench.Plan{Run: run, Cells: measure.Limits.Cells(topology)}, keep)
 //
-// Package bench measures cells; this package only lists them. All functions may be called
-// concurrently.
+// A [Sweep] makes all combinations of some values. A [Preset] is a list that has a name. All
+// functions may be called concurrently. The package is for pipebench's commands and may change.
 package measure
 
 import (
@@ -28,12 +26,11 @@ import (
 )
 
 // A Sweep makes a cell for each combination of the values in its lists. An empty list stands for
-// the usual values. If all lists are empty, the cells show what each framing costs between two
-// processes at several placements on the CPUs.
+// the usual values.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
-	Chunks     []int // in bytes, for framings that split messages and whose spec names no size
+	Chunks     []int // in bytes, for framings that split messages and name no size
 	Pipes      []string
 	Capacities []int // of pipes, in bytes; 0 leaves the capacity to the operating system
 	WriteSizes []int // the most bytes per write; 0 writes each message whole
@@ -46,8 +43,8 @@ type Sweep struct {
 	Further results.Cell // the fields that are seldom set, such as Rate and Drain, for all cells
 }
 
-// The usual sizes are not powers of two. A message of exactly 4096 bytes fills one page of the
-// pipe's buffer, and one of 65,536 bytes fills the whole pipe, so a header would need another page.
+// No powers of two: a message that exactly fills the pages of a pipe needs another page for its
+// header.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -78,8 +75,7 @@ func orUsual[T any](asked []T, usual ...T) []T {
 	return asked
 }
 
-// Cells returns a cell for each combination of the values in the lists, on a machine with this
-// topology. It keeps the order of each list.
+// Cells returns a cell for each combination of the values, in the order of the lists.
 func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
 	s = s.withDefaults(t)
 	framings, err := s.framings()
@@ -109,8 +105,7 @@ func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
 	return cells, nil
 }
 
-// overPipes returns a copy of the cell for each combination of a pipe, a capacity, a way of waiting
-// and a write size.
+// overPipes returns copies of the cell with each combination of what concerns the pipe.
 func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	var cells []results.Cell
 	for _, pipe := range s.Pipes {
@@ -129,9 +124,8 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds cells with the framing "raw", which adds nothing to a message. Two runs are
-// compared by their speeds relative to "raw", so each run has to measure "raw", too. Before each
-// cell whose speed can be compared, BesideRaw inserts the same cell with "raw" if that is missing.
+// BesideRaw adds the same cell with the framing "raw" before each cell that lacks it. Runs are
+// compared by their speeds relative to "raw".
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {
@@ -160,8 +154,7 @@ func (s Sweep) sizes(pattern string) []int {
 	return streamSizes
 }
 
-// Framings returns the specs of all framings that can be measured. The last spec is for compressed
-// chunks.
+// Framings returns the specs of all framings that can be measured.
 func Framings() []string {
 	var specs []string
 	for _, f := range framers.All() {
@@ -170,8 +163,8 @@ func Framings() []string {
 	return append(specs, "chunked+zstd")
 }
 
-// framings returns the canonical specs of the framings in the sweep, each once. A framing that
-// splits messages, and whose spec names no size, has one spec for each of the sweep's chunk sizes.
+// framings returns the canonical specs of the framings, each once. A spec that lacks a chunk size
+// gets each of s.Chunks.
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
 	if slices.Contains(asked, "all") {
@@ -213,8 +206,8 @@ func (s Sweep) framings() ([]string, error) {
 	return specs, nil
 }
 
-// needsChunkSize reports whether the framing splits messages and its spec does not say how large
-// the pieces are.
+// needsChunkSize reports whether the framing splits messages and its spec names no size for the
+// pieces.
 func needsChunkSize(spec string) (bool, error) {
 	f, err := framers.Parse(spec)
 	if err != nil {
@@ -227,9 +220,8 @@ func needsChunkSize(spec string) (bool, error) {
 // largestSize is the largest message that a person may ask for, in bytes.
 const largestSize = 1 << 30
 
-// ParseSizes reads a list of sizes in bytes, which may contain ranges. For example,
-// "256,4KiB..1MiB" is 256, 4,096, 8,192 and so on up to 1,048,576. In a range, each size is twice
-// the one before. The last size is always the end of the range.
+// ParseSizes reads a list of sizes, such as "256,4KiB..1MiB", and returns them in bytes. A range
+// doubles from its beginning, and always includes its end.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
@@ -242,7 +234,6 @@ func ParseSizes(list string) ([]int, error) {
 	return sizes, nil
 }
 
-// parseRange reads one size, or a range of sizes.
 func parseRange(item string) ([]int, error) {
 	from, to, isRange := strings.Cut(item, "..")
 	first, err := parseSize(from)
@@ -270,13 +261,12 @@ func parseRange(item string) ([]int, error) {
 // CapacityMacOS, in a list of capacities, stands for the two capacities of pipes on macOS.
 const CapacityMacOS = "macos"
 
-// macOSCapacities are the two capacities of pipes on macOS, in bytes. A pipe begins with the first,
-// and grows to the second if the system has memory for it.
+// macOSCapacities are the capacities, in bytes, with which a pipe of macOS begins and to which it
+// may grow.
 var macOSCapacities = []int{16 << 10, 64 << 10}
 
-// ParseCapacities reads a list of pipe capacities in bytes. The word "default" leaves the capacity
-// to the operating system, and so does "macos" on macOS. On other systems, "macos" stands for
-// macOSCapacities.
+// ParseCapacities reads a list of pipe capacities in bytes. "default" stands for 0, the choice of
+// the operating system, and "macos" for the capacities on macOS.
 func ParseCapacities(list string) ([]int, error) {
 	var capacities []int
 	for item := range strings.SplitSeq(list, ",") {

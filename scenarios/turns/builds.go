@@ -23,7 +23,7 @@ type Build struct {
 	Path string // its absolute path
 }
 
-// Find looks for a build. name is a path to it, or the name of a command.
+// Find looks for a binary by its path, or by the name of a command.
 func Find(name string) (Build, error) {
 	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) || errors.Is(err, exec.ErrNotFound) {
@@ -44,18 +44,15 @@ func Find(name string) (Build, error) {
 	return Build{Name: name, Path: path}, nil
 }
 
-// IsBuild reports whether word is the name of a build of pipebench. It compares the package path
-// that Go writes into every binary.
+// IsBuild reports whether word names a binary of pipebench.
 func IsBuild(word string) bool { return strings.HasPrefix(packagePath(word), commandPath) }
 
-// IsGoTest reports whether word is the name of a Go test binary. It returns false for the test
-// binary of pipebench's command.
+// IsGoTest reports whether word names a Go test binary, other than that of pipebench's command.
 func IsGoTest(word string) bool {
 	return strings.HasSuffix(packagePath(word), ".test") && !IsBuild(word)
 }
 
-// packagePath returns the package path of a Go binary. It returns "" if word does not name a Go
-// binary.
+// packagePath returns the package path that Go wrote into a binary, or "" if it is no Go binary.
 func packagePath(word string) string {
 	b, err := Find(word)
 	if err != nil {
@@ -68,12 +65,10 @@ func packagePath(word string) string {
 	return info.Path
 }
 
-// commandPath is the package path of the command pipebench. The package path of its test binary
-// begins with it.
+// commandPath begins the package paths of pipebench and of its test binary.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are the flags of pipebench run that cannot be passed on to a run. Each has the text that
-// tells the user why.
+// reserved are the flags that a run must not get, and why.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -124,10 +119,8 @@ type Side struct {
 // stopGrace is how long a run may take to stop after it was interrupted.
 const stopGrace = 5 * time.Second
 
-// Together runs several builds with the same flags, and returns their records in the order of
-// sides. The builds take turns: each measures a round while the others wait. A build that does not
-// know turns runs from its start to its end without a pause. When ctx ends, the runs are
-// interrupted. A run that goes on is killed.
+// Together runs several builds with the same flags, in turns, and returns their records in the
+// order of sides. A build too old for turns runs to its end at once.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
@@ -193,8 +186,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// awaitTurnEnd waits until the run, which has its turn, gives the turn up or ends. It returns nil
-// if the run has given up its turn, and the records of the run if it has ended.
+// awaitTurnEnd waits until the run gives up its turn or ends. It returns the run's records, or nil
+// if the run is to go on.
 func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

@@ -22,16 +22,16 @@ type Contest interface {
 
 // A Plan says how many pairs are run, and what their comparison is to find.
 type Plan struct {
-	// Pairs and Spend are for a comparison that stays undecided. It stops after Pairs pairs, but
-	// not before the time Spend is over. If Pairs is 0, it goes on until MaxTime.
+	// An undecided comparison stops after Pairs pairs and the time Spend; if Pairs is 0, at
+	// MaxTime.
 	Pairs int
 	Spend time.Duration
 
-	// No pair begins that would end after MaxTime. A pair that is under way at MaxTime is stopped.
+	// No pair begins that would probably end after MaxTime. One that is under way is stopped.
 	MaxTime time.Duration // 0: DefaultMaxTime
 
 	Seed    int64 // of the random order within the pairs
-	Gated   bool  // do not time commands that no gate can pass, because they fail or do nothing
+	Gated   bool  // do not time commands that fail or do nothing
 	Options stat.CompareOptions
 
 	// Observe, if set, is called after each pair by the goroutine that called Run.
@@ -41,14 +41,8 @@ type Plan struct {
 // DefaultMaxTime is the MaxTime of a Plan that sets none.
 const DefaultMaxTime = time.Minute
 
-// Run runs pairs. It stops in these cases:
-//
-//   - The comparison of the pairs is decided.
-//   - The plan is fulfilled.
-//   - The first pair lacks a figure for which the plan asks.
-//
-// If ctx or an error stops Run, it returns the error. It still returns the comparison of the pairs
-// that were run, or nil if there were none.
+// Run runs pairs until their comparison is decided or the plan is fulfilled. With an error, it
+// still returns the comparison so far, or nil if there is none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	ctx, cancel := p.limited(ctx)
 	defer cancel()
@@ -68,8 +62,8 @@ func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 
-// run does the work of Run. ctx comes from limited. If the time is up during a pair, the pair does
-// not count. This is an error only in the first pair.
+// run does the work of Run, with a context from limited. A pair that runs out of time is an error
+// only if it is the first.
 func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	until, _ := ctx.Deadline()
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))
@@ -116,10 +110,8 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	}
 }
 
-// nextOrder reports whether the old side goes first in the next pair. The parameter pairs is the
-// number of pairs that were run, and oldFirst is the order of the last one. Chance decides the
-// order of every odd pair. The even pair after it has the reverse order, so both sides go first
-// equally often.
+// nextOrder reports whether the old side goes first in the next pair. Chance decides for every odd
+// pair, and the pair after it has the reverse order.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0
@@ -127,8 +119,7 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// inOrder runs both sides, the old one first if oldFirst is set. If the first fails, inOrder does
-// not run the second.
+// inOrder runs both sides, but not the second if the first fails.
 func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
 	if oldFirst {
 		old, err = runOld()

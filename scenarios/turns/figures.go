@@ -16,8 +16,7 @@ type figure struct {
 	value      func(Start) float64
 }
 
-// The figures, each with its name, its unit ("" for a number) and its value. A program alone
-// decides its calls and their bytes; the other figures also depend on the system.
+// The figures. The unit "" is that of a number.
 var (
 	reads        = figure{"reads", "", func(s Start) float64 { return float64(s.Counts.Reads) }}
 	writes       = figure{"writes", "", func(s Start) float64 { return float64(s.Counts.Writes) }}
@@ -44,8 +43,8 @@ type table struct {
 }
 
 const (
-	shownOnly = true  // a figure that no gate judges
-	judged    = false // a figure that gates judge
+	shownOnly = true  // a figure that is no reason to fail
+	judged    = false // a figure that may be one
 )
 
 func (t *table) add(f figure, from starts, isShownOnly bool) {
@@ -71,9 +70,8 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. Gates judge the figures that the user named. If the user named
-// none, they judge the CPU time, or the elapsed time if the clock of CPU time is too coarse. If
-// nothing was timed, they judge what was counted: calls, bytes and instructions.
+// Compare judges the starts so far. Unless the user names figures, the CPU time decides, or the
+// elapsed time if the clock of CPU time is too coarse. If nothing was timed, the counts decide.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
 	t.old.Name = p.OldName
@@ -129,12 +127,8 @@ func (s *starts) knows(f figure) bool {
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 
-// isCoarse reports whether the clock of CPU time ticks too slowly for the commands. That is so in
-// two cases:
-//
-//   - A start has no CPU time at all.
-//   - Many of the first starts have equal CPU times: there are at most half as many different times
-//     as starts.
+// isCoarse reports whether the clock of CPU time ticks too slowly: a start took none, or too many
+// of the first starts took the same.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true
@@ -149,8 +143,8 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes says how the calls have changed: "16 reads of 4 KiB each, on average, instead of 1 of 64
-// KiB". It returns "" if no change is certain.
+// causes says how the calls have changed, such as "16 reads of 4 KiB instead of 1 of 64 KiB". The
+// text is "" if no change is certain.
 func (p *Programs) causes(c *stat.Comparison) string {
 	bytesOf := map[string]figure{reads.name: bytesRead, writes.name: bytesWritten}
 	var parts []string
@@ -168,8 +162,7 @@ func (p *Programs) causes(c *stat.Comparison) string {
 	return strings.Join(parts, ", and ")
 }
 
-// bytesPerCall returns the mean number of bytes per call, as text. If the mean is close to a power
-// of two, it returns that power.
+// bytesPerCall returns the mean number of bytes per call, rounded to a close power of two.
 func bytesPerCall(bytes figure, from []Start, calls float64) string {
 	if calls == 0 {
 		return "none"

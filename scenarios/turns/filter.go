@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// NewFilter returns a Starter of a command that reads the file input, or reads nothing if input is
-// "". The output of the command goes to a file in folder. It does not go to /dev/null, because a
-// command might then skip its work.
+// NewFilter returns a Starter of a command that reads the file input, or nothing if input is "".
+// Its output goes to a file in folder.
 func NewFilter(argv []string, input, folder string) Starter {
 	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
 	return f.start
@@ -38,6 +37,7 @@ func (f filter) start(ctx context.Context) (Start, error) {
 		defer in.Close()
 		p.Cmd.Stdin = in
 	}
+	// Not /dev/null: a command might then skip its work.
 	out, err := os.CreateTemp(f.folder, "output-")
 	if err != nil {
 		return Start{}, fmt.Errorf("a file for the output: %w", err)
@@ -78,9 +78,8 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input. It looks at the position in the
-// file, which the child shares with us. It returns true if there is no file, and false if the file
-// is not regular.
+// isUnread reports whether a child has read nothing of its input. For a file that is not regular,
+// the answer is always false.
 func isUnread(input io.Reader) bool {
 	f, isFile := input.(*os.File)
 	if !isFile { // input is nil: start sets a file or nothing
@@ -90,15 +89,16 @@ func isUnread(input io.Reader) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
+	// The child shares its position in the file with this process.
 	at, err := f.Seek(0, io.SeekCurrent)
 	return err == nil && at == 0
 }
 
-// peakOf returns the largest memory of a process, or 0 if it is not known. A new process has its
-// parent's memory until it executes another program. So a peak up to the parent's says nothing.
+// peakOf returns the largest memory of a process in bytes, or 0 if it is not known.
 func peakOf(p *proc.Process) int64 {
 	peak, _ := p.PeakMemory()
 	own, _ := proc.PeakMemory(os.Getpid())
+	// A new process has its parent's memory until it executes its program.
 	if peak <= own {
 		return 0
 	}

@@ -15,8 +15,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// GoTests are two Go test binaries with their arguments, which include -test.bench. In each pair,
-// both run their benchmarks.
+// GoTests are two Go test binaries with their arguments, which include -test.bench.
 type GoTests struct {
 	Old, New []string
 
@@ -37,8 +36,7 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 	return nil
 }
 
-// Compare judges the benchmarks. The i-th result line of a benchmark on one side and its i-th
-// result line on the other side are a pair.
+// Compare judges the benchmarks. The i-th results of a benchmark on both sides are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
 	if err != nil {
@@ -74,8 +72,8 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 	return text.String(), nil
 }
 
-// reasonOf finds in the output of a test binary why it failed. It returns the first benchmark that
-// failed and the line after it. If there is none, it returns the last line.
+// reasonOf finds in the output of a test binary why it failed: the first benchmark that failed and
+// what it said, or the last line.
 func reasonOf(text string) string {
 	_, failed, found := strings.Cut(text, "--- FAIL: ")
 	if !found {
@@ -94,9 +92,8 @@ func firstLine(text string) string {
 // ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
-// noBenchmark returns an error that names the benchmarks of a test binary. If the arguments name
-// one of these with a sub-benchmark, such as "Copy/64", the error says instead that the benchmark
-// has no such sub-benchmark.
+// noBenchmark returns an error that names the benchmarks of a test binary, or the one that lacks
+// the sub-benchmark asked for, such as "Copy/64".
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
 	arguments := strings.Join(argv[1:], " ")

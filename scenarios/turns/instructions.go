@@ -11,10 +11,9 @@ import (
 	"strings"
 )
 
-// CountInstructions makes Run start both commands also under valgrind, which counts the
-// instructions that each command and its children execute. These counts do not depend on how busy
-// the machine is, and need no counters in the processor, which most virtual machines lack. The
-// error says why valgrind cannot be started.
+// CountInstructions makes Run also count, under valgrind, the instructions that both commands
+// execute. Such counts do not depend on how busy the machine is. It is an error if valgrind is not
+// installed.
 func (p *Programs) CountInstructions(old, new []string, input, folder string) error {
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
@@ -60,15 +59,15 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// unrecognised looks in valgrind's log for an instruction that valgrind does not know. It returns a
-// text that names the function with that instruction, or "" if there is none. In the log, a line
-// such as "at 0x4005F4: main (main.c:3)" follows the message.
+// unrecognised returns a text that names the function with an instruction that valgrind does not
+// know, or "" if there is none.
 func unrecognised(log string) string {
 	_, rest, found := strings.Cut(log, "Unrecognised instruction")
 	if !found {
 		return ""
 	}
 	text := "unrecognised instruction"
+	// what follows: "at 0x4005F4: main (main.c:3)"
 	_, where, found := strings.Cut(rest, " at 0x")
 	if found {
 		where, _, _ = strings.Cut(where, "\n")
@@ -79,8 +78,8 @@ func unrecognised(log string) string {
 	return text
 }
 
-// countedInstructions returns the sum of the instructions that valgrind counted in all processes.
-// For each process, valgrind wrote a file that contains a line such as "summary: 123".
+// countedInstructions sums up the instructions of all processes, from valgrind's files. In each is
+// a line such as "summary: 123".
 func countedInstructions(folder string) (int64, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "count-*"))
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Names of the two files with the records of the pairs. [OpenBuilds] creates them in its folder.
+// Names of the files with the records of the two builds.
 const (
 	OldFile = "old.jsonl"
 	NewFile = "new.jsonl"
 )
 
-// Builds are two builds of pipebench that are compared in pairs. A pair is one run of each build.
-// The two runs measure the same cells in turns: while one measures a round, the other waits.
+// Builds are two builds of pipebench, compared in pairs of runs. While one run of a pair measures,
+// the other waits.
 type Builds struct {
 	Flags []string // for the run command of both builds
 	Seed  int64    // of the first pair; the same for both builds
@@ -32,8 +32,8 @@ type Builds struct {
 	scratch          string // for the folders of single runs
 }
 
-// OpenBuilds makes a contest of two builds. It creates the folder dir if that does not exist. In
-// dir it creates one file for the records of each build. The caller calls Close.
+// OpenBuilds makes a contest of two builds, with a new file for the records of each in the folder
+// dir. The caller calls Close.
 func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for pairs: %w", err)
@@ -57,7 +57,7 @@ func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	return b, nil
 }
 
-// createSide creates the file for the records of one build. It is an error if the file exists.
+// createSide creates the file for the records of one build, which must not exist.
 func createSide(dir, name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -112,10 +112,9 @@ func (b *Builds) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	return c, nil
 }
 
-// keepRun appends the records in the folder of a run to the file of its build, and removes the
-// folder. It copies byte for byte, because records of another version may have members that this
-// version does not know.
+// keepRun moves the records in the folder of a run to the file of its build.
 func keepRun(into *os.File, dir string) error {
+	// Not decoded: records of another version may have members unknown here.
 	text, err := os.ReadFile(filepath.Join(dir, results.FileName))
 	if err != nil {
 		return fmt.Errorf("keep a run: %w", err)

@@ -31,15 +31,15 @@ type Start struct {
 // A Starter starts a command once and returns what was counted and timed.
 type Starter func(context.Context) (Start, error)
 
-// Programs are two commands that are compared by starting them. First both are started at least
-// twice, to count calls. Then pairs of starts are timed.
+// Programs are two commands that are compared by starting them: first to count their calls, then in
+// pairs, to time them.
 type Programs struct {
 	OldName, NewName string
 	Old, New         Starter
 	Input            string // the name of the file that both read; "" if there is none
 
 	CountOnly  bool // count, but do not time
-	AreServers bool // only compare times: servers print nothing, and nothing is counted
+	AreServers bool // only compare times
 	MayDiffer  bool // their outputs and exit codes may differ
 
 	oldInstructions, newInstructions Starter // nil unless CountInstructions was called
@@ -57,9 +57,8 @@ const (
 	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
 
-// Run first counts, and then times pairs as the plan says. If the commands do different things, Run
-// does not time them, unless MayDiffer is set. With an error, Run still returns the comparison of
-// what was counted and timed, if there is any.
+// Run first counts, and then times pairs as the plan says, unless the commands turn out to do
+// different things. With an error, it still returns the comparison so far, if any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	ctx, cancel := plan.limited(ctx)
 	defer cancel()
@@ -106,8 +105,7 @@ func (p *Programs) count(ctx context.Context) error {
 	return nil
 }
 
-// addForCounts starts both sides countStarts times. If the counts of these starts differ, it starts
-// both sides moreStarts times more.
+// addForCounts starts both sides countStarts times, and moreStarts times more if the counts differ.
 func (s *starts) addForCounts(ctx context.Context, old, new Starter) error {
 	const oldFirst = true
 	for n := range countStarts + moreStarts {
@@ -134,8 +132,8 @@ func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst b
 	return nil
 }
 
-// Pair starts both commands once, for their time. Unless MayDiffer is set, it returns an error if a
-// command printed something else or exited with another code than in the starts for the counts.
+// Pair starts both commands once, for their time. Unless MayDiffer is set, another output or exit
+// code than before is an error.
 func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {
 		return err
@@ -152,8 +150,8 @@ func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	return err
 }
 
-// sameAsCounted returns an error if one of the two commands printed something else or exited with
-// another code than in its first start for the counts.
+// sameAsCounted returns an error if a command has another output or exit code than when it was
+// first counted.
 func (p *Programs) sameAsCounted(old, new Start) error {
 	if err := sameAs(p.counted.old[0], old); err != nil {
 		return fmt.Errorf("the old one %w", err)
@@ -164,8 +162,7 @@ func (p *Programs) sameAsCounted(old, new Start) error {
 	return nil
 }
 
-// sameAs returns an error if start printed something else or exited with another code than an
-// earlier start of the same command.
+// sameAs returns an error if a command has another output or exit code than at an earlier start.
 func sameAs(earlier, start Start) error {
 	if start.Exit != earlier.Exit {
 		return fmt.Errorf("exited with %d, and with %d before", start.Exit, earlier.Exit)
@@ -191,7 +188,7 @@ func (s *starts) countsDiffer() bool {
 	return false
 }
 
-// whyNotJudged returns "" if the commands did their work. Otherwise it says why no gate can pass.
+// whyNotJudged says why the commands cannot be judged, or "" if they did their work.
 func (p *Programs) whyNotJudged() string {
 	counted := slices.Concat(p.counted.old, p.counted.new)
 	if len(counted) == 0 {
@@ -219,7 +216,7 @@ func (p *Programs) whyNotJudged() string {
 	return "neither printed anything: is --stdin missing? (" + os.DevNull + " if there is none)"
 }
 
-// whyDifferent returns "" if the two commands did the same. Otherwise it says how they differ.
+// whyDifferent says how the two commands differ in what they do, or "" if they do the same.
 func (p *Programs) whyDifferent() string {
 	old, new := p.counted.old, p.counted.new
 	for i := range old {

@@ -5,22 +5,12 @@
 //		line = jsonrpc.AppendResult(line[:0], m.ID, []byte(`{"ok":true}`))
 //	}
 //
-// [Parse] is strict: it validates the JSON and its UTF-8, and finds the members of the outermost
-// object. It leaves params and result as they are.
+// [Parse] validates a message. [Scan] is faster and validates nothing, for programs that pass
+// messages on.
 //
-// [Scan] is fast, for programs that pass messages on: it finds the id, the method and the kind of
-// the message. It allocates nothing and validates nothing.
+// An id keeps its text: 1, 1.0 and "1" are three ids. A batch is not a message.
 //
-//	e := jsonrpc.Scan(msg)
-//	if e.Kind() == jsonrpc.Result {
-//		finish(string(e.ID))
-//	}
-//
-// The names of members are matched exactly. An id keeps its text: 1, 1.0 and "1" are three ids.
-// Only the members of the outermost object count, so an "id" inside a result is ignored. A batch is
-// not a message.
-//
-// The functions share nothing and may be called concurrently.
+// All functions may be called concurrently.
 package jsonrpc
 
 import (
@@ -44,12 +34,11 @@ const (
 	CodeInternal       = -32603
 )
 
-// An ID is the JSON text of an id, which is a number or a string. So `1` and `"1"` differ. The
-// empty ID "" means that there is no id.
+// An ID is the JSON text of an id, so `1` and `"1"` differ. "" means that there is no id.
 type ID string
 
-// Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC asks for null.
-// A client that cannot read a null id needs Empty.
+// Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC asks for Null,
+// but some clients cannot read it.
 const (
 	Null  ID = `null`
 	Empty ID = `""`
@@ -96,8 +85,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// ParseError reads the member "error" of an answer. If the member is not of JSON-RPC's form,
-// ParseError returns an error with code 0 and the text as its data.
+// ParseError reads the member "error" of an answer. If its form is wrong, the code is 0 and Data
+// has the text.
 func ParseError(text []byte) *Error {
 	var e Error
 	err := json.Unmarshal(text, &e)
@@ -113,8 +102,8 @@ func ParseError(text []byte) *Error {
 // prefix begins every message.
 const prefix = `{"jsonrpc":"2.0"`
 
-// AppendRequest appends a request to dst, or a notification if id is empty. params is JSON text
-// without newlines, or nil for none.
+// AppendRequest appends a request, or a notification if id is empty. params is JSON text without
+// newlines, or nil for none.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	dst = append(dst, prefix...)
 	if id != "" {
@@ -168,8 +157,8 @@ func AppendString[T ~string | ~[]byte](dst []byte, text T) []byte {
 	return dst
 }
 
-// A Message is a JSON-RPC message whose contents are not decoded: Params, Result and Failure are
-// JSON text. In a Message from Parse they are slices of the argument of Parse.
+// A Message is a JSON-RPC message. Params, Result and Failure are JSON text. [Parse] makes them
+// slices of its argument.
 type Message struct {
 	ID      ID
 	Method  string
@@ -198,9 +187,7 @@ type FormError struct {
 
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
-// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError]. Parse accepts an escape
-// of half a surrogate pair, such as "\ud83d". JSON's grammar allows it. Encoders of other languages
-// write it if a text was cut inside a pair.
+// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError].
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
 		return Message{}, &SyntaxError{Err: errors.New("it is no UTF-8")}
@@ -235,11 +222,10 @@ func Parse(line []byte) (Message, error) {
 	return m, nil
 }
 
-// decoder returns a decoder that reads b without copying or changing it. It accepts duplicate
-// names, because to find them would cost a set for each object; members.set finds them in the
-// outermost object. It does not check UTF-8, because then it would refuse half a surrogate pair.
-// Parse has checked UTF-8 already.
+// decoder returns a decoder that reads b without copying or changing it.
 func decoder(b []byte) *jsontext.Decoder {
+	// To find duplicates here would cost a set for each object. To check UTF-8 here would refuse
+	// half a surrogate pair, such as "\ud83d", which some encoders write.
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
@@ -296,7 +282,7 @@ func (found *members) set(name string, value jsontext.Value) {
 	*member = value
 }
 
-// message returns the message. If something is wrong with it, why says what; otherwise why is "".
+// message returns the message, and why it is wrong, or "".
 func (found *members) message() (m Message, why string) {
 	m = Message{Params: found.params, Result: found.result, Failure: found.failure}
 	if answerable(found.id.Kind()) {

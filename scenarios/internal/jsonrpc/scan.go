@@ -10,14 +10,12 @@ import (
 // maxKept is the largest number of bytes of an id or a method that Scan keeps.
 const maxKept = 128
 
-// An Envelope is what Scan finds in a message. Its slices point into the message, except a Method
-// that was not valid UTF-8.
+// An Envelope is what Scan finds in a message. Its slices may point into the message.
 type Envelope struct {
-	// ID is JSON text, so a string has its quotes. It is empty if there is no id, or if the id is
-	// null, an object, an array, or longer than 128 bytes.
+	// ID is JSON text, so a string has its quotes. An id that is null, nested or longer than 128
+	// bytes is left out.
 	ID []byte
-	// Method is the text between the quotes, cut at 128 bytes. Escapes stay as they are. Invalid
-	// UTF-8 becomes U+FFFD.
+	// Method is the text between the quotes, cut at 128 bytes, with its escapes.
 	Method []byte
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
@@ -32,8 +30,7 @@ func (e *Envelope) Kind() Kind {
 	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
 }
 
-// Scan reads a message, or the beginning of one. If msg is not JSON, its kind is None or a guess,
-// but Scan never panics.
+// Scan reads a message, or the beginning of one. If msg is not JSON, its kind is None or a guess.
 func Scan(msg []byte) Envelope {
 	var e Envelope
 	text := bytes.TrimLeft(msg, " \t\r\n")
@@ -113,7 +110,7 @@ func (e *Envelope) mark(member []byte) {
 	}
 }
 
-// setText keeps the value if the member is "method" or "id". The value is a string with its quotes.
+// setText keeps a value, with its quotes, if the member is "method" or "id".
 func (e *Envelope) setText(member, value []byte) {
 	if string(member) == "method" {
 		e.Method = validText(value[1 : len(value)-1])
@@ -135,9 +132,8 @@ func (e *Envelope) setID(member, value []byte) {
 	}
 }
 
-// validText returns the first maxKept bytes of text, or all of a shorter text. It leaves out a
-// character that would be cut in two. It replaces each byte that is not valid UTF-8 by U+FFFD, as a
-// JSON decoder does.
+// validText cuts a text after maxKept bytes, between characters, and replaces invalid UTF-8 by
+// U+FFFD.
 func validText(text []byte) []byte {
 	if len(text) > maxKept {
 		end := maxKept
@@ -152,8 +148,8 @@ func validText(text []byte) []byte {
 	return []byte(string([]rune(string(text))))
 }
 
-// FindID returns the id of a message that begins with head. It returns false if head lacks a part
-// of the id, or if the id is not valid.
+// FindID returns the id of a message that begins with head, or false if the id is invalid or
+// incomplete.
 func FindID(head []byte) (ID, bool) {
 	id := jsontext.Value(Scan(head).ID)
 	if !answerable(id.Kind()) || !id.IsValid() {

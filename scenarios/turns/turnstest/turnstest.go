@@ -14,8 +14,8 @@ import (
 var FakeCell = results.Cell{Framing: "ndjson", Size: 10, Pipe: "anonymous", IO: "blocking",
 	Placement: "same", Pattern: "stream", Payload: "json"}
 
-// Fake makes the folder dir, and leaves in it the results file of a run: a record of [FakeCell]
-// with one sample, of 1,000 ns per message. It measures nothing.
+// Fake makes the folder dir with the results file of a run: a record of [FakeCell] with one sample,
+// of 1,000 ns per message.
 //
 //	func TestMain(m *testing.M) {
 //		if _, fake := os.LookupEnv("FAKE_RUN"); fake {
