@@ -128,8 +128,8 @@ func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
-// limitCells returns streams and round trips of raw bytes between all kinds of pairs of CPUs that
-// this machine has.
+// limitCells returns streams and round trips of raw bytes, for each placement of the two processes
+// on CPUs that this machine has.
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, p := range placement.Places() {

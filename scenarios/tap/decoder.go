@@ -14,8 +14,8 @@ import (
 type message struct {
 	at   int64 // when its last byte had been passed on, in ns since the recording began
 	size int64
-	// stalled is for how many ns the writes of the message stalled; see results.LeastStall. If one
-	// write passed on several messages, its stall counts for the first of these messages.
+	// stalled is for how many ns the writes of the message stalled. If several messages share a
+	// write, the first has its stall.
 	stalled int64
 	body    []byte // nil if it was too large to keep; valid only during emit
 
@@ -24,12 +24,12 @@ type message struct {
 	redacted   bool   // values in its body were overwritten
 }
 
-// heldBytes is how much of a message is kept in memory if its body is not recorded. For a larger
-// message, the id and the method are known only if they are in its first KiB.
+// heldBytes is the largest message that is kept in memory if bodies are not recorded. Of a larger
+// one, only the first KiB is searched for the id and the method.
 const heldBytes = 2 << 20
 
-// A decoder finds the messages in a stream that passes through the tap. The framing's reader runs
-// as a coroutine: feed hands it bytes, and the reader runs until it needs more.
+// A decoder finds the messages in a stream. Its reader is a coroutine that runs until it needs
+// bytes, and goes on when feed has some.
 type decoder struct {
 	framing framers.Framing  // nil until the first bytes show which
 	limit   int              // most bytes of a message that is kept
@@ -75,8 +75,7 @@ func lines() framers.Framing {
 	return f
 }
 
-// feed takes the next bytes of the stream. at is the time when they had been passed on. stall is
-// for how long their write was blocked. If the reader has given up, feed ignores the bytes.
+// feed takes bytes that were passed on at the time at, after their write was blocked for stall.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.stalled += stall
@@ -85,8 +84,7 @@ func (d *decoder) feed(p []byte, at, stall int64) {
 	d.piece = nil
 }
 
-// close tells the reader that the stream has ended. A last line counts as a message even if it has
-// no newline.
+// close tells the reader that the stream has ended. A last line needs no newline.
 func (d *decoder) close(at int64) {
 	d.at = at
 	d.ended = true
@@ -177,8 +175,7 @@ func (d *decoder) emitSkipped(e *framers.TooLargeError) {
 	d.finish(jsonrpc.Scan(e.Head))
 }
 
-// finish adds the id and the method of the envelope, emits the message and prepares for the next
-// one.
+// finish adds the id and the method, emits the message and prepares for the next one.
 func (d *decoder) finish(e jsonrpc.Envelope) {
 	m := &d.message
 	m.id = e.ID

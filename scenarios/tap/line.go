@@ -17,15 +17,13 @@ const (
 	fromServer = "reply"
 )
 
-// linePrefix returns the beginning of the line of a message, up to the time. It is the same for all
-// messages of one direction.
+// linePrefix returns the beginning of a message's line, the same for all messages of one direction.
 func linePrefix(run, dir string) []byte {
 	head := jsonrpc.AppendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
 }
 
-// appendMessage appends the JSON line of a message, a [results.Message], with or without its body.
-// head comes from linePrefix. There may be a million messages per second, and encoding/json would
+// appendMessage appends the JSON line of a message, which begins with head. encoding/json would
 // take several times as long.
 func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	dst = append(dst, head...)
@@ -53,8 +51,7 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendText appends a text as a JSON string. quoted is that text as it stood in the message:
-// without its quotes, but with its escapes.
+// appendText appends a text as a JSON string. quoted has no quotes, but still its escapes.
 func appendText(dst, quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		var decoded string
@@ -66,8 +63,7 @@ func appendText(dst, quoted []byte) []byte {
 	return jsonrpc.AppendString(dst, quoted)
 }
 
-// appendID appends an id as it stood in the message, or as a string if it is not JSON. The id must
-// not be empty.
+// appendID appends an id, which must not be empty: as a string if it is not JSON.
 func appendID(dst, id []byte) []byte {
 	isNumber := len(id) == 1 || id[0] != '0' // an integer without a sign, as most ids are
 	for _, c := range id {
@@ -79,8 +75,8 @@ func appendID(dst, id []byte) []byte {
 	return jsonrpc.AppendString(dst, id)
 }
 
-// protocolOf returns the protocol that a method belongs to, or "" if there is no method. It returns
-// "jsonrpc" if it knows no protocol with that method, or several: MCP and LSP both have initialize.
+// protocolOf returns the protocol that a method belongs to. "" means that there is no method, and
+// "jsonrpc" that it may belong to several.
 func protocolOf(method []byte) string {
 	prefix, _, _ := bytes.Cut(method, []byte("/"))
 	switch string(prefix) {

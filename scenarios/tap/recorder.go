@@ -11,12 +11,11 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A recorder writes the lines of both directions to the recording. Neither direction waits for the
-// disk.
+// A recorder writes the messages of both directions to the recording, in the order of time. Neither
+// direction waits for the disk.
 //
-// When a direction has passed on what it read, it calls begin, then record for each message that
-// ended in this read, then end. Between begin and end, the other direction cannot record, so the
-// recording is in the order of time.
+// For each read that it has passed on, a direction calls begin, then record for each message that
+// ended in the read, then end.
 type recorder struct {
 	Options
 	began time.Time
@@ -57,8 +56,8 @@ const (
 	largestBody = 16 << 20  // a larger body is not kept
 )
 
-// keptLines is the largest buffer of lines that is kept for reuse, in bytes. It is larger than what
-// the fastest traffic fills in a flushInterval.
+// keptLines is the largest buffer that is kept for reuse, in bytes. Even the fastest traffic fills
+// less in a flushInterval.
 const keptLines = 8 << 20
 
 // flushInterval is how long lines wait to be written. To write each line at once would cost some
@@ -83,8 +82,8 @@ func (r *recorder) track(dir string) *track {
 	return t
 }
 
-// begin locks the recorder, so that the messages of a read that was just passed on can be recorded.
-// It returns the time. The method end unlocks the recorder.
+// begin locks the recorder until end, so that the messages of a read can be recorded. It returns
+// the time.
 func (t *track) begin() (at int64) {
 	t.mu.Lock()
 	t.at = t.now()
@@ -111,8 +110,8 @@ func (t *track) record(m *message) {
 	t.lines = appendMessage(t.lines, t.prefix, m, whole)
 }
 
-// end keeps the lines that were added since begin, or drops them all if they do not all fit. It
-// unlocks the recorder.
+// end unlocks the recorder. The lines that were added since begin are dropped if they do not all
+// fit.
 func (t *track) end() {
 	defer t.mu.Unlock()
 	if t.messages == 0 {
@@ -170,9 +169,8 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
-// close writes the lines that wait, and then the record that the function closing returns. That
-// function sees the final counts, because no message is recorded any more. The error is the first
-// one of the recording.
+// close writes the lines that wait, and then a record made by closing, which sees the final counts.
+// The error is the first one of the recording.
 func (r *recorder) close(closing func() results.Target) error {
 	r.mu.Lock()
 	r.over = true
@@ -202,8 +200,7 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap returns a line that says how many messages are missing before it. The parameter until is the
-// time of the gap's end.
+// gap returns a line that says how many messages are missing, up to the time until.
 func (t *track) gap(until int64) []byte {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),

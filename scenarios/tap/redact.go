@@ -9,19 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redact overwrites the values in a JSON text with values of the same kind and length. In strings,
-// each byte becomes x, and each escape becomes another escape. In numbers, each digit becomes 0 or
-// 1. These things stay:
+// redact overwrites the strings and numbers in a JSON text by others of the same length, and
+// reports whether it changed anything. These stay:
 //
-//   - the structure, the names of members, true, false and null
-//   - the members jsonrpc, method and id of the outermost object, which say what a message is and
-//     to which request it belongs
-//   - the MCP revisions that the two ends agree on
-//   - the name of the tool that is called, because without it a server only says that it has no
-//     such tool
+//   - the outermost members jsonrpc, method and id
+//   - MCP revisions
+//   - the name of a tool that is called
 //
-// If a text stops being JSON, redact overwrites everything from there on. It reports whether it
-// changed anything.
+// From where the text stops being JSON, all is overwritten.
 func redact(b []byte, method string) bool {
 	before := bytes.Clone(b)
 	overwrite(b, method)
@@ -64,14 +59,14 @@ func overwrite(b []byte, method string) {
 	}
 }
 
-// toolCall is the method by which MCP calls a tool.
+// toolCall is the method by which MCP calls a tool. Without the tool's name, a server can only
+// refuse.
 const toolCall = "tools/call"
 
 // keptMembers are those members of the outermost object that redact does not change.
 var keptMembers = []string{"jsonrpc", "method", "id"}
 
-// revisionMembers hold MCP revisions. redact does not change them, because a server refuses other
-// revisions when the recording is played to it.
+// revisionMembers hold MCP revisions. redact keeps these, because a server refuses others.
 var revisionMembers = []string{
 	"protocolVersion", "io.modelcontextprotocol/protocolVersion", "supportedVersions",
 }
@@ -79,8 +74,7 @@ var revisionMembers = []string{
 // revision matches a revision in quotes, and the separators that may stand before it in JSON.
 var revision = regexp.MustCompile(`^[\s,:\[]*"20\d\d-\d\d-\d\d"$`)
 
-// blankNumber overwrites the digits of a number. The first of several digits becomes 1, because a
-// JSON number has no leading zeros. All other digits become 0.
+// blankNumber overwrites each digit of a number by 0, or by 1 where JSON forbids a leading zero.
 func blankNumber(b []byte) {
 	for i, c := range b {
 		if !digit(c) {

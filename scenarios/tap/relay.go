@@ -43,8 +43,7 @@ func newRelay(from, to stream, t *track, f framers.Framing) *relay {
 	}
 }
 
-// run passes bytes on until one side is closed, and then closes the other side. So the process at
-// the other side gets an end of file or a broken pipe, as it would without a tap.
+// run passes bytes on until one side is closed, and then closes the other.
 func (r *relay) run() {
 	defer close(r.done)
 	buf := make([]byte, readSize)
@@ -57,9 +56,8 @@ func (r *relay) run() {
 			}
 			err = errors.Join(unwritten, err)
 		}
-		// Yield now and then. The runtime preempts a goroutine that seems to run for 10 ms, even if
-		// it is in system calls all the time. After that, the runtime wakes another thread every 20
-		// µs. On one CPU, that took a third of the time of a round trip of 1 MiB.
+		// Yield before the runtime preempts this goroutine, at 10 ms: then it wakes a thread every
+		// 20 µs. That took a third of a round trip of 1 MiB on one CPU.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
@@ -74,8 +72,7 @@ func (r *relay) run() {
 	r.from.close()
 }
 
-// yieldInterval is how long a relay may go on without a yield, in ns. It is half of the 10 ms after
-// which the runtime preempts.
+// yieldInterval is how long a relay may go on without a yield, in ns.
 const yieldInterval = 5_000_000
 
 // pass writes p to the other side, and then looks for messages in it.
@@ -136,14 +133,13 @@ type stream interface {
 	// read waits until there is something. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
-	// readerStays waits for a second, and reports whether the reader still holds its end. If the
-	// reader leaves, it returns false at once. On systems other than Unix it always returns true.
+	// readerStays waits up to a second for the reader to leave, and reports whether it stays.
+	// Except on Unix, it always returns true.
 	readerStays() bool
 	close()
 }
 
-// A file is a stream that uses Go's own reads and writes. It works on every system. On Unix, open
-// returns a faster kind of stream.
+// A file is a stream that uses Go's own reads and writes.
 type file struct{ *os.File }
 
 func (f file) read(p []byte) (int, error) { return f.Read(p) }

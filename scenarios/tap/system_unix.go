@@ -15,10 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A descriptor is a stream that reads and writes by system calls that wait in the kernel, because
-// Go's poller would cost each message two thread switches. If the file is non-blocking, the
-// descriptor waits with poll(2). It leaves the file non-blocking, because other processes may share
-// it.
+// A descriptor is a stream whose calls wait in the kernel: Go's poller would cost each message two
+// thread switches. A non-blocking file stays so, because other processes may share it.
 type descriptor struct {
 	file *os.File // kept open, so that the system does not give fd to another file
 	fd   int
@@ -92,13 +90,12 @@ func (d *descriptor) readerStays() bool {
 
 func (d *descriptor) close() { d.file.Close() }
 
-// relayCapacity is the capacity that tap gives its pipes, in bytes, if the system allows it. With
-// this much room the relay wakes the processes at both ends less often.
+// relayCapacity is the capacity of the tap's pipes, in bytes, if the system allows it. With less
+// room, the processes at both ends are woken more often.
 const relayCapacity = 1 << 20
 
-// pipeLike makes a socket pair if the model is a socket, because some servers behave differently on
-// a socket than on a pipe. For any other model it makes a pipe, with at least the model's capacity
-// if the system allows it. Both ends are blocking.
+// pipeLike makes a socket pair if the model is a socket, and otherwise a pipe, if possible of the
+// model's capacity. Both ends are blocking.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // if that fails, make a pipe
 	kind := syspipe.Anonymous
@@ -129,8 +126,7 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	return w, r, nil
 }
 
-// mirrorMode makes end non-blocking if model is. The model is the client's stream, and end is what
-// the server gets in its place. So if a write of the server does not fit, it fails or waits as it
+// mirrorMode makes end non-blocking if model is, so that the server's writes fail or wait as they
 // would without a tap.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
@@ -147,15 +143,11 @@ var forwardedSignals = []os.Signal{
 	unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT,
 }
 
-// resetHandler removes Go's handler of a signal. os/signal keeps a handler for some signals, such
-// as SIGSEGV, even after a reset. The file system_linux.go sets this variable.
-//
-// Elsewhere the function does nothing, because x/sys has no sigaction there. Then only the exit
-// status of the process tells of the signal.
+// resetHandler removes Go's handler of a signal. os/signal keeps that of some, such as SIGSEGV,
+// even after a reset. Except on Linux, it does nothing.
 var resetHandler = func(int) {}
 
-// dieBySignal ends this process by a signal, without a core file. If core files are wanted, the
-// server has left one.
+// dieBySignal ends this process by a signal, without a core file, since the server has left one.
 func dieBySignal(number int) {
 	s := syscall.Signal(number)
 	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})

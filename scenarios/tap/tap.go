@@ -7,39 +7,11 @@
 //	}
 //	end.ExitLike() // leaves as the server left
 //
-// Each direction has a goroutine of its own. The goroutine reads what is there, writes it on, and
-// only then looks for messages in it. So the directions do not wait for each other, and no byte is
-// held back until a message is complete. Ends of file, closed streams, the exit status and signals
-// pass through, too. The server writes to standard error directly.
+// The traffic never waits for the recording. If messages are missing, the recording says how many.
 //
-// The messages go through a bounded buffer to the recording. If the recording cannot keep up, the
-// traffic does not wait. Instead of the missing messages, the recording gets a line with their
-// number. By default a recording holds sizes, times, methods and ids. Bodies may hold secrets, so
-// they are recorded only if asked for.
+// Only one Run at a time is allowed in a process. Signals stay caught until [Ending.Release].
 //
-// After the server has ended, the tap goes on passing its output to the client, including the
-// output of processes that the server left behind. The tap stops when the output ends, when the
-// client closes its end, or at a signal.
-//
-// Only one Run at a time is allowed in a process, because signals belong to the process. The tap
-// catches every signal that it forwards, from before the server starts until this process ends. So
-// no signal can end this process in another way than the server ended. A process that goes on after
-// Run calls [Ending.Release]. During Run, GOMAXPROCS is at least 6.
-//
-// Run takes over the streams it is given. If a read from the client is under way when the server
-// ends, this read goes on until the client closes its end or this process ends.
-//
-// With the tap, each message passes through two pipes instead of one, and through one more process;
-// `pipebench help checking` has figures. The tap uses less than 20 MB of memory, unless bodies are
-// kept or the recording falls behind.
-//
-// # What it does not promise
-//
-// The server's pipes are of the same kind as the tap's own, but hold up to 1 MiB where the system
-// allows that. So a program that hangs because a pipe is full may not hang under the tap.
-//
-// A batch is recorded as one message without id and method. If a message is above 2 MiB (16 MiB if
-// bodies are kept), its id and method are sure to be recorded only if its first KiB contains them.
+// The server's pipes hold up to 1 MiB, so what hangs because a pipe is full may not hang here.
 package tap
 
 import (
@@ -70,11 +42,9 @@ type Options struct {
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
 	Run    string    // the id of the run, written into each line
-	// Protocol is "mcp", "lines" or "jsonrpc" for messages in lines, or "lsp" for messages with
-	// headers. If Protocol is "" or "auto", the tap finds out.
+	// Protocol is one of [Protocols]. If it is "" or "auto", the tap finds out.
 	Protocol string
-	// Framing is how messages are told apart. If Framing is nil, the tap uses the framing of the
-	// protocol, and also finds frames of chunked messages among lines.
+	// Framing is how messages are told apart. If it is nil, the protocol decides.
 	Framing framers.Framing
 	Bodies  bool // record the bodies of messages, up to 16 MiB each
 	Redact  bool // record bodies with their values overwritten; implies Bodies
@@ -83,7 +53,7 @@ type Options struct {
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// framingOf returns how a protocol frames its messages. It returns nil if the tap has to find out.
+// framingOf returns how a protocol frames its messages, or nil if the tap has to find out.
 func framingOf(protocol string) framers.Framing {
 	switch protocol {
 	case "mcp", "jsonrpc", "lines":
@@ -94,15 +64,9 @@ func framingOf(protocol string) framers.Framing {
 	return nil
 }
 
-// sessionThreads is the largest number of threads that a session needs: one for each of the two
-// directions, one that waits for the server, one for the recording, one for signals, and one to
-// spare.
-//
-// A thread that runs Go code holds one of the GOMAXPROCS slots of the Go scheduler, and keeps it in
-// the kernel. The first three threads are in the kernel most of the time. If slots are missing, a
-// thread that comes out of the kernel waits until the runtime takes a slot from another thread.
-// With one slot, a round trip of 1 KiB took 16 µs instead of 8.
-const sessionThreads = 6
+// sessionThreads is the least GOMAXPROCS of a session. With 1, threads wait when they come out of
+// the kernel: a round trip of 1 KiB took 16 µs instead of 8.
+const sessionThreads = 6 // two directions, server, recording, signals, one to spare
 
 // How long Run still waits after one of the endingSignals, once the server has ended.
 const (
@@ -110,10 +74,9 @@ const (
 	recordGrace = time.Second            // for the recording to be written
 )
 
-// Run starts the command and passes everything on in both directions. It returns when the server
-// has ended and its output has been passed on. If the command could not be started, the Ending is
-// nil. With an Ending, an error says that the last of the output was lost, or that the recording is
-// not whole.
+// Run passes everything on until the server has ended and its output is through. The Ending is nil
+// if the server could not be started. An error with an Ending says that output was lost or that the
+// recording is not whole.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
@@ -202,8 +165,8 @@ func (s *session) start() error {
 	return nil
 }
 
-// catchSignals begins to queue signals for forwardSignals. A signal that is ignored, such as SIGHUP
-// under nohup, stays ignored until the server has started. So the server ignores it, too.
+// catchSignals begins to queue signals. One that is ignored, as under nohup, stays so until the
+// server has started, which inherits that.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {
@@ -213,9 +176,8 @@ func (s *session) catchSignals() {
 	}
 }
 
-// forwardSignals sends the signals to the server, which decides what they do. After the server has
-// ended, one of the endingSignals makes the tap stop waiting. Signals stay caught until this
-// process ends or calls Release.
+// forwardSignals sends the signals to the server. After the server's end, one of the endingSignals
+// makes the tap stop waiting.
 func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
 	s.forwarded = make(chan struct{})
@@ -276,8 +238,7 @@ func (s *session) summary(e *Ending) results.Target {
 	}
 }
 
-// outputLost returns the error that kept the server's output from being written on. If the client
-// has left, it returns nil: the server meets a broken pipe, as it would without a tap.
+// outputLost returns the error that kept output from the client, or nil if the client has left.
 func (s *session) outputLost() error {
 	why := s.out.failed.Load()
 	if why == nil {
@@ -286,11 +247,8 @@ func (s *session) outputLost() error {
 	return fmt.Errorf("output was lost: write to standard output: %w", *why)
 }
 
-// drainOutput waits until all of the server's output has been passed on, or until the client has
-// closed its end. The output has not ended while another process holds it open.
-//
-// A signal may end the wait early. If some bytes were then read but not written, drainOutput
-// returns an error with their number. More bytes may be in the server's pipe.
+// drainOutput waits until all output of the server has been passed on, or the client has left. If a
+// signal ends the wait, the error says how much was not taken.
 func (s *session) drainOutput() error {
 	gone := make(chan struct{})
 	go func() {
@@ -333,9 +291,8 @@ func (e *Ending) Release() {
 	<-e.session.forwarded
 }
 
-// ExitCode returns the server's exit status, or 128 plus the number of the signal that ended the
-// server, as shells do. If output was lost, it returns 1 instead of 0: without a tap the server
-// itself would have met the error and could have failed.
+// ExitCode returns the server's exit status, or 128 plus the number of the signal that ended it. If
+// output was lost, 0 becomes 1.
 func (e *Ending) ExitCode() int {
 	code := e.session.server.ExitCode()
 	if code == 0 && e.outputLost {
