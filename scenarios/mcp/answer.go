@@ -58,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames returns the number of frames of a message, or 0 for a framing without frames. It
-// counts no further than most, because counting a frame takes as long as making it.
+// countFrames counts the frames of a message, up to most. It returns 0 for a framing without
+// frames.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -75,15 +75,13 @@ func countFrames(f framers.Framing, msg []byte, most int) int {
 	return n
 }
 
-// A ChunkLog logs, at debug level, each message that goes in several chunks: its size, the number
-// of its frames and how long it took, but not its content.
+// A ChunkLog logs each message that goes in several chunks, at debug level and without its content.
 type ChunkLog struct {
 	Logger  *slog.Logger
 	Framing framers.Framing // of the messages that are sent
 }
 
-// Received takes each chunk that comes: it is a function for [framers.WithProgress]. With the last
-// chunk of a message, it logs the message.
+// Received is for [framers.WithProgress]. It logs a message at its last chunk.
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
 		took := time.Since(c.Began)
@@ -91,8 +89,7 @@ func (l ChunkLog) Received(c framers.Chunk) {
 	}
 }
 
-// Sent logs a message that has been written, if it has several frames. began is the time at which
-// the writing began.
+// Sent logs a message whose writing began at the time began, if it has several frames.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -107,8 +104,7 @@ func (l ChunkLog) Sent(msg []byte, began time.Time) {
 // maxRecorded is the largest message that is recorded with its body, in bytes.
 const maxRecorded = 8 << 10
 
-// record records a message, if the session is recorded. dir is "request" for a message that was
-// read, and "reply" for one that was written.
+// record records a message that was read (dir "request") or written (dir "reply").
 func (s *Server) record(dir string, msg []byte) {
 	if s.opts.Record == nil {
 		return

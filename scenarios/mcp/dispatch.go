@@ -15,9 +15,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// serve carries a request out and answers it. It is called for one request after the other, in the
-// order in which they came. Methods that may take long run in their own goroutines, so serve waits
-// only while a short answer is written.
+// serve carries out one request after the other. Methods that may take long run in goroutines of
+// their own.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"
@@ -41,8 +40,7 @@ func (s *Server) serve(r *request) {
 	}
 }
 
-// dispatch carries out a method that takes no time, and returns its result. In a revision without a
-// handshake, there are no methods ping and logging/setLevel.
+// dispatch carries out a method that takes no time, and returns its result.
 func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	switch {
 	case r.method == "initialize" && !r.stateless:
@@ -66,8 +64,7 @@ func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
 }
 
-// decode decodes the params of a request. The second argument points to a value of the type that
-// the method takes.
+// decode decodes the params of a request into the value that into points to.
 func decode(r *request, into any) *jsonrpc.Error {
 	if len(r.params) == 0 {
 		return invalidParams(r.method + " needs params")
@@ -81,8 +78,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// findRevision sets r.stateless if the params name a revision of the protocol, as they do in a
-// revision without a handshake. It returns an error if this server does not speak that revision.
+// findRevision sets r.stateless if the params name a revision of the protocol. The error says that
+// this server does not speak it.
 func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
@@ -118,8 +115,8 @@ func newestFirst() []string {
 	return revisions
 }
 
-// initialize opens a session in the revision for which the client asks. If this server has no
-// sessions in that revision, it takes the newest revision that has sessions.
+// initialize opens a session in the revision that the client asks for, or in the newest that has
+// sessions.
 func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -159,8 +156,7 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// notCached adds members to a result that forbid the client to cache it. In a revision without
-// sessions, a result has to say for how long a client may cache it.
+// notCached adds members to a result that forbid the client to cache it.
 func notCached(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
@@ -188,7 +184,7 @@ func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	return result, nil
 }
 
-// setLevel accepts every level that MCP has. Nothing changes, since the server sends no logs.
+// setLevel accepts every level of MCP, and changes nothing, since the server sends no logs.
 func setLevel(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Level string `json:"level"`
@@ -206,8 +202,7 @@ func setLevel(r *request) (any, *jsonrpc.Error) {
 	return struct{}{}, nil
 }
 
-// answerResult answers a request with an error, or with a result if the error is nil. In a revision
-// without sessions, it adds to the result that it is complete, and from which server it comes.
+// answerResult answers a request with an error, or with a result if the error is nil.
 func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	if failed != nil {
 		s.answerError(r, failed)
@@ -225,9 +220,8 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer logs its error
 }
 
-// withResultType returns the JSON text of an object, with the members added that each stateless
-// result has. The result of a subscription also gets the id of the subscription, which is the id of
-// its request.
+// withResultType adds to a JSON object what each stateless result has. subscription is "" except in
+// the answer to a subscription.
 func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 	about, _ := json.Marshal(s.about()) // texts always marshal
 	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
@@ -245,9 +239,8 @@ func (s *Server) answerError(r *request, err *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendError(nil, r.id, *err)) // answer logs its error
 }
 
-// listen serves a subscription until the client or the server ends it. If the client asks for
-// nothing that can change, the subscription ends at once. The client is told only of changes that
-// come after the acknowledgement.
+// listen serves a subscription until the client or the server ends it. If there is nothing that can
+// change, that is at once.
 func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {
@@ -265,6 +258,7 @@ func (s *Server) listen(r *request) {
 		agreed = `{"toolsListChanged":true}`
 	}
 	s.listening.Lock()
+	// The lock keeps changes from being told before this.
 	_ = s.send(ofSubscription(r.id, Acknowledged, `,"notifications":`+agreed))
 	if listens {
 		s.subscribed = append(s.subscribed, r)
@@ -279,15 +273,15 @@ func (s *Server) listen(r *request) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
 
-// ofSubscription makes a notification for a subscriber. The id is that of the subscriber's request.
-// The JSON text "rest" follows the first member of the params.
+// ofSubscription makes a notification for the subscriber whose request has this id. rest is more
+// JSON text of the params, after a comma.
 func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`
 	return jsonrpc.AppendRequest(nil, "", method, []byte(params))
 }
 
-// tellOfChange is the tool change_tools. It tells the client that the list of tools has changed:
-// once in its session, and once for each subscription.
+// tellOfChange is the tool change_tools. It tells the client, in its session and in each
+// subscription, that the list of tools has changed.
 func (s *Server) tellOfChange(context.Context, struct{}) (string, error) {
 	if s.initialized.Load() {
 		_ = s.send(jsonrpc.AppendRequest(nil, "", toolsChanged, nil))

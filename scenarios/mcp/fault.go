@@ -18,23 +18,18 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves. Package catalogue lists the kinds of fault. The
-// spec of a fault names its kind, followed by a size in bytes if the kind takes one:
+// A Fault is a way in which a server misbehaves. The zero Fault is none. Package catalogue lists
+// the kinds, some of which take a size in bytes:
 //
-//	deaf@1MiB    a threshold: the first message larger than 1 MiB triggers the fault
-//	trickle=16B  a quantity: the server writes 16 bytes at a time
-//	reorder      takes no size
-//
-// A threshold is compared with the length of a message without its terminator. With a threshold of
-// 0, the trigger is the first message after the handshake, or the answer to that message.
-//
-// The zero Fault is no fault.
+//	deaf@1MiB    from the first message larger than 1 MiB on
+//	trickle=16B  16 bytes at a time
+//	reorder      no size
 type Fault struct {
 	Kind  string // a name in the catalogue
-	Bytes int64  // threshold or quantity
+	Bytes int64  // threshold or quantity; threshold 0: the first message after the handshake
 }
 
-// ParseFault reads the spec of a fault.
+// ParseFault reads a fault such as "deaf@1MiB".
 func ParseFault(spec string) (Fault, error) {
 	name, sign, size := catalogue.Cut(spec) // sign is '@' or '='; 0 if there is no size
 	kind, err := catalogue.Find(catalogue.Faults(), name)
@@ -61,8 +56,7 @@ func ParseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// String returns the spec of f, in the form that ParseFault reads. It returns "" for the zero
-// Fault.
+// String returns f in the form that ParseFault reads, or "" for no fault.
 func (f Fault) String() string {
 	kind, err := catalogue.Find(catalogue.Faults(), f.Kind)
 	if err != nil {
@@ -71,8 +65,8 @@ func (f Fault) String() string {
 	return kind.Spec(f.Bytes)
 }
 
-// A faultInjector makes a server behave as its Fault says. The server calls it wherever it reads,
-// answers or writes. Without a fault, it changes nothing.
+// A faultInjector makes a server misbehave where it reads, answers or writes. Without a fault, it
+// changes nothing.
 type faultInjector struct {
 	Fault
 	s              *Server
@@ -110,9 +104,8 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// truncate returns a stream that passes frames on to w until a frame is larger than Bytes. It
-// writes only the first Bytes bytes of that frame, and then ends the server. If Bytes is 0, it
-// writes half of the first frame after the handshake.
+// truncate returns a stream to w that cuts the first frame larger than Bytes, and then ends the
+// server. If Bytes is 0, it cuts the first frame after the handshake in half.
 func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	gone := false
 	at := int(f.Bytes)
@@ -138,8 +131,8 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	})
 }
 
-// handle is called for each message that was read. It has the server handle the message unless the
-// fault says otherwise. The parameters are those of [Server.handle].
+// handle has the server handle a message unless the fault says otherwise. The parameters are those
+// of [Server.handle].
 func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	s := f.s
 	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
@@ -166,11 +159,10 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	}
 }
 
-// stopReading leaves the input unread until the server is stopped. So it cannot notice by reading
-// that the client has ended. Instead, it checks once a second whether this process has another
-// parent now. It ends the server at the third check that finds one, so that a test of the client
-// can see before that the server was left behind.
+// stopReading leaves the input unread until the server is stopped, or until this process has lost
+// its parent.
 func (f *faultInjector) stopReading() {
+	// Three seconds more, so that a test can see the server left behind.
 	for orphaned := 0; orphaned < 3; {
 		select {
 		case <-f.s.drained.Done():
@@ -185,13 +177,11 @@ func (f *faultInjector) stopReading() {
 	<-f.s.drained.Done()
 }
 
-// oddVersions has the version of the protocol with which a server answers initialize, for each
-// fault that is about versions. A server with such a fault refuses server/discover, so that clients
-// send initialize.
+// oddVersions has the protocol version in the answer to initialize, by kind of fault. With such a
+// fault, server/discover is refused, so that clients send initialize.
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
-// reply returns what to send in place of msg, the answer to r. The caller must call the returned
-// function after sending.
+// reply returns what to send in place of msg, the answer to r. Call done after sending.
 func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	switch f.Kind {
 	case "stderr-flood":
@@ -212,8 +202,8 @@ func (f *faultInjector) reply(r *request, msg []byte) (_ []byte, done func()) {
 	return msg, func() {}
 }
 
-// A chunkDecoder decodes its input as UTF-8, in pieces of a fixed size. A character that lies
-// across the end of a piece is lost, as in a program that decodes each chunk on its own.
+// A chunkDecoder decodes its input as UTF-8 in pieces of a fixed size, and loses characters that
+// lie across two pieces, as some programs do.
 type chunkDecoder struct {
 	r     io.Reader
 	piece int    // the size of a piece, in bytes
@@ -258,9 +248,8 @@ func lastBoundary(text []byte) int {
 	return len(text)
 }
 
-// A quadraticReader reads lines as some programs do: it appends each chunk to a copy of all that
-// came before, and searches the whole for a newline. So the time per byte grows with the length of
-// the message.
+// A quadraticReader reads lines as some programs do: after each read, it copies and searches all
+// that came before.
 type quadraticReader struct {
 	r     io.Reader
 	chunk []byte // the buffer of a read
@@ -325,8 +314,7 @@ func trickle(w io.Writer, piece int) io.Writer {
 	})
 }
 
-// flood writes n bytes of lines to w, and waits until they are taken, like a server that logs too
-// much.
+// flood writes n bytes of lines to w, like a server that logs too much.
 func flood(w io.Writer, n int64) {
 	line := []byte("DEBUG handling a request and saying so at some length, again\n")
 	block := bytes.Repeat(line, 1+int(min(n, 32<<10))/len(line))
@@ -339,8 +327,7 @@ func flood(w io.Writer, n int64) {
 	}
 }
 
-// corrupt alters one letter or digit of msg, so that msg stays valid JSON. It takes the first
-// letter or digit after the middle of msg and within the text that the tool returned.
+// corrupt alters one letter or digit of the text that a tool returned. msg stays valid JSON.
 func corrupt(msg []byte) {
 	text := bytes.Index(msg, []byte(`"text":"`)) + len(`"text":"`)
 	for i := max(len(msg)/2, text); i < len(msg); i++ {
@@ -356,22 +343,18 @@ func corrupt(msg []byte) {
 	}
 }
 
-// reorderWindow is how long an answer waits so that other answers can overtake it. The time is long
-// compared with the microseconds between requests that are sent together, and short compared with
-// the timeout of a client.
+// reorderWindow is how long an answer waits so that others can overtake it. Requests that are sent
+// together are only microseconds apart.
 const reorderWindow = 20 * time.Millisecond
 
-// A reverser collects the answers that come within a reorderWindow. Then it lets them be sent in
-// the reverse order, one at a time.
+// A reverser lets answers that come within a reorderWindow be sent in the reverse order.
 type reverser struct {
 	mu sync.Mutex
-	// last belongs to the newest answer: closing it lets that answer be sent. It is nil if no
-	// answer waits.
+	// last lets the newest answer be sent when it is closed. It is nil if no answer waits.
 	last chan struct{}
 }
 
-// wait returns when the caller may send its answer. After sending, the caller must call the
-// function done. It lets the answer be sent that came just before this one.
+// wait waits until the caller may send its answer. The caller must call done after sending.
 func (v *reverser) wait() (done func()) {
 	turn := make(chan struct{})
 	v.mu.Lock()

@@ -7,8 +7,7 @@ import (
 )
 
 // LastWithHandshake is the last revision of the protocol in which a session begins with initialize.
-// FirstStateless is the first revision without initialize: every request carries what initialize
-// said.
+// From FirstStateless on, every request carries what initialize said.
 const (
 	LastWithHandshake = "2025-11-25"
 	FirstStateless    = "2026-07-28"
@@ -19,9 +18,8 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstStateless}
 }
 
-// To be told of changes, a client of revision [FirstStateless] sends a request of the method
-// Listen. The server first sends the notification Acknowledged. It answers the request only when it
-// will tell of no more changes.
+// A client of revision [FirstStateless] sends Listen to be told of changes. The server first
+// confirms with Acknowledged, and answers when it has no more to tell.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"
@@ -46,21 +44,21 @@ func InitializeParams(version string) string {
 	return `{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":` + client + `}`
 }
 
-// Meta returns the member _meta for the params of a request, as JSON. In it, a request without a
-// session names its revision.
+// Meta returns the member _meta of a request's params, as JSON. In it, a request without a session
+// names its revision.
 func Meta(version string) string {
 	return `"_meta":{"` + scope + `protocolVersion":"` + version + `",` +
 		`"` + scope + `clientInfo":` + client + `,` +
 		`"` + scope + `clientCapabilities":{}}`
 }
 
-// MaxFrameSize is the experimental capability by which client and server agree on the size of the
-// largest message, in bytes. It is not part of MCP: its value is a number, where MCP wants an
-// object. So a server names it only to a client that has named it.
+// MaxFrameSize is the experimental capability by which client and server agree on the largest
+// message, in bytes. It is a number, where MCP wants an object, so a server names it only if the
+// client did.
 const MaxFrameSize = "maxFrameSize"
 
-// codeUnsupportedRevision is the code of the error for a request whose _meta names a revision that
-// the server does not speak.
+// codeUnsupportedRevision refuses a request whose _meta names a revision that the server does not
+// speak.
 const codeUnsupportedRevision = -32022
 
 // An Implementation is the name and version that a client or a server gives itself.
@@ -76,8 +74,7 @@ type ToolInfo struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// A Content is a piece of the answer of a tool. If its type is not "text", it has further members,
-// which are left out here.
+// A Content is a piece of the answer of a tool. Members of other types than "text" are left out.
 type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

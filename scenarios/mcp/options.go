@@ -28,49 +28,41 @@ type Options struct {
 	Version string // default: "(devel)"
 	Tools   []Tool
 
-	// ChangingTools tells clients that the list of tools may change, so that they can ask to be
-	// told of changes. It also adds a tool, change_tools, that tells them of a change.
+	// ChangingTools tells clients that the list of tools may change, and adds a tool, change_tools,
+	// that announces a change.
 	ChangingTools bool
 
 	Framing framers.Framing // default: NDJSON
-	// MaxMessage is the length of the largest request, in bytes without its terminator. The default
-	// is DefaultMaxMessage. A negative number means no limit. With a Fault, no limit is the
-	// default.
+	// MaxMessage is the length of the largest request, in bytes. The default is DefaultMaxMessage,
+	// or no limit with a Fault. A negative number means no limit.
 	MaxMessage int
-	// MaxInFlight is how many requests are served at the same time, while further requests wait.
-	// The default is DefaultMaxInFlight. All requests in flight together have at most MaxInFlight ×
-	// 256 KiB, and so have their answers. A larger request is served alone.
+	// MaxInFlight is how many requests are served at a time; default: DefaultMaxInFlight. All of
+	// them together have at most MaxInFlight × 256 KiB, and so have their answers.
 	MaxInFlight int
-	// Wait is roughly how long a message may have to wait for a frame of another message. The
-	// server chooses the size of its frames accordingly. If Wait is 0, frames have the size that
-	// the framing sets.
+	// Wait is roughly how long a message may wait for a frame of another message. If it is 0, the
+	// framing sets the size of frames.
 	Wait time.Duration
-	// Lenient makes the server skip malformed header lines. It concerns only the framing
-	// content-length.
+	// Lenient skips malformed header lines. It concerns only the framing content-length.
 	Lenient bool
 
-	// NullParseErrorID is about the answer to a message whose id is not known. If it is true, the
-	// id of the answer is null, as JSON-RPC says. If it is false, the id is "", for clients whose
-	// ids must be strings.
+	// NullParseErrorID gives an error the id null, as JSON-RPC says, if the id of the message is
+	// not known. If it is false, the id is "", for clients whose ids must be strings.
 	NullParseErrorID bool
 
-	// ToolErrorsAsRPC is about the answer to a call if the tool fails. If it is true, the answer is
-	// an error of code -32603. If it is false, the answer is a result with isError.
+	// ToolErrorsAsRPC answers with an error of code -32603 if a tool fails, and not with a result
+	// that has isError.
 	ToolErrorsAsRPC bool
 
-	// StrictLifecycle refuses requests that come before initialize, except ping and stateless
-	// requests. If it is false, somebody at a shell can ask for tools/list at once.
+	// StrictLifecycle refuses requests before initialize, except ping and stateless requests.
 	StrictLifecycle bool
 
 	ToolTimeout time.Duration // default: DefaultToolTimeout; negative: none
-	// EOFGrace is how long requests may still be served after reading has ended. FlushTimeout is
-	// how long their answers may take after that. ShutdownTimeout bounds the sum of both. The
-	// defaults are DefaultEOFGrace, DefaultFlushTimeout and DefaultShutdownTimeout. A negative
-	// EOFGrace or FlushTimeout means no time.
+	// After reading has ended, requests may be served for EOFGrace and answers written for
+	// FlushTimeout, together for ShutdownTimeout at most. The defaults are the constants above. A
+	// negative EOFGrace or FlushTimeout means no time.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
-	// Playback answers the requests for which it has an answer, and the server answers the others.
-	// If Playback is nil, the server answers all requests.
+	// Playback answers the requests that it knows, and the server the others; nil: none.
 	Playback *Playback
 
 	// Fault makes the server misbehave; the zero Fault does nothing.
@@ -78,8 +70,8 @@ type Options struct {
 	// Stderr is where a fault such as stderr-flood writes; nil: nowhere.
 	Stderr io.Writer
 
-	// Record gets every message that is read or written, and how the session ended. If Record is
-	// nil, nothing is recorded. Messages of more than a few KiB are recorded without their bodies.
+	// Record gets every message that is read or written, and how the session ended; nil: no
+	// recording. Messages above 8 KiB are recorded without their bodies.
 	Record *results.Writer
 	Run    string // the run that the records name
 

@@ -25,9 +25,8 @@ func withoutPaths(err error) error {
 	return err
 }
 
-// paths matches absolute paths of any system, and paths below a home directory. A path that follows
-// a quotation mark ends at the next quotation mark. Any other path ends at white space or
-// punctuation.
+// paths matches absolute paths of any system and paths below a home directory. Only in quotes may
+// they hold spaces or punctuation.
 var paths = regexp.MustCompile(
 	`(["'])` + pathRoot + `[^"']+|(^|[\s(=\[])` + pathRoot + `[^\s"'():;,\[\]]+`)
 
@@ -35,9 +34,8 @@ var paths = regexp.MustCompile(
 // of a Windows server.
 const pathRoot = `(?:~?/|[A-Za-z]:[\\/]|\\\\)`
 
-// hidePaths replaces each path in the text of an error by "(path)". The text may come from any
-// code. A place in a JSON schema looks like a path, but hidePaths keeps it: it tells a client which
-// of its arguments is wrong.
+// hidePaths replaces each path in the text of an error by "(path)". It keeps a place in a JSON
+// schema, which tells a client what argument is wrong.
 func hidePaths(text string) string {
 	return paths.ReplaceAllStringFunc(text, func(path string) string {
 		if strings.Contains(path, "/properties/") {

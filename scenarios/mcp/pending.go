@@ -48,8 +48,7 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state from one to another, and returns true. If the state is not the one in
-// the parameter from, advance changes nothing and returns false.
+// advance changes the state, and returns true, if the state is from.
 func (t *pendingTable) advance(from, to State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +62,8 @@ func (t *pendingTable) advance(from, to State) bool {
 	return true
 }
 
-// add counts r as waiting for its answer. If the server reads no more, reading is false and r is
-// not added. If another request in flight has the id of r, free is false.
+// add counts r as waiting for its answer. reading is false if the server reads no more. free is
+// false if another request has the same id.
 func (t *pendingTable) add(r *request) (reading, free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +81,8 @@ func (t *pendingTable) add(r *request) (reading, free bool) {
 	return true, true
 }
 
-// renounce marks the request that has this id as unwanted and returns it, or returns nil if there
-// is none. An unwanted request gets no answer, so its id may be used again.
+// renounce marks the request that has this id as unwanted, and returns it or nil. An unwanted
+// request gets no answer.
 func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +95,7 @@ func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 }
 
 // release frees the id of r, and reports whether the client still wants the answer. Call it before
-// the answer is sent, because the client may use the id again as soon as it has the answer.
+// sending, because the client may use the id again at once.
 func (t *pendingTable) release(r *request) (wanted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,8 +105,7 @@ func (t *pendingTable) release(r *request) (wanted bool) {
 	return !r.unwanted
 }
 
-// finish counts a request as answered. If the answer could not be sent, answered is false: then the
-// request stays among those that wait, and close counts it as dropped.
+// finish counts a request as answered, or leaves it waiting if its answer could not be sent.
 func (t *pendingTable) finish(answered bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,8 +136,8 @@ func (t *pendingTable) unanswered() bool {
 	return t.waiting > 0
 }
 
-// close ends the counting. It returns how many requests were answered while the server drained
-// (flushed), and how many were not answered (dropped). Answers that come later do not count.
+// close ends the counting. It returns how many requests were answered while draining, and how many
+// never were.
 func (t *pendingTable) close() (flushed, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

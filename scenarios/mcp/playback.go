@@ -11,24 +11,19 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. A request with the method
-// and, byte for byte, the params of a recorded request gets the recorded answer. If there are
-// several such answers, they are given in turn. Any other request gets the next of all recorded
-// answers to its method.
-//
-// If the recording has no bodies, an answer is only padding of the recorded length. Clients read
-// the answers that open a session, so the server makes those answers itself.
+// A Playback answers requests from a recording of a client and a server. Requests with the same
+// method and params get the recorded answers in turn, and other requests those to their method. If
+// bodies were not recorded, the answer is padding.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {
 	mu sync.Mutex
-	// answers has each answer under two keys: the method of its request, and the exactKey of its
-	// request. The first answer in a list is the next to be given.
+	// answers has each answer under its request's method and under its exactKey. The first in a
+	// list is the next to be given.
 	answers map[string][]recordedAnswer
 }
 
-// exactKey returns a key made of the method and the params of a request. The params are hashed,
-// because they may be large.
+// exactKey returns a key made of the method and the params of a request.
 func exactKey(m jsonrpc.Message) string {
 	hash := sha256.Sum256(m.Params)
 	return m.Method + "\n" + string(hash[:])
@@ -74,8 +69,7 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. It drops an answer of unknown content to one of the
-// OpeningMethods, because clients read such answers.
+// add keeps the answer to a request. One of unknown content is dropped if clients read it.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return
@@ -104,8 +98,7 @@ func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	return list[0], true
 }
 
-// message returns the answer to r, as it is sent. If only the size of the answer is known, message
-// pads it to that size.
+// message returns the answer to r, padded if only its size is known.
 func (a recordedAnswer) message(r *request) []byte {
 	switch {
 	case a.failure != nil:

@@ -53,8 +53,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// handle does what a message asks for. size is the length of the message, in bytes. malformed is
-// the error of jsonrpc.Parse, or nil.
+// handle does what a message of size bytes asks for. malformed is the error of jsonrpc.Parse, or
+// nil.
 func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	form, misformed := errors.AsType[*jsonrpc.FormError](malformed)
 	switch {
@@ -69,8 +69,7 @@ func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	} // other notifications change nothing, and answers do not come: the server asks nothing
 }
 
-// handleRequest queues a request. In its turn, the request is answered from the Playback, or served
-// if the Playback has no answer.
+// handleRequest queues a request, to be answered from the Playback or else served.
 func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	recorded, found := s.opts.Playback.reply(m)
 	if bytes.Equal(m.Params, []byte("null")) { // some clients write this for no params
@@ -93,33 +92,25 @@ func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 }
 
 const (
-	// maxWaiting bounds the bytes of the messages that have been read and wait for their turn. The
-	// server reads ahead because a cancellation or the end of the input may stand behind these
-	// messages.
+	// maxWaiting bounds the bytes of messages that were read and wait for their turn. The server
+	// reads ahead to see a cancellation or the end of the input.
 	maxWaiting = 1 << 20
-	// itemOverhead is added to the bytes of each message that waits. So Server.room bounds the
-	// number of these messages, too.
+	// itemOverhead is added to the bytes of each message that waits, which bounds their number,
+	// too.
 	itemOverhead = 512
-	// requestWeight is the least weight of a request in flight. A larger request weighs as much as
-	// it has bytes. So one semaphore of MaxInFlight × requestWeight bounds both the number and the
-	// bytes of these requests. A second semaphore of the same capacity bounds the bytes of their
-	// answers.
+	// requestWeight is the least weight of a request in flight; a larger one weighs its bytes. So
+	// one semaphore bounds both the number and the bytes of requests.
 	requestWeight = 256 << 10
 )
 
-// A waitingItem is a message that waits for its turn. When the turn comes, the function "do" is
-// called.
+// A waitingItem is a message that waits for its turn, at which do is called.
 type waitingItem struct {
 	size int64
 	do   func()
 }
 
-// enqueue puts a function in the queue, to be called in its turn. The parameter size is the length
-// of the message, in bytes. If the queue has no room, enqueue waits. It drops the message, which
-// then counts as unanswered, in two cases:
-//
-//   - The server has drained.
-//   - No room has come for stallTime, and the client has left.
+// enqueue puts do in the queue, for a message of size bytes, and waits for room. It drops the
+// message if the server has drained, or if there is no room and the client has left.
 func (s *Server) enqueue(size int, do func()) {
 	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
 	for taken := s.room.TryAcquire(item.size); !taken; {
@@ -137,8 +128,7 @@ func (s *Server) enqueue(size int, do func()) {
 	s.waiting <- item
 }
 
-// serveQueue takes the items from the queue and calls their functions, one after the other. It
-// returns when the server has drained.
+// serveQueue calls the functions in the queue, one after the other, until the server has drained.
 func (s *Server) serveQueue() {
 	for {
 		select {
@@ -181,8 +171,8 @@ func (s *Server) cancel(m jsonrpc.Message) {
 	}
 }
 
-// sendOversizeError answers a message that is larger than the limit, so that its sender does not
-// wait forever. The answer has the id of the message if that is in the first KiB of the message.
+// sendOversizeError answers a message that is larger than the limit, with its id if that is in the
+// first KiB.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	if e.Declared {
 		s.logOversize(e)
@@ -204,8 +194,7 @@ func (s *Server) logOversize(e *framers.TooLargeError) {
 	s.log.Error(what, "bytes", e.Size, "limit", e.Limit)
 }
 
-// limitText returns n bytes as text, in the largest of the units MB, KB and byte of which n is a
-// multiple. An MB is 1024 KB here, and a KB is 1024 bytes.
+// limitText returns n bytes as text, such as "3MB", "3KB" or "3 byte". An MB is 1024 KB.
 func limitText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -222,8 +211,8 @@ func (s *Server) sendParseError(why string) {
 	s.sendError("", jsonrpc.CodeParse, why)
 }
 
-// sendError sends an error as the answer to a message that is not served. If id is empty, the
-// answer has the id that Options.NullParseErrorID chooses.
+// sendError answers a message that is not served. If id is empty, the answer has the id that
+// Options.NullParseErrorID chooses.
 func (s *Server) sendError(id jsonrpc.ID, code int64, message string) {
 	if id == "" {
 		id = jsonrpc.Empty

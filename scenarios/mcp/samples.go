@@ -13,8 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Samples returns the tools of `pipebench serve`: fixed weather reports, an echo, and tools that
-// are useful in tests of clients.
+// Samples returns the tools of `pipebench serve`, which are useful in tests of clients.
 func Samples() []Tool {
 	type message struct{ Message string }
 	echo := func(_ context.Context, a message) (string, error) { return a.Message, nil }

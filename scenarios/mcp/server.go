@@ -1,24 +1,13 @@
-// Package mcp is an MCP server for stdin and stdout that survives what clients do to it, and one
-// that misbehaves on purpose. It is for pipebench's commands and may change.
+// Package mcp is an MCP server for stdin and stdout that survives what clients do to it. With a
+// [Fault], it misbehaves on purpose. It is for pipebench's commands and may change.
 //
 //	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{Tools: mcp.Samples()})
 //	err = s.Start(ctx)
 //	...
 //	err = s.Wait() // until the client closes stdin, or Stop
 //
-// An oversized, malformed or incomplete message gets one error as its answer and never ends the
-// session. An answer repeats the id of its request byte for byte. Answers never interleave. After
-// the end of stdin, the server still answers the requests that it has read, for a bounded time.
-//
-//	stdin -> framers.Reader -> jsonrpc.Parse -> queue -> dispatch -> Tool
-//	stdout <- framers.Mux <------------------------------'-----------'
-//
-// The server reads up to [maxWaiting] bytes ahead while tools run and while the output blocks. So
-// it sees a cancellation, or the end of the input, behind requests that still wait. When maxWaiting
-// bytes wait, it asks the system whether the client still holds its end of stdin.
-//
-// A [Fault] makes a server misbehave in one of the ways that people report, so that authors of
-// clients can test their programs. Package client is the other side.
+// A malformed message gets an error as its answer and never ends the session. After the end of
+// stdin, the server still answers the requests that it has read, for a bounded time.
 //
 // All methods of a Server may be called concurrently. There are no resources, prompts or batches. A
 // tool that ignores its context may outlive the server.
@@ -88,9 +77,8 @@ type Server struct {
 	err     error // what Wait returns; set before over is closed
 }
 
-// NewServer returns a server that offers opts.Tools and is not started yet. It closes neither in
-// nor out. If in and out have deadlines, as pipes of os.Pipe and network connections do, the server
-// uses deadlines to end a read or a write that blocks.
+// NewServer returns a server that is not started yet. It does not close in and out, but sets
+// deadlines on them if they can have any.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	err := opts.complete()
 	if err != nil {
@@ -147,17 +135,15 @@ func (s *Server) State() State {
 	return s.pending.state
 }
 
-// Stop makes the server stop reading, and then end as at the end of its input. Stop returns at
-// once; Wait waits for the end.
+// Stop ends the server as if its input had ended. It returns at once; Wait waits for the end.
 func (s *Server) Stop() { s.stop() }
 
 // ErrLost is wrapped in the error of Wait if the client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
-// Wait waits until the server, which must have been started, has ended. Wait returns nil if the
-// input ended, if Stop was called, or if the client closed the output. If reading or writing
-// failed, the error says why. If answers could not be given in time, the error wraps ErrLost and
-// says how many.
+// Wait waits until the server, which must have been started, has ended. The error is nil if the
+// input ended, Stop was called or the client left. It wraps ErrLost if answers could not be given
+// in time.
 func (s *Server) Wait() error {
 	<-s.over
 	return s.err
@@ -199,8 +185,7 @@ func (s *Server) supervise(ctx context.Context) {
 	close(s.over)
 }
 
-// ending returns what Wait returns. The parameter failure is the error of the output, or nil.
-// dropped is the number of answers that could not be given.
+// ending returns what Wait returns. failure is the error of the output, or nil.
 func (s *Server) ending(failure error, dropped int) error {
 	abort, aborted := errors.AsType[*abortError](failure)
 	switch {
@@ -218,9 +203,8 @@ func (s *Server) ending(failure error, dropped int) error {
 	return s.err
 }
 
-// EndOfInput is the verdict in the last record of a session whose client closed the input. If the
-// session ended in another way, the verdict is "stopped". If a signal killed the server, there is
-// no last record.
+// EndOfInput is the verdict in the last record of a session whose client closed the input.
+// Otherwise it is "stopped".
 const EndOfInput = "end of input"
 
 // recordEnd writes the last record of a session, if it is recorded.
@@ -241,8 +225,7 @@ func (s *Server) recordEnd(endOfInput bool) {
 	}
 }
 
-// whyOver says why the server ends, for the log. stillReading is true if the input has not ended.
-// The parameter failure is the error of the output, or nil.
+// whyOver says why the server ends, for the log. failure is the error of the output, or nil.
 func (s *Server) whyOver(stillReading bool, failure error) string {
 	switch {
 	case !stillReading && s.err == nil:
@@ -255,20 +238,16 @@ func (s *Server) whyOver(stillReading bool, failure error) string {
 	return "Stopped"
 }
 
-// drain answers what was read, in a bounded time. It has three phases, and ends early when nothing
-// is left to answer:
+// drain answers what was read, in a bounded time, and ends early when nothing is left to answer:
 //
 //	while the queue gets shorter    | EOFGrace      | FlushTimeout
 //	serve the requests that wait    | finish served | cancel the rest, write answers
 //	                                <-- at most ShutdownTimeout -->
-//
-// The first phase is for a client that sends more requests than are served at a time, and then
-// closes its end at once. It ends when no request waits for its turn, or when no request has had
-// its turn for stallTime.
 func (s *Server) drain() {
 	s.pending.advance(Running, Draining)
 	boundRead(s.in, longPast)
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
+	// Some clients send more requests than are served at a time, and close their end at once.
 	before := int64(-1) // differs from any count, so that the loop begins
 	for len(s.waiting) > 0 && s.taken.Load() != before {
 		before = s.taken.Load()
@@ -303,13 +282,12 @@ func (s *Server) drain() {
 	}
 }
 
-// stallTime is how long the server waits for the next message to have its turn. After that time, it
-// gives up the messages that wait.
+// stallTime is how long the server waits for one of the waiting messages to have its turn, before
+// it gives them up.
 const stallTime = time.Second
 
-// awaitAnswers waits until everything is answered, for d at most and not beyond the time "latest".
-// It returns false if time is up. After an abort or a failure of the output it returns true at
-// once, because nothing more will be answered.
+// awaitAnswers waits until everything is answered, for d and until latest at most. It returns false
+// if time is up, but true if nothing more can be answered.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	select {
 	case <-s.pending.idle:
@@ -334,15 +312,15 @@ func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 // longPast is a deadline that ends a blocked read at once.
 var longPast = time.Unix(1, 0)
 
-// boundRead sets the time at which a blocked read ends, and reports whether the stream in has
-// deadlines. The stdin of most programs has none; then the read ends with the process.
+// boundRead sets the time at which a blocked read ends, and reports whether the stream has
+// deadlines. The stdin of most programs has none.
 func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(at) == nil
 }
 
-// boundWrite sets the time at which a blocked write ends, and reports whether the stream out has
-// deadlines. An inherited pipe or terminal has none.
+// boundWrite sets the time at which a blocked write ends, and reports whether the stream has
+// deadlines.
 func boundWrite(out any, at time.Time) bool {
 	d, ok := out.(interface{ SetWriteDeadline(time.Time) error })
 	return ok && d.SetWriteDeadline(at) == nil

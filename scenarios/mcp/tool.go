@@ -21,20 +21,17 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // of the arguments, an object; nil: any or none are accepted
-	// Size returns how many bytes the answer to args may have. If Size is nil, the answer counts as
-	// small. The server relies on Size to bound the bytes of all answers that wait for the client.
-	// So a tool whose answers are larger than its arguments must set Size.
+	// Size returns how many bytes the answer to args may have, so that the server can bound the
+	// memory of all answers; nil: few. A tool whose answers are larger than its arguments must set
+	// it.
 	Size func(args json.RawMessage) int
 	// Call does the work and returns the text of the answer. args is a JSON object that fits
-	// Schema. When ctx ends, the server answers the client without waiting for Call.
-	//
-	// If Call returns a [*jsonrpc.Error], the client gets it as an error of the protocol. The text
-	// of any other error becomes the tool's result, without the file paths in it.
+	// Schema. A [*jsonrpc.Error] reaches the client as an error of the protocol, any other error as
+	// a result, both without file paths.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 
-// NewTool returns a tool whose arguments are decoded into a value of type In, by the names in its
-// json tags.
+// NewTool returns a tool whose arguments are decoded into a value of type In, as by json.Unmarshal.
 func NewTool[In any](
 	name, description string, schema json.RawMessage,
 	call func(context.Context, In) (string, error),
@@ -138,8 +135,7 @@ func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Err
 	return args, nil
 }
 
-// runTool runs a tool until it is done, cancelled or out of time. If the tool panics, runTool
-// returns an error.
+// runTool runs a tool until it is done, cancelled or out of time. A panic becomes an error.
 func (s *Server) runTool(ctx context.Context, t Tool, args json.RawMessage) (string, error) {
 	type outcome struct {
 		text string

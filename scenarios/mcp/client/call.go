@@ -12,21 +12,18 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// Call sends a request and returns the result of its answer. It encodes params by json.Marshal. If
-// params is a nil of any type, no params are sent.
+// Call sends a request and returns the result of its answer. params are encoded by json.Marshal; a
+// nil of any type means none.
 //
 // The error wraps one of these:
 //
 //   - a [*jsonrpc.Error] if the server answered with an error
 //   - a [*TransportError] if the server was lost before it answered
-//   - a [*FrameError] if the request is too large, or if the answer is too large and the policy is
-//     [ErrorOnOversize]
+//   - a [*FrameError] if the request, or with [ErrorOnOversize] the answer, is too large
 //   - [ErrClosed] if the connection is closed
-//   - the error of the context if ctx or the RequestTimeout ended the call; the server is then told
-//     that the answer is no longer wanted
+//   - the error of the context if ctx or the RequestTimeout ended the call
 //
-// A call of [mcp.Listen] makes a subscription and has no RequestTimeout: it lasts until the server
-// answers or is lost, or until ctx ends.
+// The RequestTimeout does not hold for [mcp.Listen].
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	body, err := marshal(params)
 	if err != nil {
@@ -53,9 +50,8 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
 }
 
-// marshal returns params as JSON. If params is a nil of any type, marshal returns nil, so that no
-// params are sent: servers drop a request whose params are null. A json.RawMessage of the text null
-// is not a nil, and is sent.
+// marshal returns params as JSON, or nil for a nil of any type, because servers drop a request
+// whose params are null.
 func marshal(params any) ([]byte, error) {
 	raw, isRaw := params.(json.RawMessage)
 	if isRaw && len(raw) == 0 {
@@ -100,9 +96,7 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up. If its answer still comes, the answer is dropped. The server is told
-// that the call was given up, with the error "why" as the reason. If why is nil, the server is not
-// told, because it did not get the request.
+// abandon gives a call up and drops its answer. The server is told why, unless why is nil.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,8 +109,7 @@ func (c *Conn) abandon(p *pendingCall, why error) {
 	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
-// withMeta adds the member _meta to the params of a request, if the revision has no handshake. In
-// such a revision, each request needs that member.
+// withMeta adds the member _meta to the params of a request, if the revision has no handshake.
 func (c *Conn) withMeta(params []byte) []byte {
 	if !c.opts.stateless() {
 		return params
@@ -155,8 +148,8 @@ func (c *Conn) addCall() *pendingCall {
 	return p
 }
 
-// remove removes the call that has this id from c.pending, and returns it. If no call has the id, p
-// is nil. Then late is true if an earlier call had the id: it lies between 1 and lastID.
+// remove removes the call that has this id, and returns it. If there is none, late says whether an
+// earlier call had the id.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {
@@ -167,8 +160,8 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	return nil, err == nil && n > 0 && n <= c.lastID
 }
 
-// offer queues a message if there is room, and drops it if not. It is for messages that the server
-// can do without.
+// offer queues a message that the server can do without. The message is dropped if there is no
+// room.
 func (l *link) offer(msg []byte) {
 	select {
 	case l.queue <- msg:
@@ -223,8 +216,7 @@ func ListTools(ctx context.Context, c Caller) ([]mcp.ToolInfo, error) {
 	}
 }
 
-// CallTool calls a tool. If the tool fails, CallTool returns no error, but a result with IsError
-// set.
+// CallTool calls a tool. If the tool fails, there is no error, but a result with IsError set.
 func CallTool(
 	ctx context.Context, c Caller, name string, arguments any,
 ) (*mcp.ToolResult, error) {
@@ -261,10 +253,8 @@ func (l *link) respond(m *jsonrpc.Message) {
 	l.offer(jsonrpc.AppendError(nil, m.ID, unknown))
 }
 
-// deliver handles a message from the server. An answer goes to the call that waits for it.
-//
-// The caller must hold the lock. It must release the lock, and then call the function "after" if
-// that is not nil. The message must stay valid until that function has returned.
+// deliver handles a message from the server. The caller holds the lock, and calls after, if that is
+// not nil, without the lock while m is still valid.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

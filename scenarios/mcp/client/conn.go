@@ -7,24 +7,11 @@
 //	tools, err := client.ListTools(ctx, c)
 //	answer, err := client.CallTool(ctx, c, "echo", map[string]any{"message": "hi"})
 //
-// A connection is a state machine. If the server fails, all requests in flight fail with the same
-// [TransportError]. After a while, the server is started again:
+// If the server fails, all requests in flight fail with the same [TransportError], and the server
+// is started again. The requests are not sent again, because they might take effect twice.
 //
-//	            started               initialized
-//	Starting ------------> Initializing ---------> Ready
-//	  ^  \                      |                   |
-//	  |   \ start failed        | refused, gone,    | gone,
-//	  |    \                    | oversized frame   | oversized frame
-//	  |     '-------> Backoff <-+-------------------'
-//	  '--------------- timer
-//
-//	and from every state, with Close: Closing
-//
-// A [Conn] and a [Pool] may be used by many goroutines at once. Answers may come in any order.
-//
-// The requests in flight are not sent again to a new server, because they might take effect twice.
-// Of the server's own requests, the client answers ping and refuses all others: it has no sampling
-// and no roots.
+// A [Conn] and a [Pool] may be used by many goroutines at once. Of the server's own requests, ping
+// is answered and all others are refused.
 package client
 
 import (
@@ -73,8 +60,7 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	return c, nil
 }
 
-// Wait returns when the connection is ready. If the connection is closed, the error is ErrClosed
-// with the reason. If ctx ends, the error is that of ctx.
+// Wait returns when the connection is ready. Its error wraps ErrClosed or the error of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
 // whenReady waits as Wait does, and then calls do with the lock held.
@@ -108,9 +94,8 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	}
 }
 
-// Close ends the connection: requests in flight fail, and the server's stdin is closed. A server
-// that does not end in time is told to end, and killed if that is not enough. Close returns when
-// the server is gone.
+// Close fails the requests in flight, closes the server's stdin, and returns when the server is
+// gone. A server that does not end in time is killed.
 func (c *Conn) Close() error {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
@@ -118,12 +103,11 @@ func (c *Conn) Close() error {
 }
 
 // Done returns a channel that is closed after Close, or when the connection has given up on its
-// server (state Closing).
+// server.
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
-// Exit returns how the latest server process has ended. code is its exit code, or 128 plus the
-// number of the signal that ended it. It is -1 if the server has not ended, or never ran. forced is
-// true if closing stdin was not enough: the server had to be told to end, or killed.
+// Exit returns the exit code of the latest server process, or 128 plus the number of the signal
+// that ended it; -1 if it has not ended. forced is true if it did not end by itself.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrClosed is returned for requests to a connection that has been closed, or that has given up its
-// server.
+// ErrClosed is returned for requests to a connection that was closed or has given up its server.
 var ErrClosed = errors.New("connection is closed")
 
 // Reasons of a TransportError.
@@ -20,8 +19,7 @@ const (
 )
 
 // A TransportError is returned for a request that was in flight when the server was lost. The
-// server may or may not have carried the request out. All requests in flight at that moment get the
-// same TransportError.
+// server may have carried the request out.
 type TransportError struct {
 	Reason string // one of the Reason constants
 	Err    error

@@ -12,9 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// stateless reports whether the revision has no handshake. In such a revision, each request carries
-// what initialize would have said. FirstStateless is the first such revision. Revisions are dates,
-// so they can be compared as text.
+// stateless reports whether the revision has no handshake. Revisions are dates, so they can be
+// compared as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstStateless }
 
 // opening returns the method of the first request.
@@ -25,8 +24,8 @@ func (o *Options) opening() string {
 	return "initialize"
 }
 
-// hello returns what the client says of itself, as JSON: the params of initialize, or those of
-// every request in a revision without a handshake.
+// hello returns what the client says of itself, as the params of initialize, or of every request if
+// there is no handshake.
 func (o *Options) hello() []byte {
 	capabilities := map[string]any{}
 	about := mcp.Implementation{Name: "pipebench", Version: o.Version}
@@ -100,8 +99,8 @@ type serverInfo struct {
 	} `json:"capabilities"`
 }
 
-// readServerInfo reads the answer to the first request. It returns an error if the server speaks no
-// revision that this client can go on with.
+// readServerInfo reads the answer to the first request. It is an error if the server speaks no
+// revision that this client can use.
 func (o *Options) readServerInfo(m jsonrpc.Message) (*serverInfo, error) {
 	if m.Failure != nil {
 		return nil, jsonrpc.ParseError(m.Failure)

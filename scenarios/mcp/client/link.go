@@ -15,8 +15,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A link is the connection to one process of the server. A Conn has one link after another, because
-// it starts the server again.
+// A link is the connection to one process of the server. A Conn has one after another.
 type link struct {
 	c     *Conn
 	proc  *Process
@@ -84,12 +83,8 @@ const (
 	maxDrainChecks = 40
 )
 
-// awaitEnd waits until all output of a process that has ended is read, and reports whether that
-// happened. It gives up when nothing is left to read, or after maxDrainChecks checks, because a
-// process that was left behind may hold the pipe open.
-//
-// The channel "over" is closed at the end of the output. The function "unread" returns the number
-// of bytes still to be read.
+// awaitEnd waits until over is closed, at the end of the output of a process that has ended. It
+// gives up when nothing is unread, because a process that was left behind may hold the pipe open.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {
@@ -105,8 +100,7 @@ func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	return false
 }
 
-// watch waits for the end of the server's output, and tells the connection of it. It stops waiting
-// when the link is given up.
+// watch tells the connection of the end of the server's output.
 func (l *link) watch() {
 	over := l.proc.Conn.Closed()
 	select {
@@ -148,15 +142,13 @@ func (l *link) write() {
 	}
 }
 
-// fail tells the connection that the link cannot be used any more. e is the event that stands for
-// the failure.
+// fail tells the connection, by the event e, that the link cannot be used any more.
 func (l *link) fail(e event, reason string, err error) {
 	l.c.dispatch(l, e, eventData{err: &TransportError{Reason: reason, Err: err}})
 }
 
 // take handles a message from the server. It always returns true, so that nobody else gets the
-// message. The output of a link that was given up is still read to its end, so that the server can
-// finish what it writes. But dispatch drops the events of such a link.
+// message.
 func (l *link) take(m child.Message) bool {
 	switch {
 	case m.Err != nil:
@@ -175,8 +167,8 @@ func (l *link) take(m child.Message) bool {
 	return true
 }
 
-// invalidMessage drops a line that is no message. If more than MaxNoise such lines come in a row,
-// the link fails.
+// invalidMessage drops a line that is no message. The link fails after MaxNoise such lines in a
+// row.
 func (l *link) invalidMessage(err error) {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.noise++
@@ -200,8 +192,8 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 	l.c.dispatch(l, oversized, data)
 }
 
-// sendOversizeError tells the server that its frame was too large. It waits until the server has
-// taken the message, but at most for oversizeErrorTimeout. The connection is closed in either case.
+// sendOversizeError tells the server that its frame was too large, and waits for
+// oversizeErrorTimeout at most.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -215,8 +207,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait in sendOversizeError.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink passes the server's stderr on to Options.Stderr. It ignores the errors of that writer
-// and goes on reading, because a server that logs into a full pipe stands still.
+// stderrSink passes the server's stderr on. It ignores errors, because a server that logs into a
+// full pipe stands still.
 type stderrSink struct{ to io.Writer }
 
 func (s stderrSink) Write(p []byte) (int, error) {

@@ -44,8 +44,7 @@ type eventData struct {
 	id  jsonrpc.ID       // the id in an oversized frame, if one was found
 }
 
-// An action is a set of things to do when an event happens, one bit for each. They are done in the
-// order of the constants.
+// An action is a set of things to do at an event, in the order of these bits.
 type action int
 
 const (
@@ -66,9 +65,7 @@ type step struct {
 	do   action
 }
 
-// machine says what an event leads to in each state. An event that is not listed is dropped and
-// leaves the state as it is. A process that has started too late, in the state Backoff or Closing,
-// is disconnected at once.
+// machine says what an event leads to in each state. An event that is not listed changes nothing.
 var machine = map[State]map[event]step{
 	Starting: {
 		started:     {Initializing, handshake},
@@ -91,7 +88,7 @@ var machine = map[State]map[event]step{
 	},
 	Backoff: {
 		elapsed:   {Starting, launch},
-		started:   {Backoff, disconnect},
+		started:   {Backoff, disconnect}, // too late
 		exhausted: {Closing, failAll},
 		closed:    {Closing, failAll},
 	},
@@ -107,8 +104,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the state machine for an event of the server l. If the event does not belong to a
-// server, l is nil. Events of a server other than the current one are dropped, except "started".
+// dispatch runs the state machine for an event of the server l, or of none if l is nil. Of earlier
+// servers, only a late start counts.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -152,8 +149,8 @@ func (c *Conn) setState(next State) {
 	}
 }
 
-// act does a single action, or nothing if the action is 0. The caller must hold the lock. It must
-// release the lock, and then call the function "after" if that is not nil.
+// act does a single action, or nothing for 0. The caller holds the lock, and calls after, if that
+// is not nil, without the lock.
 func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	switch one {
 	case report:
@@ -200,8 +197,8 @@ func (l *link) leave(politely bool) {
 	close(l.ended)
 }
 
-// failPending fails the calls that wait for their answer. If an oversized frame was the answer to
-// one of them, the error of that call says how large the frame was.
+// failPending fails the calls that wait. If one of them was answered by an oversized frame, its
+// error says how large that was.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {
@@ -225,8 +222,7 @@ func (c *Conn) tellViolation(e *FrameError) {
 	}
 }
 
-// schedule sets the timer of the next start. If the server must not be started again, schedule
-// gives it up.
+// schedule sets the timer of the next start, or gives the server up.
 func (c *Conn) schedule(lost *TransportError) {
 	c.stopTimer()
 	never := c.opts.Restarts < 0

@@ -28,56 +28,50 @@ const (
 type Policy int
 
 const (
-	// CloseOnOversize closes the connection without telling the server. It is the default, because
-	// it need not read the content of the frame.
+	// CloseOnOversize closes the connection without telling the server. It is the default.
 	CloseOnOversize Policy = iota
 	// Unlimited accepts frames of every size.
 	Unlimited
-	// ErrorOnOversize answers the frame with a JSON-RPC error, and then closes the connection. The
-	// error has the id that is in the first KiB of the frame, or null if there is none. The request
-	// with that id fails with its own *FrameError.
+	// ErrorOnOversize answers the frame with a JSON-RPC error, and then closes the connection. If
+	// the frame answered a request, that request fails with its own *FrameError.
 	ErrorOnOversize
-	// Negotiate is CloseOnOversize with a limit on which client and server agree in the handshake.
-	// Each names a number in capabilities.experimental.maxFrameSize. The limit is the smaller
-	// number, or the client's if the server names none. It also bounds requests.
-	//
-	// A strict server may refuse such a handshake, because MCP wants an object in place of the
-	// number.
+	// Negotiate is CloseOnOversize with a limit from the handshake: the smaller one of both sides'
+	// capabilities.experimental.maxFrameSize. It also bounds requests. A strict server may refuse
+	// such a handshake, because MCP wants an object there.
 	Negotiate
 )
 
 // Options say how a connection behaves. For a field that is zero, the default in its comment holds.
 type Options struct {
 	Version string // of the client, as told to the server; default: "(devel)"
-	// The MCP revision to ask for; default: DefaultProtocol. If it is [mcp.FirstStateless] or
-	// later, a server that does not speak it is refused.
+	// The MCP revision to ask for; default: DefaultProtocol. From [mcp.FirstStateless] on, the
+	// server must speak it.
 	Protocol string
 
 	Framing    framers.Framing // default: NDJSON, and then the server may also send chunk frames
 	MaxMessage int             // bytes without the terminator; default: DefaultMaxMessage
 	Policy     Policy          // default: CloseOnOversize
 	Lenient    bool            // skip malformed header lines; only for the framing content-length
-	// MaxNoise is how many lines in a row may not be messages. If more such lines come, the server
-	// counts as lost. The default is DefaultMaxNoise. A negative number allows no such line.
+	// MaxNoise is how many lines in a row may be no messages, before the server counts as lost;
+	// default: DefaultMaxNoise; negative: none.
 	MaxNoise int
 
-	// RequestTimeout bounds a request whose context has no deadline. The default is
-	// DefaultRequestTimeout. A negative number means no timeout.
+	// RequestTimeout bounds a request whose context has no deadline; default:
+	// DefaultRequestTimeout; negative: no timeout.
 	RequestTimeout time.Duration
 	InitTimeout    time.Duration // for the handshake; default: DefaultInitTimeout; negative: none
 
-	// Restarts is how many times in a row the server is started again. 0 means no limit, a negative
-	// number means never. A handshake that succeeds begins the count anew.
+	// Restarts is how many times in a row the server is started again; 0: no limit; negative:
+	// never. A handshake that succeeds begins the count anew.
 	Restarts int
-	// Before a new start, the connection waits for a random time. BackoffFirst is the upper bound
-	// of the first wait. The bound doubles after each failure, up to BackoffMost. The defaults are
-	// DefaultBackoffFirst and DefaultBackoffMost.
+	// The wait before a new start is random. Its bound doubles after each failure, from
+	// BackoffFirst to BackoffMost; defaults: DefaultBackoffFirst, DefaultBackoffMost.
 	BackoffFirst time.Duration
 	BackoffMost  time.Duration
 	Random       func() float64 // returns a number in [0, 1) for the backoff; default: rand.Float64
 
-	// AfterFunc sets the timers of the backoff and the handshake; default: time.AfterFunc. stop may
-	// be called after f has run, and more than once.
+	// AfterFunc sets the timers; default: time.AfterFunc. stop may be called after f has run, and
+	// more than once.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
 
 	Stderr io.Writer    // gets the server's stderr; nil: stderr is read and dropped
@@ -88,8 +82,8 @@ type Options struct {
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
-	// OnChunk gets each chunk of a message that comes in several chunks. The slices in the chunk
-	// are valid during the call.
+	// OnChunk gets each chunk of a message that comes in several. Its slices are valid during the
+	// call.
 	OnChunk func(framers.Chunk)
 }
 
@@ -127,9 +121,8 @@ func (o *Options) complete() error {
 	return errors.Join(faults...)
 }
 
-// A backoff computes the time until the next start. The time is random between 0 and a bound ("full
-// jitter"), so that several clients on one machine do not all start their servers at the same
-// moment.
+// A backoff computes the time until the next start. It is random, so that the clients of one
+// machine do not all start their servers at once.
 type backoff struct {
 	first, most time.Duration
 	random      func() float64 // in [0, 1)

@@ -29,22 +29,17 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 	return p, nil
 }
 
-// Wait returns when the first connection is ready. If none becomes ready, it returns the errors of
-// [Conn.Wait] of all connections.
+// Wait returns when the first connection is ready, or with the errors of all.
 func (p *Pool) Wait(ctx context.Context) error {
 	_, err := p.firstReady(ctx)
 	return err
 }
 
-// Done returns a channel that is closed when the last connection has given up its server or was
-// closed.
+// Done returns a channel that is closed when the last connection has ended.
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
-// Call sends a request to the ready server that has the fewest requests in flight. If none is
-// ready, Call waits for the first that becomes ready. If the server fails, Call does not try
-// another.
-//
-// Errors are those of [Conn.Call]. The RequestTimeout is that of the pool's first connection.
+// Call sends a request to the ready server that has the fewest requests in flight, or waits for
+// one. If the server fails, Call does not try another. Errors are those of [Conn.Call].
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()
@@ -70,8 +65,7 @@ func (p *Pool) Notify(ctx context.Context, method string, params any) error {
 	return errors.Join(errs...)
 }
 
-// leastLoaded returns the ready connection that has the fewest requests in flight. It returns nil
-// if none is ready.
+// leastLoaded returns the ready connection that has the fewest requests in flight, or nil.
 func (p *Pool) leastLoaded() (best *Conn) {
 	least := 0
 	for _, c := range p.conns {
@@ -87,8 +81,8 @@ func (p *Pool) leastLoaded() (best *Conn) {
 	return best
 }
 
-// firstReady waits for the first connection that is ready. It returns an error when all connections
-// are closed, or when ctx ends.
+// firstReady waits for the first connection that is ready. It is an error if all are closed or ctx
+// ends.
 func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Launcher starts servers. The parameter f is the framing of the messages in both directions, and
-// o says how the messages of the server are read.
+// A Launcher starts servers. f is the framing in both directions, and o says how the server's
+// messages are read.
 type Launcher interface {
 	Launch(f framers.Framing, o child.Options) (*Process, error)
 }
@@ -24,16 +24,15 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop waits for the end of the process, whose stdin must have been closed. A process that does
-	// not end in time is told to end, and finally killed; then forced is true. Stop returns when
-	// the process is gone.
+	// Stop waits until the process is gone, whose stdin must have been closed. If it does not end
+	// in time, it is told to, and then killed; forced is then true.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when the process has ended
 	ExitCode func() int      // after its end: the code, or 128 plus the signal's number
 }
 
-// DefaultGrace is how long a child may take to end after its stdin was closed. If it is then told
-// to end, it has the same time again.
+// DefaultGrace is how long a child may take to end after its stdin was closed, and again after it
+// was told to end.
 const DefaultGrace = 2 * time.Second
 
 // A Command starts a server as a child process, without a shell. It is a [Launcher].
@@ -46,16 +45,15 @@ type Command struct {
 	Grace  time.Duration // default: DefaultGrace
 }
 
-// Limits bound what a child may use. A field that is zero sets no limit. The limits are set just
-// after the child has started.
+// Limits bound what a child may use, on Linux only. A field that is zero sets no limit.
 type Limits struct {
 	Memory uint64        // bytes of address space
 	CPU    time.Duration // of all threads, rounded up to seconds; beyond it the child is killed
 	Files  uint64        // descriptors
 }
 
-// NewCommand returns the command that runs a server. If path ends in .js, .mjs or .cjs, node runs
-// it. If path ends in .py, python3 runs it. Any other path is run directly.
+// NewCommand returns the command that runs a server: by node if path ends in .js, .mjs or .cjs, by
+// python3 for .py, and otherwise directly.
 func NewCommand(path string, args ...string) Command {
 	interpreter := ""
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -70,8 +68,8 @@ func NewCommand(path string, args ...string) Command {
 	return Command{Path: interpreter, Args: append([]string{path}, args...)}
 }
 
-// Launch starts the child in a process group or job of its own. What the child has started ends
-// with the child. A Ctrl-C reaches only this process.
+// Launch starts the child in a process group or job of its own. A Ctrl-C does not reach it, and
+// what it has started ends with it.
 func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	if runtime.GOOS != "linux" && c.Limits != (Limits{}) {
 		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",

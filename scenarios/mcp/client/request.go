@@ -19,8 +19,8 @@ type Request struct {
 	id     jsonrpc.ID      // of the answer that Send returns; the server gets another id
 }
 
-// ParseRequest reads a line in one of three forms: a JSON-RPC message, a method with params, or a
-// tool with arguments. In the last two forms, the id is number, the number of the line. Examples:
+// ParseRequest reads a line: a JSON-RPC message, a method with params, or a tool with arguments. In
+// the last two forms, the id is number.
 //
 //	{"jsonrpc":"2.0","id":1,"method":"tools/list"}
 //	tools/list {"cursor":"2"}
@@ -60,9 +60,8 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 	return q, nil
 }
 
-// Send sends the request and returns the message that answers it. If the server gives no answer,
-// Send makes an error message itself. failed is true if the answer is an error, or the result of a
-// tool that failed.
+// Send sends the request and returns the message that answers it. If there is none, Send makes an
+// error message. failed is true for an error, or if a tool failed.
 func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
 	result, err := c.Call(ctx, q.Method, q.Params)
 	if err == nil {
@@ -77,11 +76,11 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 	return jsonrpc.AppendError(nil, q.id, *remote), true
 }
 
-// codeOfOurOwn is the code of an error that Send makes itself. It is the first of the codes that
-// JSON-RPC leaves to implementations.
+// codeOfOurOwn is the code of an error that Send makes itself: the first that JSON-RPC leaves to
+// implementations.
 const codeOfOurOwn = -32000
 
-// Notification returns the notification for which Options.OnNotification was called, as a message.
+// Notification returns what Options.OnNotification got, as a message.
 func Notification(method string, params []byte) []byte {
 	return jsonrpc.AppendRequest(nil, "", method, params)
 }

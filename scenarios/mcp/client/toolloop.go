@@ -31,9 +31,8 @@ type ToolCall struct {
 // MaxRounds is how many times in a row a model may ask for tools before ToolLoop gives up.
 const MaxRounds = 16
 
-// ToolLoop asks a model, and calls the tools that the model wants, until the model wants no more.
-// It returns the last text of the model. If a tool fails, or the server answers a call with an
-// error, the model is told. Any other error ends the conversation.
+// ToolLoop asks a model, calls the tools that it wants, and returns its last text. The model is
+// told if a tool fails or the server refuses a call. Any other error ends the conversation.
 func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
 	tools, err := ListTools(ctx, c)
 	if err != nil {
@@ -60,8 +59,8 @@ func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string,
 	return "", fmt.Errorf("the model asked for tools %d times in a row", MaxRounds)
 }
 
-// callForModel calls a tool and returns the text of its answer. If the server answers with an
-// error, the text says so.
+// callForModel calls a tool and returns the text of its answer. An error of the server becomes
+// text, too.
 func callForModel(ctx context.Context, c Caller, call ToolCall) (string, error) {
 	res, err := CallTool(ctx, c, call.Name, call.Arguments)
 	var failed *jsonrpc.Error
