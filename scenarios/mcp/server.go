@@ -203,8 +203,8 @@ func (s *Server) ending(failure error, dropped int) error {
 	return s.err
 }
 
-// EndOfInput is the verdict in the last record of a session whose client closed the input.
-// Otherwise it is "stopped".
+// EndOfInput is the verdict in the last record of a session whose client closed the input. The
+// verdict on other sessions is "stopped".
 const EndOfInput = "end of input"
 
 // recordEnd writes the last record of a session, if it is recorded.

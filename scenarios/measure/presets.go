@@ -50,8 +50,8 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// defaultCells returns the framings alone and in a program that uses the messages, large messages
-// through a larger pipe, and small messages behind large ones.
+// defaultCells returns cells for the framings alone and in a program that uses the messages, for
+// large messages through a larger pipe, and for small messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	cells := mustCells(t, Sweep{})
 	cells = append(cells, mustCells(t, Sweep{

@@ -124,8 +124,8 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds the same cell with the framing "raw" before each cell that lacks it. Runs are
-// compared by their speeds relative to "raw".
+// BesideRaw adds the same cell with the framing "raw" before each comparable cell that lacks it.
+// Runs are compared by their speeds relative to "raw".
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {

@@ -63,7 +63,7 @@ func appendText(dst, quoted []byte) []byte {
 	return jsonrpc.AppendString(dst, quoted)
 }
 
-// appendID appends an id, which must not be empty: as a string if it is not JSON.
+// appendID appends an id, as a string if it is not JSON. The id must not be empty.
 func appendID(dst, id []byte) []byte {
 	isNumber := len(id) == 1 || id[0] != '0' // an integer without a sign, as most ids are
 	for _, c := range id {

@@ -166,7 +166,7 @@ func (s *session) start() error {
 }
 
 // catchSignals begins to queue signals. One that is ignored, as under nohup, stays so until the
-// server has started, which inherits that.
+// server, which inherits that, has started.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {

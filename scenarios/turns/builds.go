@@ -120,7 +120,7 @@ type Side struct {
 const stopGrace = 5 * time.Second
 
 // Together runs several builds with the same flags, in turns, and returns their records in the
-// order of sides. A build too old for turns runs to its end at once.
+// order of sides. A build too old for turns runs to its end without a pause.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err

@@ -43,8 +43,8 @@ type table struct {
 }
 
 const (
-	shownOnly = true  // a figure that is no reason to fail
-	judged    = false // a figure that may be one
+	shownOnly = true  // never a reason to fail
+	judged    = false // may be a reason to fail
 )
 
 func (t *table) add(f figure, from starts, isShownOnly bool) {

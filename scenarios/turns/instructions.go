@@ -67,7 +67,7 @@ func unrecognised(log string) string {
 		return ""
 	}
 	text := "unrecognised instruction"
-	// what follows: "at 0x4005F4: main (main.c:3)"
+	// The place follows: "at 0x4005F4: main (main.c:3)".
 	_, where, found := strings.Cut(rest, " at 0x")
 	if found {
 		where, _, _ = strings.Cut(where, "\n")

@@ -139,8 +139,7 @@ type answer struct {
 	err    error
 }
 
-// addCall adds a call with a new id. The caller must hold the lock. The same goes for remove and
-// failPending.
+// addCall adds a call with a new id. The caller must hold the lock.
 func (c *Conn) addCall() *pendingCall {
 	c.lastID++
 	p := &pendingCall{id: jsonrpc.Number(c.lastID), answer: make(chan answer, 1)}
@@ -149,7 +148,7 @@ func (c *Conn) addCall() *pendingCall {
 }
 
 // remove removes the call that has this id, and returns it. If there is none, late says whether an
-// earlier call had the id.
+// earlier call had the id. The caller must hold the lock.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {

@@ -198,7 +198,7 @@ func (l *link) leave(politely bool) {
 }
 
 // failPending fails the calls that wait. If one of them was answered by an oversized frame, its
-// error says how large that was.
+// error says how large that was. The caller must hold the lock.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {
