@@ -7,10 +7,8 @@ import (
 	"regexp"
 )
 
-// Anonymize makes the writer hide the names of hosts and users in all lines that it writes from now
-// on. A hash replaces the host name, the labels "node" and "pod", and the names of users' folders
-// in any text. The same name always gets the same hash, so hosts can still be told apart. But a
-// person who guesses a name can check the guess by computing its hash.
+// Anonymize makes the writer put hashes in place of the names of hosts and of users' folders. Equal
+// names get equal hashes, so whoever guesses a name can check the guess.
 func (w *Writer) Anonymize() { w.anonymous = true }
 
 // withoutHost returns an environment with a hash in place of the name of its host.
@@ -25,8 +23,8 @@ func withoutHost(e Environment) Environment {
 	return e
 }
 
-// userFolder matches the path of a user's folder, up to the end of the user's name. It allows
-// blanks in the name only on Windows.
+// userFolder matches a path up to the end of the user's name, which may have blanks only on
+// Windows.
 var userFolder = regexp.MustCompile(
 	`(?i)([a-z]:/+users/+|\\users\\+)([^/\\"',;:]+)|((?:/home|/users)/+)([^/\\\s"',;:]+)`)
 
@@ -40,8 +38,7 @@ func hideUsers(text []byte) []byte {
 	})
 }
 
-// hashOf returns the prefix followed by a hash of the name, such as "host-4be7…", or "" if the name
-// is "".
+// hashOf returns the prefix and a hash of the name, such as "host-4be7…", or "" for the name "".
 func hashOf(prefix, name string) string {
 	if name == "" {
 		return ""

@@ -11,11 +11,8 @@ import (
 	"strings"
 )
 
-// A Cell is one combination of settings to measure. [Fields] describes its fields.
-//
-// The first eight fields are always in the file. Each further field is there only if it differs
-// from its default. So a new field in a later version does not change the [Cell.Key] of cells in
-// older files.
+// A Cell is one combination of settings to measure. A new field needs omitempty, so that the
+// [Cell.Key] of cells in older files does not change.
 type Cell struct {
 	Framing   string `json:"framing"`   // spec of a framing: "ndjson", "chunked:61440"
 	Size      int    `json:"size"`      // bytes per message; 0 for a recording, where sizes differ
@@ -33,11 +30,10 @@ type Cell struct {
 	// The writer.
 	Batch     int `json:"batch,omitempty"`      // messages per system call; 0 means 1
 	WriteSize int `json:"write_size,omitempty"` // most bytes per write; 0: whole messages
-	// PayloadOffset is the position in a page of memory at which each message begins. If it is "",
-	// each start of the workers draws a random position.
+	// PayloadOffset is where in a page of memory messages begin. "" means a random position.
 	PayloadOffset string `json:"payload_offset,omitempty"`
-	// FrameWait is how long one frame should take to pass, such as "5ms". The rate of the pipe then
-	// decides the size of frames. If FrameWait is "", the framing decides it.
+	// FrameWait sets the size of frames by the time that one should take to pass, such as "5ms". If
+	// it is "", the framing decides the size.
 	FrameWait string `json:"frame_wait,omitempty"`
 	Source    string `json:"source,omitempty"`   // "hot", "fresh"; "" means "hot"
 	Transfer  string `json:"transfer,omitempty"` // "vmsplice"; "" means copying
@@ -55,8 +51,8 @@ type Cell struct {
 	Older string `json:"older,omitempty"`
 }
 
-// Key identifies a cell across runs, machines and versions. It lists the cell's fields as the file
-// has them, sorted by name: "capacity=0 framing=ndjson io=blocking …".
+// Key identifies a cell across runs, machines and versions: "capacity=0 framing=ndjson io=blocking
+// …".
 func (c Cell) Key() string {
 	var parts []string
 	for _, v := range c.Values() {
@@ -65,8 +61,8 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
-// UsualCell returns a cell of the given framing, pattern, placement and size. The other fields have
-// their usual values: JSON messages, an anonymous pipe of the system's own capacity, blocking ends.
+// UsualCell returns a cell with usual values in all other fields: JSON messages, an anonymous pipe,
+// blocking ends.
 func UsualCell(framing, pattern, placement string, size int) Cell {
 	return Cell{
 		Framing:   framing,
@@ -79,8 +75,8 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 	}
 }
 
-// UnmarshalJSON reads a cell. It also accepts names that fields had in older files. It returns an
-// error for an unknown field, because two cells that differ only in that field would look equal.
+// UnmarshalJSON also reads the field names of older files. An unknown field is an error, because
+// without it two different cells would look equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
@@ -125,8 +121,7 @@ func (c Cell) Values() []FieldText {
 	return out
 }
 
-// Field returns the text of the named field as in [Cell.Values], or "" if that list lacks the
-// field.
+// Field returns the text of the named field, or "" if a results file would leave it out.
 func (c Cell) Field(name string) string {
 	f, known := FieldByName(name)
 	if !known {
@@ -135,9 +130,8 @@ func (c Cell) Field(name string) string {
 	return f.Text(c)
 }
 
-// Validate reports all faults of a cell's fields: a required text that is missing, a negative
-// number, or a rate that is not a number. It does not check whether the framing, the pipe and the
-// placement exist: the code that runs the cell checks that.
+// Validate reports missing texts and invalid numbers. It does not check whether the framing, the
+// pipe and the placement exist.
 func (c Cell) Validate() error {
 	var faults []error
 	for _, f := range fields {
@@ -158,14 +152,12 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
-// IsWaiting reports whether the cell shows how a non-blocking writer waits while the pipe is full.
-// For example, its io is "poll/blocking". Comparisons of framings leave such cells out.
+// IsWaiting reports whether the cell measures how a non-blocking writer waits for room in the pipe.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }
 
-// ChunkSize returns the size in the spec of a framing, such as 61440 for "chunked:61440", or 0 if
-// the spec has no size.
+// ChunkSize returns the size in the spec of a framing: 61440 for "chunked:61440", 0 for "raw".
 func ChunkSize(framing string) int {
 	_, size, _ := strings.Cut(framing, ":")
 	n, err := strconv.Atoi(size)
@@ -175,7 +167,7 @@ func ChunkSize(framing string) int {
 	return n
 }
 
-// DifferingFields returns the names of the fields in which the cells differ, without the names in
+// DifferingFields returns the names of the fields in which the cells differ, but for those in
 // except.
 func DifferingFields(cells []Cell, except ...string) []string {
 	var out []string
@@ -191,15 +183,14 @@ func DifferingFields(cells []Cell, except ...string) []string {
 	return out
 }
 
-// ShortID returns the beginning of a hash or of a run's name. It is long enough to tell the IDs in
-// one view apart.
+// ShortID returns the first eight characters of a hash or of a run's name.
 func ShortID(id string) string {
 	id, _ = strings.CutPrefix(id, "sha256:")
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel describes a cell briefly, such as "ndjson 64 KiB stream same". It adds the fields named
-// in differ that the cell has, such as "io=poll/poller".
+// CellLabel describes a cell briefly: "ndjson 64 KiB stream same". Fields named in differ are added
+// as "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

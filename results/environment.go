@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// Schema is the version of the results file that this package writes. The package also reads every
-// older version.
+// Schema is the version of the results file that this package writes. Older versions can be read.
 const Schema = 1
 
-// An Environment is the first line of each run in a results file. It says on which machine and with
-// which version the run was measured. A field is empty if its value could not be found out.
+// An Environment describes the machine and the program of a run. It is the run's first line in the
+// file. A field is empty if its value is not known.
 type Environment struct {
 	Kind   string `json:"kind"` // "environment"
 	Schema int    `json:"schema"`
@@ -39,9 +38,8 @@ type Environment struct {
 	Version        string   `json:"version"` // of pipebench
 	Hostname       string   `json:"hostname"`
 	Load1          *float64 `json:"load1,omitempty"` // load average over the last minute
-	// Imitation says what imitates the system or emulates the processor, such as "imitated by
-	// gVisor" or "emulated by QEMU". If it is set, measured speeds say nothing about a real system
-	// or processor.
+	// Imitation says what imitates the system or the processor, such as "imitated by gVisor" or
+	// "emulated by QEMU". Speeds then say nothing about a real one.
 	Imitation   string  `json:"imitation,omitempty"`
 	ClockNS     float64 `json:"clock_ns,omitempty"`      // time to read the clock once
 	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // smallest step seen of the clock
@@ -49,17 +47,16 @@ type Environment struct {
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
 
-	// Labels are names that the user gave the run, and facts from the system that started it:
-	// commit and branch in CI; node, job and task in a scheduler.
+	// Labels are names from the user and from the system that started the run, such as commit,
+	// branch, node and job.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // containerID matches the host name that Docker and Podman give to each new container.
 var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Node returns a name that tells machines with the same hash apart. It is the hash, followed by the
-// label "node" or, without such a label, by the host name. It leaves out the default host name of a
-// container, which is new each time.
+// Node returns a name that tells machines with the same hash apart: the hash, with the label "node"
+// or the host name. It leaves out a container's host name, which is new each time.
 func (e Environment) Node() string {
 	if node := e.Labels["node"]; node != "" {
 		return e.Machine + " " + node
@@ -76,12 +73,10 @@ func (e Environment) run() string { return e.Run }
 // lastRun is when this process last made a name of a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
-// NewRun makes a unique name for a run: a UUID of version 7 (RFC 9562), so names sort by time.
-// Names from one process keep this order even if the clock stands still for milliseconds.
-//
-// A library for UUIDs would import package net, and each worker process would have to initialise
-// that.
+// NewRun makes a unique name for a run, a UUID of version 7 (RFC 9562). Names sort by time, those
+// of one process even if the clock stands still.
 func NewRun() (string, error) {
+	// By hand, because a library for UUIDs imports net, which slows the start of processes.
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)
@@ -105,5 +100,5 @@ func NewRun() (string, error) {
 var schemaText []byte
 
 // FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for readers in
-// other languages. Every line of a [Writer] conforms to it.
+// other languages.
 func FileSchema() []byte { return slices.Clone(schemaText) }

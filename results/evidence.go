@@ -9,12 +9,11 @@ import (
 	"slices"
 )
 
-// Evidence holds the facts that a [Finding] rests on. It is a JSON object, kept as text. Each kind
-// of finding has a struct for its facts, defined beside the experiment. [NewEvidence] encodes such
-// a struct, and [Evidence.Decode] decodes it. The empty Evidence is an object without fields.
+// Evidence holds the facts that a [Finding] rests on, as the text of a JSON object. "" is an object
+// without fields. [NewEvidence] encodes a struct, and [Evidence.Decode] decodes it.
 type Evidence string
 
-// NewEvidence encodes v as JSON. It returns an error if the result is not an object.
+// NewEvidence encodes v as JSON. Anything but an object is an error.
 func NewEvidence(v any) (Evidence, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -27,7 +26,7 @@ func NewEvidence(v any) (Evidence, error) {
 	return e, nil
 }
 
-// MustEvidence is [NewEvidence] for data that can always be encoded. It panics on an error.
+// MustEvidence is [NewEvidence], but panics on an error.
 func MustEvidence(v any) Evidence {
 	e, err := NewEvidence(v)
 	if err != nil {
@@ -36,7 +35,7 @@ func MustEvidence(v any) Evidence {
 	return e
 }
 
-// Decode decodes the evidence into v, a pointer to a value of the type that was encoded.
+// Decode decodes the evidence into v, a pointer to the type that was encoded.
 func (e Evidence) Decode(v any) error {
 	if err := json.Unmarshal([]byte(e.text()), v); err != nil {
 		return fmt.Errorf("read evidence: %w", err)
@@ -49,7 +48,7 @@ func (e Evidence) text() string { return cmp.Or(string(e), "{}") }
 // MarshalJSON returns the text of the object.
 func (e Evidence) MarshalJSON() ([]byte, error) { return []byte(e.text()), nil }
 
-// UnmarshalJSON keeps the text of an object. It reads null as the empty Evidence.
+// UnmarshalJSON keeps the text of an object, and reads null as "".
 func (e *Evidence) UnmarshalJSON(text []byte) error {
 	text = bytes.TrimSpace(text)
 	switch {

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// A Field describes one field of a [Cell]. Keys, flags, benchmark names, tables and plots are made
-// from the list that [Fields] returns.
+// A Field describes one field of a [Cell], for flags, tables and plots.
 type Field struct {
 	Name    string // as it stands in the file
 	Help    string // one line, for a flag or a list
-	Default string // what it means if a cell lacks the field, in words
+	Default string // what a missing value means, in words
 
 	kind fieldKind
 	at   func(*Cell) any // returns a pointer to the field
 }
 
-// A fieldKind says how the text of a field is parsed, and how it is shown to a person.
+// A fieldKind says how the text of a field is parsed and shown.
 type fieldKind int
 
 const (
@@ -39,8 +38,7 @@ const (
 	aSwitch             // true or false
 )
 
-// fields has all fields of a cell, sorted by name. Each entry has Name, Help, Default, kind and at,
-// in this order.
+// fields has Name, Help, Default, kind and at of each field of a cell, sorted by name.
 var fields = []Field{
 	{"batch", "messages that leave in one system call, in streams", "one",
 		aCount, func(c *Cell) any { return &c.Batch }},
@@ -94,7 +92,7 @@ var fields = []Field{
 // Fields returns all fields that a cell can have, sorted by name.
 func Fields() []Field { return slices.Clone(fields) }
 
-// FieldByName finds a field by its name in the file. It returns false if there is no such field.
+// FieldByName finds a field by its name in the file.
 func FieldByName(name string) (Field, bool) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 	if i < 0 {
@@ -112,8 +110,7 @@ func CellFieldNames() []string {
 	return out
 }
 
-// Text returns the field's value in a cell as the file has it, or "" if the file leaves the field
-// out.
+// Text returns the field's value as the file has it, or "" if the file leaves it out.
 func (f Field) Text(c Cell) string {
 	switch field := f.at(&c).(type) {
 	case *string:
@@ -138,7 +135,7 @@ func (f Field) Text(c Cell) string {
 	return ""
 }
 
-// number returns the value of a field that is a number, or 0 for another field.
+// number returns the field's value, or 0 if the field is no number.
 func (f Field) number(c Cell) float64 {
 	switch field := f.at(&c).(type) {
 	case *int:
@@ -212,8 +209,7 @@ func (f Field) Set(c *Cell, s string) error {
 	return err
 }
 
-// parseText checks the value of a text field. It returns the value as the file has it, or "" for
-// the default.
+// parseText checks a value and returns it as the file has it, "" for the default.
 func (f Field) parseText(s string) (string, error) {
 	switch f.kind {
 	case anOffset:
@@ -262,9 +258,8 @@ func (f Field) parseNumber(s string) (int, error) {
 	return int(n), err
 }
 
-// PageOffsets is the size, in bytes, of the page in which [Cell.PayloadOffset] and
-// [Cell.ReadOffset] are positions. The cost of a copy depends on these positions even if the
-// system's pages have another size.
+// PageOffsets is the upper bound of [Cell.PayloadOffset] and [Cell.ReadOffset], in bytes, whatever
+// the size of the system's pages.
 const PageOffsets = 4096
 
 // ParseOffset reads a position within a page of memory, in bytes.

@@ -16,12 +16,11 @@ import (
 // FileName is the name of the results file in the folder of a run.
 const FileName = "results.jsonl"
 
-// Find lists the results files that the paths stand for, in the order of the paths:
+// Find lists the results files that the paths stand for:
 //
 //   - "-" is standard input
-//   - a folder stands for the file [FileName] in it
-//   - a folder without such a file stands for all files in it and in the folders below it whose
-//     names end in .jsonl, .jsonl.gz or .jsonl.zst
+//   - a folder is its [FileName] or, if it has none, all .jsonl, .jsonl.gz and .jsonl.zst files
+//     below it
 //   - a path that does not exist is a pattern for [filepath.Match]
 //
 // A path that stands for no file is an error.
@@ -39,8 +38,8 @@ func Find(paths ...string) ([]string, error) {
 	return found, nil
 }
 
-// matches lists the paths that match a pattern. If the pattern itself is an existing path, or if no
-// path matches, it returns only the pattern. A path in the result may be a link to nothing.
+// matches lists the paths that match a pattern. An existing path, or a pattern that matches
+// nothing, stands for itself.
 func matches(pattern string) []string {
 	if _, err := os.Stat(pattern); err != nil {
 		paths, _ := filepath.Glob(pattern)
@@ -51,7 +50,7 @@ func matches(pattern string) []string {
 	return []string{pattern}
 }
 
-// filesOf lists the results files that a path stands for. It does not take the path for a pattern.
+// filesOf lists the results files that a file or a folder stands for.
 func filesOf(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -86,9 +85,8 @@ func isResultsName(name string) bool {
 	return strings.HasSuffix(name, ".jsonl")
 }
 
-// Open opens one results file. "-" is standard input, and a folder stands for the file [FileName]
-// in it. A file whose name ends in .gz or .zst is decompressed. The result name is for messages to
-// people.
+// Open opens a results file, the one in a folder, or standard input for "-". It decompresses .gz
+// and .zst files. The returned name is for messages to people.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil
@@ -107,8 +105,7 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	return path, text, nil
 }
 
-// decompressed returns a reader of the file. The reader decompresses the content if the name ends
-// in .gz or .zst. Closing the reader closes the file.
+// decompressed returns a reader that decompresses .gz and .zst files, and closes the file.
 func decompressed(path string, file *os.File) (io.ReadCloser, error) {
 	type reader struct {
 		io.Reader

@@ -19,8 +19,8 @@ const (
 	Unsupported Verdict = "unsupported" // this system cannot run the experiment
 )
 
-// Verdicts on a statement: a documented rule of the system, or a claim in a document. The verdict
-// on a statement that could not be judged is [CannotTell] or [Unsupported].
+// Verdicts on a statement about pipes. One that could not be judged is [CannotTell] or
+// [Unsupported].
 const (
 	Holds   Verdict = "holds"
 	Refuted Verdict = "refuted"
@@ -28,7 +28,7 @@ const (
 	Noted   Verdict = "noted"   // there is no statement to judge it by
 )
 
-// Verdicts lists all verdicts. Those that most need a person's attention come first.
+// Verdicts lists all verdicts, those that most need a person's attention first.
 func Verdicts() []Verdict {
 	return []Verdict{
 		Fails, Refuted, Slow, Expected, Depends, CannotTell, Unsupported, Noted, Holds, OK,
@@ -47,8 +47,7 @@ const (
 	AreaCompare = "compare" // "compare/CPU-time": the ratio of two commands, new over old
 )
 
-// A Finding is one conclusion. It is about this system's pipes, this machine, a common claim, or
-// the behaviour of a program.
+// A Finding is one conclusion about this system's pipes, this machine, a common claim or a program.
 type Finding struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -59,8 +58,7 @@ type Finding struct {
 	About   []string `json:"about,omitempty"` // the command that was tested; absent: this system
 	Verdict Verdict  `json:"verdict"`
 
-	// Class is the way in which something fails, such as "silent-loss", "stuck" or "corrupted". It
-	// decides the advice and the colour.
+	// Class is the way in which something fails, such as "silent-loss", "stuck" or "corrupted".
 	Class string `json:"class,omitempty"`
 
 	Value any    `json:"value,omitempty"` // what decided the verdict: number, text or bool
@@ -87,8 +85,7 @@ func (f Finding) Name() string {
 	return name
 }
 
-// Number returns the value and true if the value is a number. In a finding from a file, each number
-// is a float64.
+// Number returns the value if it is a number.
 func (f Finding) Number() (float64, bool) { return number(f.Value) }
 
 func number(v any) (float64, bool) {

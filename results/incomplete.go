@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// runsRead collects the runs that are read, to find the runs that differ from the others.
+// runsRead collects the runs that are read, to find those that differ from the others.
 type runsRead struct {
 	environments []Environment
 	cells        map[string]int // number of cells by run
@@ -22,9 +22,8 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly returns a problem for each run that has fewer cells than another run with the same
-// plan. It looks only at runs of `pipebench run`. Other commands do not know in advance how many
-// cells they measure.
+// endedEarly returns a problem for each run with fewer cells than another run of the same plan.
+// Only `pipebench run` knows in advance how many cells it measures.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {
@@ -48,15 +47,14 @@ func (r *runsRead) endedEarly() []Problem {
 	return short
 }
 
-// A plan holds the facts that decide how many cells a run measures. For example, the topology
-// decides which placements there are.
+// A plan holds what decides how many cells a run measures.
 type plan struct{ command, version, os, topology string }
 
 func planOf(e Environment) plan {
 	return plan{command: e.Command, version: e.Version, os: e.OS, topology: e.Topology}
 }
 
-// Incomplete reports whether measurements are missing from the set. The set's Problems say which.
+// Incomplete reports whether measurements are missing. The set's Problems say which.
 func (s *Set) Incomplete() bool {
 	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Incomplete })
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is a distribution of times. A percentile is absent if fewer than ten observations lie
-// above it, because it would depend on chance. So p99 needs 1,000 observations, and p99.9 needs
-// 10,000.
+// Latency is a distribution of times. A percentile is absent if fewer than ten times lie above it,
+// so p99 needs 1,000 of them.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -18,26 +17,23 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	// Over is the number of observations above the histogram's range. The histogram counts them at
-	// the end of its range. MaxNS is exact.
+	// Over is the number of times above one minute, where the histogram ends. MaxNS is exact.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
 
-// maxLatencyNS is the end of a histogram's range: one minute, longer than any deadline of a
-// measurement.
+// maxLatencyNS is the end of a histogram's range: one minute, longer than any measurement waits.
 const maxLatencyNS = 60_000_000_000
 
 // MinTailCount is how many observations must lie above a percentile for it to be shown.
 const MinTailCount = 10
 
-// NewHistogram makes an empty histogram for latencies. It covers 1 ns to one minute with three
-// significant digits. It takes 221 KB of memory.
+// NewHistogram makes an empty histogram for 1 ns to one minute, with three significant digits. It
+// takes 221 KB of memory.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
 // Observe records a time in a histogram made by [NewHistogram]. A time above the histogram's range
-// is counted at the end of the range, so that percentiles include it. Observe returns true for such
-// a time.
+// is counted at its end, and over is true.
 func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	over = ns > maxLatencyNS
 	within := min(max(ns, 0), maxLatencyNS) // a coarse clock may give 0, never less
@@ -47,7 +43,7 @@ func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	return over
 }
 
-// NewLatency summarises observations in nanoseconds. It does not keep them.
+// NewLatency summarises times in nanoseconds.
 func NewLatency(ns []int64) (Latency, error) {
 	h := NewHistogram()
 	var over int64
@@ -60,7 +56,7 @@ func NewLatency(ns []int64) (Latency, error) {
 	if err != nil || len(ns) == 0 {
 		return l, err
 	}
-	// The histogram rounds times, so the exact smallest and largest time are stored beside it.
+	// The histogram rounds times; these are exact.
 	l.Over = over
 	l.MinNS = max(0, slices.Min(ns))
 	l.MaxNS = slices.Max(ns)
@@ -86,8 +82,8 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// percentile returns a percentile of n observations, or nil if fewer than [MinTailCount] of them
-// lie above it.
+// percentile returns nil if fewer than [MinTailCount] of the n observations lie above the
+// percentile.
 func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 	const rounding = 1e-8 // more than the error of the next line
 	above := float64(n) * (100 - percent) / 100
@@ -100,8 +96,8 @@ func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 // Quantiles are the names that [Latency.Quantile] accepts.
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
-// Quantile returns a quantile in nanoseconds by its name, which is one of [Quantiles]. It returns
-// nil for an unknown name, and for a quantile for which there are too few observations.
+// Quantile returns a quantile in nanoseconds by its name, one of [Quantiles]. It is nil if there
+// are too few observations.
 func (l Latency) Quantile(name string) *int64 {
 	// In the order of Quantiles.
 	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
@@ -120,9 +116,8 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies merges the distributions of the samples under any of the keys. The result may have
-// percentiles for which no single sample has enough observations. If there is no distribution, the
-// result's Count is 0.
+// MergeLatencies merges the distributions that the samples have under any of the keys. If there are
+// none, the result's Count is 0.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {
@@ -142,8 +137,7 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		// Merge drops observations above the range. The program that wrote the file may also have
-		// dropped some.
+		// Merge drops times above the range. The program that wrote the file may have, too.
 		dropped := merged.Merge(h)
 		outside := dropped + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // LeastStall is the shortest [Message.Stall] that is recorded. A write that does not wait takes
-// less than half of LeastStall, to copy 128 KiB and to wake the reader.
+// less than half of it.
 const LeastStall = 100 * time.Microsecond
 
 // A Message is one message between a client and a server, recorded by pipebench tap.

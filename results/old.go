@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// An oldLine is a line of a kind that only earlier versions wrote: "probe", "fault", "claim",
-// "check", "tune" or "noise". The comment of each field names the kinds that have the field. The
-// field means the same in all of them.
+// An oldLine is a line of a kind that only earlier versions wrote. The comment of each field names
+// the kinds that have it.
 type oldLine struct {
 	Run  string
 	Time time.Time
@@ -46,8 +45,8 @@ type oldLine struct {
 	Spread float64   // noise: the largest ratio between two of Values, less 1
 }
 
-// decodeOld decodes a line of a kind that is no longer written. It returns the line as later
-// versions write it: a [Record] for the kind "tune", or a [Finding].
+// decodeOld decodes a line of a kind that is no longer written: "tune" into a [Record], the others
+// into a [Finding].
 func decodeOld(kind string, text []byte) (Line, error) {
 	var old oldLine
 	if err := json.Unmarshal(text, &old); err != nil {
@@ -83,8 +82,7 @@ func decodeOld(kind string, text []byte) (Line, error) {
 	return f, nil
 }
 
-// rule fills in a finding about a rule of the system's pipes. Its ID is, for example,
-// "rule/fifo/capacity/fill/2049".
+// rule fills in a finding about the system's pipes, such as "rule/fifo/capacity/fill/2049".
 func (old oldLine) rule(f *Finding) {
 	f.ID = AreaRule + "/" + old.Step
 	if old.Pipe != "" {
@@ -114,9 +112,7 @@ func (old oldLine) rule(f *Finding) {
 	}
 }
 
-// failure fills in a finding from a line of kind "fault". Most such lines are about a failure of
-// stdio, and their verdict is its class. The others are about disturbances of measurements on the
-// machine, and their verdict is a sentence.
+// failure fills in a finding from a line of kind "fault", about stdio or about this machine.
 func (old oldLine) failure(f *Finding) {
 	f.Found = old.Verdict
 	if name, ok := strings.CutPrefix(old.ID, "environment/"); ok {
@@ -155,8 +151,7 @@ func (old oldLine) claim(f *Finding) {
 	}
 }
 
-// measurement returns the record for a line of kind "tune": the samples of one chunk size with one
-// reader.
+// measurement returns the record for a line of kind "tune".
 func (old oldLine) measurement() Record {
 	r := Record{
 		Kind: KindMeasurement, Run: old.Run, Time: old.Time, Cell: old.Cell, Samples: old.Samples,
@@ -173,14 +168,13 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// decodeMeasurement decodes a measurement. In older files, the field "closed" of a sample is named
-// "left". Sample has no method UnmarshalJSON for that, because each type that embeds Sample would
-// get the method, too.
+// decodeMeasurement decodes a measurement. In older files, "closed" of a sample is named "left".
 func decodeMeasurement(text []byte) (Line, error) {
 	line, err := decodeAs[Record](text)
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {
 		return line, err
 	}
+	// A method UnmarshalJSON of Sample would be inherited by types that embed Sample.
 	var old struct {
 		Samples []struct{ Left *Closed }
 	}

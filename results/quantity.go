@@ -10,19 +10,18 @@ import (
 	"strings"
 )
 
-// FormatGoodput writes payload bytes per second with three significant digits, in a decimal unit:
-// "3.21 GB/s", "950 MB/s", "12.0 kB/s".
+// FormatGoodput writes bytes per second with three significant digits: "3.21 GB/s", "950 MB/s",
+// "12.0 kB/s". Its units are powers of 1000.
 func FormatGoodput(bytesPerSecond float64) string { return scaled(bytesPerSecond, scales["B/s"]) }
 
 // FormatDuration writes nanoseconds with three significant digits: "7.60 µs", "120 ns", "1.25 s".
 func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 
-// mostPercent is the largest percentage that is written as a number. A larger one may have a
-// hundred digits, which tell a person nothing.
+// mostPercent is the largest percentage that is written as a number.
 const mostPercent = 1e6
 
-// FormatPercent writes a share in percent: "6.2 %", "0 %". A small share gets two significant
-// digits, so that it does not look like zero: "0.075 %".
+// FormatPercent writes a share in percent: "6.2 %", "0 %". A small one does not look like zero:
+// "0.075 %".
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
 		return "over 1,000,000 %"
@@ -36,7 +35,7 @@ type scale struct {
 	unit string
 }
 
-// scales has, for each base unit, the units in which a quantity can be written, the largest first.
+// scales has the units in which a quantity can be written, by its base unit, the largest first.
 var scales = map[string][]scale{
 	"B":   {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	"B/s": {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
@@ -44,8 +43,8 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value in short form, for a label: "64 KiB", "1.5 GB/s", "20 µs", "0.1 %".
-// Unlike [FormatUnit], it also rounds sizes, and leaves out trailing zeros.
+// FormatLabel writes a value in short form: "64 KiB", "1.5 GB/s", "20 µs". It rounds even sizes,
+// and drops trailing zeros.
 func FormatLabel(v float64, unit string) string {
 	units, known := scales[unit]
 	switch {
@@ -61,16 +60,16 @@ func FormatLabel(v float64, unit string) string {
 	return strings.TrimSpace(number + " " + unit)
 }
 
-// scaled writes v in the largest unit that is not larger than v, or in the smallest unit if all are
-// larger. A number that would round up to 1000 gets the next unit.
+// scaled writes v in the largest unit that is not larger than v, or in the smallest.
 func scaled(v float64, units []scale) string {
+	// From 0.9995 of a unit on, v is rounded up to that unit.
 	fits := func(u scale) bool { return math.Abs(v) >= u.size*0.9995 || u.size == 1 }
 	u := units[slices.IndexFunc(units, fits)]
 	return FormatNumber(v/u.size, 3) + " " + u.unit
 }
 
-// FormatNumber writes v with the given number of significant digits, but always with its whole
-// integer part. For three digits: "3.21", "32.1", "321", "3210". It never writes an exponent.
+// FormatNumber writes v with the given number of significant digits, but always its whole integer
+// part: "3.21", "32.1", "3210".
 func FormatNumber(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v):
@@ -97,8 +96,7 @@ func FormatGrouped(n int64) string {
 	return digits
 }
 
-// FormatSize writes a number of bytes exactly: "64 B", "60 KiB", "1 MiB". A number that is no
-// multiple of a larger unit is in bytes: "61,441 B".
+// FormatSize writes a number of bytes exactly: "64 B", "60 KiB", "61,441 B".
 func FormatSize(bytes int64) string {
 	units := scales["B"]
 	fits := func(u scale) bool { return bytes%int64(u.size) == 0 && (bytes != 0 || u.size == 1) }
@@ -111,8 +109,7 @@ func SizeArgument(bytes int64) string {
 	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
-// sizeUnits are the units that may follow the number in a size. All are powers of 1024, including
-// kb and mb.
+// sizeUnits are the units of a size. All are powers of 1024, even kb and mb.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
@@ -120,8 +117,8 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
-// rateUnits are the units that may stand between the number of a byte rate and "/s". They are
-// powers of 1000, as in [FormatGoodput]. Only units with an i, such as kib, are powers of 1024.
+// rateUnits are the units of bytes in a rate. Only those with an i, such as kib, are powers of
+// 1024.
 var rateUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
@@ -131,8 +128,8 @@ var rateUnits = map[string]float64{
 
 var bytesForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
 
-// ParseSize parses a size that a person typed: "64", "4KiB", "4k", "1.5MB", "1 MiB". All units are
-// powers of 1024. A size that is not a whole number of bytes is an error.
+// ParseSize parses a size that a person typed: "64", "4KiB", "4k", "1.5MB". All units are powers of
+// 1024.
 func ParseSize(s string) (int64, error) {
 	n, err := parseBytes(s, sizeUnits)
 	if err != nil {
@@ -174,7 +171,7 @@ func parseBytes(s string, units map[string]float64) (int64, error) {
 	return int64(bytes), nil
 }
 
-// FormatUnit writes a figure with its unit, as texts and most tables show it.
+// FormatUnit writes a figure with its unit, as most tables show it.
 func FormatUnit(v float64, unit string) string {
 	switch unit {
 	case "B/s", "ns":
@@ -194,8 +191,7 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatExact writes a figure as [FormatUnit] does, but a whole number of bytes always in B:
-// "61,440 B", not "60 KiB".
+// FormatExact is [FormatUnit], but writes whole bytes without a larger unit: "61,440 B".
 func FormatExact(v float64, unit string) string {
 	if unit == "B" && v == math.Trunc(v) {
 		return FormatGrouped(int64(v)) + " B"

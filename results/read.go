@@ -13,22 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the most bytes in one line of a file. It limits the memory for a line. A recorded
-// message of 128 MiB fits, even if each of its bytes is escaped as \u00xx.
+// maxLine is the most bytes in a line. A message of 128 MiB fits, even if each byte is escaped as
+// \u00xx.
 const maxLine = 1 << 30
 
-// ErrEmpty is wrapped by an error that means that there are no results: a file has no readable
-// line, or no run fits a [Filter].
+// ErrEmpty means that a file has no readable line, or that no run fits a [Filter].
 var ErrEmpty = errors.New("no results in it")
 
-// Read reads results files into one set. Each path stands for the files that [Find] lists for it.
-// Read returns an error if a path stands for no file, or if no file can be read. Other faults
-// become Problems of the set:
-//
-//   - single files that could not be read
-//   - single lines that could not be read
-//   - runs that ended early
-//   - runs that began at another time than most runs of their command
+// Read reads the files that [Find] lists for the paths. It fails only if a path stands for no file,
+// or if no file can be read. All other faults become Problems of the set.
 func Read(paths ...string) (*Set, error) {
 	set := &Set{}
 	problems, err := Each(set.Add, paths...)
@@ -39,8 +32,7 @@ func Read(paths ...string) (*Set, error) {
 	return set, nil
 }
 
-// Each reads files as [Read] does. It calls take with each line as soon as the line is read, so
-// that the files of a thousand machines need not be in memory at once.
+// Each reads files as [Read] does, but hands each line to take at once and keeps none in memory.
 func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -134,7 +126,7 @@ func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Prob
 	return f.problems.All, nil
 }
 
-// A fileReader decodes the lines of one file. It passes them on to take.
+// A fileReader decodes the lines of one file.
 type fileReader struct {
 	take      func(Line)
 	problems  ProblemList
@@ -144,21 +136,19 @@ type fileReader struct {
 	positions map[string]int // by run: number of its messages since its environment
 }
 
-// seenLines has, for each line, the name of the file from which the line was first read. If a line
-// is read again, for example because a file was given twice, it is skipped: the copy would make
-// intervals narrower without any new measurement.
+// seenLines has, for each line, the name of the file in which it was found first. Copies of it are
+// skipped.
 type seenLines map[lineID]string
 
-// A lineID identifies a line by its hash. Measurements with equal hashes are copies, because two
-// measurements never agree to the nanosecond. Messages may be equal, so their position in the run
-// is part of the ID.
+// A lineID identifies a line by its hash. Messages may be equal, so theirs has their position in
+// the run, too.
 type lineID struct {
 	hash     [16]byte
 	position int
 }
 
-// identify returns an ID that a line shares only with its copies. The caller must call it once for
-// each line, in order, because it counts messages.
+// identify returns an ID that a line shares only with its copies. It counts messages, so it must be
+// called once for each line, in order.
 func (f *fileReader) identify(line Line, text []byte) lineID {
 	sum := sha256.Sum256(text)
 	id := lineID{hash: [16]byte(sum[:16])}
@@ -172,7 +162,7 @@ func (f *fileReader) identify(line Line, text []byte) lineID {
 	return id
 }
 
-// line decodes one line. If the line cannot be used, it adds a problem instead.
+// line decodes one line, or adds a problem if it cannot be used.
 func (f *fileReader) line(number int, text []byte) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(text) == 0 {
@@ -202,11 +192,9 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds a whole line behind a torn line that lacks its newline, for example because
-// cat joined two files. It returns nil if there is none. It tries several places, because objects
-// inside the torn line may begin in the same way as a line.
+// lineAfterTorn finds a whole line behind a torn one that lacks its newline.
 func lineAfterTorn(text []byte) ([]byte, Line) {
-	for range 8 {
+	for range 8 { // objects inside the torn line may begin in the same way
 		next := bytes.Index(text[1:], lineStart)
 		if next < 0 {
 			return nil, nil
@@ -250,10 +238,9 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 	f.take(line)
 }
 
-// decode decodes a line of any kind. It returns an error for a line that no [Writer] would write.
+// decode decodes a line of any kind. A line that no [Writer] would write is an error.
 func decode(text []byte) (Line, error) {
-	// Evidence keeps these bytes. When the evidence is written again, they must be valid JSON, and
-	// so valid UTF-8.
+	// Evidence keeps these bytes, and only valid UTF-8 can be written again.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
@@ -284,8 +271,7 @@ func decode(text []byte) (Line, error) {
 	return line, validate(line)
 }
 
-// kindOf returns the kind of a line. It decodes only lines in which the kind is not first: a
-// [Writer] always puts it first.
+// kindOf returns the kind of a line. A [Writer] always puts it first.
 func kindOf(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, lineStart); first {
 		kind, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -304,8 +290,8 @@ func decodeAs[L Line](text []byte) (Line, error) {
 	return line, nil
 }
 
-// A Problem is something that a person should know about results that were read, but that is not a
-// failure. Either a part of a file could not be read, or something is odd about some runs.
+// A Problem is what a person should know about results that were read: a line was skipped, or a run
+// looks odd. It is no failure.
 type Problem struct {
 	File string   `json:"file"` // "" if runs have the problem
 	Line int      `json:"line"` // first line with the problem, from 1; 0: the whole file
@@ -313,7 +299,7 @@ type Problem struct {
 	More int      `json:"more,omitempty"` // number of further lines, or runs, with the problem
 	Runs []string `json:"-"`              // runs that have the problem; nil if a file has it
 
-	// Incomplete is set if measurements are missing because the file or a run ended early.
+	// Incomplete is set if measurements are missing because a file or a run ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
@@ -332,16 +318,14 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s (and %d more such lines)", p.File, p.Line, p.What, p.More)
 }
 
-// A ProblemList collects the problems of one file. It has a single entry for all lines with the
-// same problem, because a file of a newer version may have a thousand lines of an unknown kind.
+// A ProblemList collects the problems of one file. Lines with the same problem share one entry.
 type ProblemList struct {
 	File string
 	All  []Problem
 	seen map[string]int // by What: the index in All
 }
 
-// Add adds the problem of one line of the file. If the list already has the problem, Add increases
-// its count of lines.
+// Add adds the problem of one line of the file.
 func (p *ProblemList) Add(line int, what string) {
 	if i, ok := p.seen[what]; ok {
 		p.All[i].More++

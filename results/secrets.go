@@ -10,14 +10,8 @@ import (
 const Redacted = "REDACTED"
 
 // HideSecrets returns a copy of a command line in which [Redacted] replaces whatever may be a
-// secret:
-//
-//   - values whose names contain key, token, password or the like
-//   - users and passwords in URLs
-//   - words that look like a known kind of token, or like random text
-//
-// It also looks into JSON, headers, lists of settings and whole shell commands in a word. If in
-// doubt, it hides more than is needed.
+// secret: values with names such as key or password, passwords in URLs, and words like a known kind
+// of token or random text. If in doubt, it hides more than is needed.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
 	secret := false // the word before says that this one is a secret
@@ -37,28 +31,26 @@ const (
 		`|signature|private|login|jwt)[\w.@\[\]-]*`
 	// secretWords are words that a secret follows: "bearer abc123".
 	secretWords = `pass|passw(?:or)?d|passphrase|token|secret|api[_-]?key|bearer|basic`
-	// givesValue matches the text between a name and its value: an equals sign or a colon (in a URL
-	// also %3d or %3a), with any quotation marks that end the name or begin the value.
+	// givesValue matches what stands between a name and its value: = or : (in a URL %3d or %3a),
+	// and quotation marks.
 	givesValue = `["'\\]*\s*(?:[:=]|%3a|%3d)+\s*["'\\]*`
 	// inHost matches a character of the host in a URL.
 	inHost = `[^/?#:@\s]`
 )
 
 var (
-	// These two match a whole word, such as "--api-key" or "token", if the next word is the secret.
+	// These match a word such as "--api-key" or "token" if the next word is the secret.
 	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
 	secretWord = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
 
-	// These three match the name of a secret up to the beginning of its value, such as "token=":
-	// anywhere in a word, at its beginning, and at its end. After a match at the end of a word, the
-	// next word is the value.
+	// These match the name of a secret up to its value: "token=". After nameAtEnd, the value is the
+	// next word.
 	nameAnywhere = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
 	nameAtStart  = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
-	// userFlag matches a flag whose value is user:password. shortPassword matches the flag -p of
-	// mysql and others, joined to its value. It also matches words such as -p8080 that are no
-	// passwords: these match portNumbers, too.
+	// userFlag matches a flag before user:password. shortPassword matches the flag -p of mysql
+	// joined to its value, and portNumbers words such as -p8080 that only look like it.
 	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)
@@ -68,9 +60,8 @@ var (
 		`|gsk_|xai-|r8_|lin_api_|ntn_|tvly-)[\w.+/=-]{6,}`)
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
-	// urlUser matches the user and the password in a URL, if neither contains a slash, a question
-	// mark or a #. urlOddSecret matches a password that contains one of these. It does not match
-	// digits alone between : and /, because they are a port.
+	// urlUser matches the user and the password in a URL. urlOddSecret matches a password with a
+	// slash, a question mark or a #, but not a port.
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
 	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)
@@ -150,8 +141,8 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// hideInToken hides the secrets in a word without blanks. It hides the whole rest of the word after
-// the name of a secret, because it does not know where the value ends.
+// hideInToken hides the secrets in a word without blanks. After the name of a secret, it hides the
+// rest of the word.
 func hideInToken(word string) string {
 	word = knownToken.ReplaceAllString(word, Redacted)
 	word = urlUser.ReplaceAllString(word, "${1}"+Redacted+"@")
@@ -172,8 +163,8 @@ func hideInToken(word string) string {
 	return word
 }
 
-// isRandom reports whether a text looks like a generated key: a long one with upper-case letters,
-// lower-case letters and digits.
+// isRandom reports whether a text looks like a generated key: long, with upper case, lower case and
+// digits.
 func isRandom(text string) bool {
 	return randomText.MatchString(text) && strings.ContainsFunc(text, unicode.IsUpper) &&
 		strings.ContainsFunc(text, unicode.IsLower) && strings.ContainsFunc(text, unicode.IsDigit)

@@ -18,8 +18,7 @@ type Set struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Environment finds the environment line of a run. It returns false if there is none, for example
-// in a file that was cut.
+// Environment finds the environment of a run. A file that was cut may lack it.
 func (s *Set) Environment(run string) (Environment, bool) {
 	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Run == run })
 	if i < 0 {
@@ -28,14 +27,13 @@ func (s *Set) Environment(run string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Machine returns the hash of the machine on which a run was measured, or "" if the file does not
-// say.
+// Machine returns the hash of the machine of a run, or "" if it is not known.
 func (s *Set) Machine(run string) string {
 	e, _ := s.Environment(run)
 	return e.Machine
 }
 
-// Machines lists the hashes of the set's machines, in the order in which they first appear.
+// Machines lists the hashes of the set's machines, in the order of their first runs.
 func (s *Set) Machines() []string {
 	var out []string
 	for _, e := range s.Environments {
@@ -71,8 +69,7 @@ func (s *Set) Len() int {
 		len(s.Messages)
 }
 
-// Merge returns a set with all lines and problems of the given sets, in their order. It does not
-// change them.
+// Merge returns a new set with all lines and problems of the given sets, in their order.
 func Merge(sets ...*Set) *Set {
 	all := &Set{}
 	for _, s := range sets {
@@ -86,8 +83,7 @@ func Merge(sets ...*Set) *Set {
 	return all
 }
 
-// OfRun returns a set with the lines of one run, but without problems, because most problems belong
-// to a file.
+// OfRun returns a set with the lines of one run, but without problems.
 func (s *Set) OfRun(run string) *Set {
 	return &Set{
 		Environments: linesOf(run, s.Environments),
@@ -119,17 +115,9 @@ func (s *Set) FindingsOf(area string) []Finding {
 	return own
 }
 
-// MachineNames returns a short name for each machine, by the machine's hash. The name is the first
-// of these that no other machine has:
-//
-//   - the host name
-//   - the label "node"
-//   - the label "machine"
-//   - the host name with the processor
-//   - the host name with the system
-//
-// If each of these names belongs to another machine, too, the result is the first name, followed by
-// the beginning of the hash. A machine of which nothing is known is called "unknown".
+// MachineNames returns a short name for each machine, by the machine's hash. It is the host name
+// or, if several machines have that, the first label or longer name that is unique. A machine of
+// which nothing is known is "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// ofAnotherTime returns a problem for each command with stray runs: runs that began at least an
-// hour before or after most runs of the command. Either the clock of their machine is wrong, or
-// they were not measured together with the other runs.
+// ofAnotherTime returns problems for runs that began an hour or more from most runs of their
+// command, for example because a clock is wrong.
 func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
@@ -24,11 +23,8 @@ func (r *runsRead) ofAnotherTime() []Problem {
 	return problems
 }
 
-// strayRunsOf returns a problem that names the stray runs among the runs of one command. A run is
-// stray if it began at least an hour before or after the middle one of all runs.
-//
-// It returns nil if more than a quarter of the runs are stray, or if the other runs are from fewer
-// than three hosts, because then there is no usual time.
+// strayRunsOf returns a problem that names the runs that began an hour or more from the middle run.
+// It returns nil unless three quarters of the runs, on at least three hosts, began together.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time

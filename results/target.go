@@ -5,12 +5,8 @@ import (
 	"time"
 )
 
-// A Target is one result about a stdio server. It says one of these:
-//
-//   - how the server served messages of one size, or a load
-//   - what its limits are
-//   - how its time grows with the size of messages
-//   - what passed between the server and its client
+// A Target is one result about a stdio server: how it served messages of one size, what its limits
+// are, how its time grows with the size, or what a client and it sent each other.
 type Target struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -30,7 +26,7 @@ type Target struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts on a [Target] that the code looks for. Every other verdict is a way of failing.
+// Verdicts of a [Target]. Every other verdict is a way of failing.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -42,8 +38,8 @@ const (
 // Served reports whether the server did what it was asked to do, perhaps slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
-// TargetEvidence holds the facts that a [Target] rests on. Parts that a record does not have are
-// nil. In the file, one object has the fields of all parts.
+// TargetEvidence holds the facts that a [Target] rests on. Parts that do not apply are nil. In the
+// file, one object has the fields of all parts.
 type TargetEvidence struct {
 	Server  *ServerEvidence
 	Failure *FailureEvidence
@@ -53,14 +49,13 @@ type TargetEvidence struct {
 	Growth  *GrowthEvidence
 	Replay  *ReplayEvidence
 
-	// Capacity is the capacity of the server's pipes in bytes, or 0 for the system's default. In a
-	// record with Growth, it is the capacity that the system reports.
+	// Capacity is the size of the server's pipes in bytes: as reported if Growth is set, else as
+	// asked for, with 0 for the default.
 	Capacity int
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set only in the last record of a recording, whose other fields are empty. In the
-	// file, Traffic cannot be in one object with Server, because both have a field named "request".
+	// Traffic is set only in the last record of a recording, and all other fields are empty then.
 	Traffic *TrafficEvidence
 }
 
@@ -89,13 +84,12 @@ type ServerEvidence struct {
 
 // FailureEvidence is what is known about a request that was not served.
 type FailureEvidence struct {
-	// Accepted is how many bytes of the request the pipe took, including header and terminator.
-	// UnreadStdin is how many of these bytes the server did not read.
+	// Accepted is how many bytes of the request the pipe took, header and terminator included.
+	// UnreadStdin is how many of them the server did not read.
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 
-	// UnreadStdout and UnreadStderr are the numbers of bytes that the server wrote and nobody read.
-	// Standard error can be unread because it is not always drained.
+	// UnreadStdout and UnreadStderr are the bytes that the server wrote and nobody read.
 	UnreadStdout *int64 `json:"unread_stdout_bytes,omitempty"`
 	UnreadStderr *int64 `json:"unread_stderr_bytes,omitempty"`
 
@@ -103,14 +97,14 @@ type FailureEvidence struct {
 	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte in the payload
 	Partial int64  `json:"partial_reply_bytes,omitempty"` // bytes received of an incomplete answer
 
-	// Probe says what happened to a small request afterwards: "answered", "silent", "not taken",
+	// Probe says what became of a small request afterwards: "answered", "silent", "not taken" or
 	// "gone".
 	Probe string `json:"probe,omitempty"`
 
-	// ServedBefore is how many requests the process had served before this one.
+	// ServedBefore is how many requests the process had served before.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize is set if the size is not to blame: another process of the server, which got only
-	// small requests, also failed after ServedBefore requests or one more.
+	// AnySize is set if the size is not to blame: with small requests alone, the server failed
+	// after as many.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`
@@ -153,8 +147,8 @@ type LimitEvidence struct {
 	ByRequests bool `json:"by_requests,omitempty"` // the request limit ended the search for replies
 }
 
-// GrowthEvidence says how the server's time grows with the size of messages. Slope is about the
-// server's CPU time if WallSlope is set, else about the elapsed time.
+// GrowthEvidence says how the server's time grows with the size of messages. Slope is of its CPU
+// time if WallSlope is set, else of the elapsed time.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of the slope's interval
@@ -162,8 +156,8 @@ type GrowthEvidence struct {
 	WallSlope *float64 `json:"wall_slope,omitempty"` // slope of the elapsed time
 	From      int      `json:"from"`                 // smallest size, in message bytes
 	To        int      `json:"to"`                   // largest size
-	// ShowsAt is the smallest size whose cost per byte is at least 1.5 times that of some smaller
-	// size. It is 0 if there is none.
+	// ShowsAt is the smallest size whose cost per byte is at least 1.5 times that of a smaller
+	// size, or 0.
 	ShowsAt int `json:"shows_at"`
 	Points  int `json:"points"` // sizes that the slope rests on
 }
@@ -203,7 +197,7 @@ func (t Target) run() string { return t.Run }
 
 // MarshalJSON writes the fields of all parts as one object.
 func (e TargetEvidence) MarshalJSON() ([]byte, error) {
-	if e.Traffic != nil {
+	if e.Traffic != nil { // not in the same object as Server, which has a "request", too
 		return json.Marshal(e.Traffic)
 	}
 	return json.Marshal(flatEvidence{

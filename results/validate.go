@@ -20,8 +20,8 @@ func validate(line Line) error {
 	return nil
 }
 
-// Validate returns an error if the cell is invalid, if a figure of a sample is impossible, or if
-// the record has no samples and does not say why.
+// Validate returns an error if the cell or a figure is impossible, or if there are no samples and
+// no reason for that.
 func (r Record) Validate() error {
 	switch {
 	case r.Unsupported != "" && len(r.Samples) > 0:
@@ -33,8 +33,7 @@ func (r Record) Validate() error {
 	return cmp.Or(r.Cell.Validate(), validateSamples(r.Samples))
 }
 
-// Validate returns an error if a size or a limit is negative, or if a figure of a sample is
-// impossible.
+// Validate returns an error if a size, a limit or a figure of a sample is negative.
 func (t Target) Validate() error {
 	figures := []figure{{"size", t.Size}}
 	for _, limit := range []*int64{t.RequestLimit, t.ReplyLimit, t.SearchedTo} {
@@ -69,8 +68,7 @@ type figure struct {
 	value int64
 }
 
-// notNegative returns an error for the first negative figure. A negative figure would make rates
-// and ratios wrong.
+// notNegative returns an error for the first negative figure.
 func notNegative(figures ...figure) error {
 	for _, f := range figures {
 		if f.value < 0 {
@@ -80,8 +78,8 @@ func notNegative(figures ...figure) error {
 	return nil
 }
 
-// validateSamples returns an error for the first sample with a negative figure, such as "sample 3:
-// writer.calls is negative: -1". It counts samples from 1.
+// validateSamples returns an error for the first sample with a negative figure: "sample 3:
+// writer.calls is negative: -1".
 func validateSamples(samples []Sample) error {
 	for i, s := range samples {
 		err := notNegative(

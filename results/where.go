@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Filter passes on the lines of runs whose environments meet all its conditions. The zero value
-// passes on every line.
+// A Filter passes on the lines of runs that meet all its conditions. The zero value passes on all
+// lines.
 type Filter struct {
 	conditions []condition
 	fits       map[string]bool   // by run whose environment was read: whether the environment fits
@@ -21,15 +21,14 @@ type Filter struct {
 	passed     int               // number of lines passed on
 }
 
-// A condition says what one field or one label of an environment must be.
+// A condition says what a field or a label of an environment must be.
 type condition struct {
 	key, value string
 	part       bool // the field need only contain the value
 }
 
-// ParseFilter parses conditions. "os=linux" asks for runs whose field or label "os" is "linux".
-// "kernel~6.1" asks for runs whose field or label "kernel" contains "6.1". The comparison ignores
-// upper and lower case. Fields are named as in the file.
+// ParseFilter parses conditions on a run's environment: the field or label must equal the value in
+// "os=linux", and contain it in "kernel~6.1". Upper and lower case are the same.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -51,8 +50,8 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 	return f, nil
 }
 
-// Through returns a function to pass to [Each]. The function calls take with the lines that pass.
-// It holds the lines of a run back until the run's environment is read.
+// Through returns a function for [Each] that passes fitting lines on to take. It holds the lines of
+// a run back until the run's environment is read.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take
@@ -103,8 +102,7 @@ func (c condition) fits(value string) bool {
 	return value == c.value
 }
 
-// Relevant removes the problems that concern only runs whose lines did not pass. Like
-// [slices.DeleteFunc], it changes the slice itself.
+// Relevant removes the problems of runs that did not pass. It changes the slice itself.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
 		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {
@@ -114,9 +112,8 @@ func (f *Filter) Relevant(problems []Problem) []Problem {
 	})
 }
 
-// Err returns nil if any line passed or there are no conditions. Otherwise its error names a key
-// that no environment has, or lists the values that environments have for the keys of the
-// conditions.
+// Err returns an error if there are conditions and no line passed. The error says what the runs
+// have instead.
 func (f *Filter) Err() error {
 	if len(f.conditions) == 0 || f.passed > 0 {
 		return nil
@@ -148,8 +145,8 @@ func (f *Filter) Err() error {
 // mostValues is how many values of a field an error names.
 const mostValues = 10
 
-// environmentFields returns the fields and the labels of an environment as texts, by name. If a
-// field and a label have the same name, the result has the field.
+// environmentFields returns the fields and the labels of an environment, by name. A field replaces
+// a label of the same name.
 func environmentFields(e Environment) map[string]string {
 	fields := make(map[string]string)
 	for key, value := range e.Labels {

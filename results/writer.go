@@ -19,18 +19,16 @@ type Writer struct {
 	err       error // the first failure: it may have torn a line, so nothing is written after it
 }
 
-// Append opens a results file to add lines at its end. It creates the file if there is none. If the
-// last line lacks its newline because of a crash, Append adds the newline.
+// Append opens a results file to add lines, and creates it if there is none. It ends a last line
+// that a crash cut off.
 func Append(path string) (*Writer, error) {
-	// Follow no link out of the folder. In a folder that others can write to, such a link could
-	// make this program write to another file of the user's.
+	// In a folder that others can write to, a link could lead to another file of the user's.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
 	}
 	defer folder.Close()
-	// Only the user may read the file, because it holds command lines, in which [HideSecrets] may
-	// have missed a secret.
+	// Only the user may read it: [HideSecrets] may have missed a secret in a command line.
 	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %s: %w", path, err)
@@ -45,12 +43,12 @@ func Append(path string) (*Writer, error) {
 	return &Writer{out: f, close: f.Close, name: path}, nil
 }
 
-// NewWriter returns a Writer that writes lines to w. Each line is one call of w.Write.
+// NewWriter returns a Writer to w. Each line is one call of w.Write.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: w, close: func() error { return nil }, name: "results"}
 }
 
-// makePrivate takes all rights on a file that existed before away from other users.
+// makePrivate takes all rights on a file away from other users.
 func makePrivate(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0o600 {
@@ -59,7 +57,7 @@ func makePrivate(f *os.File) error {
 	return f.Chmod(0o600)
 }
 
-// endLine makes sure that a file which is not empty ends with a newline.
+// endLine ends a last line that lacks its newline.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -76,12 +74,9 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Write adds one line to the file with a single call, so that a crash tears at most that line. It
-// fills in the line's kind, and the schema of an environment.
-//
-// If readers would refuse the line, for example because [Cell.Validate] refuses its cell, Write
-// returns an error and writes nothing. After a write to the file has failed, Write always returns
-// that error.
+// Write adds one line in a single call, so that a crash tears at most that line. It fills in the
+// line's kind. A line that readers would refuse is an error and is not written. After a failed
+// write, every further call fails.
 func (w *Writer) Write(line Line) error {
 	if w.err != nil {
 		return w.err
@@ -106,7 +101,7 @@ func (w *Writer) Write(line Line) error {
 	return w.err
 }
 
-// Close closes the file. It returns the errors of writing and of closing, if there were any.
+// Close closes the file. It returns the errors of writing and of closing.
 func (w *Writer) Close() error {
 	if w.close == nil {
 		return errors.New("close results: the writer was never opened")
@@ -114,7 +109,7 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.close())
 }
 
-// encode returns the text of a line in the file, or an error if readers would refuse the line.
+// encode returns the text of a line, or an error if readers would refuse it.
 func encode(line Line) ([]byte, error) {
 	line, err := prepare(line)
 	if err != nil {
@@ -133,9 +128,7 @@ func encode(line Line) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// prepare returns a copy of the line for the file. It sets the kind that belongs to the line's
-// type, and hides secrets in command lines. It replaces each nil list that the file must have by an
-// empty list, so that readers in other languages do not find null.
+// prepare returns the line as it is written: with its kind, and without secrets in command lines.
 func prepare(line Line) (Line, error) {
 	switch l := line.(type) {
 	case Environment:
@@ -155,7 +148,7 @@ func prepare(line Line) (Line, error) {
 		return l, nil
 	case Target:
 		l.Kind = KindTarget
-		l.Command = HideSecrets(l.Command)
+		l.Command = HideSecrets(l.Command) // never nil, so that the file has no null
 		return l, nil
 	case Message:
 		l.Kind = KindMessage
@@ -165,9 +158,8 @@ func prepare(line Line) (Line, error) {
 		"give the value, not a pointer", line)
 }
 
-// ReplaceFile writes a new file beside path and renames it to path. So nobody sees a half-written
-// file, and the old file stays if writing fails. If path is a link, the new file replaces the link
-// itself. The umask reduces perm.
+// ReplaceFile writes a file so that nobody sees it half-written, and the old one stays if writing
+// fails. A link at path is replaced, not followed.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
 	name := filepath.Join(filepath.Dir(path), hidden)

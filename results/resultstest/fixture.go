@@ -21,7 +21,7 @@ import (
 // Time is the time in all records of the tests.
 var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// Cell returns a valid cell. Tests change the fields that they are about.
+// Cell returns a valid cell, of which tests change the fields that they are about.
 func Cell(framing string, size int) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
@@ -29,8 +29,8 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample returns a sample of 1000 messages. Each message has size bytes of payload, takes wire
-// bytes on the pipe, and lasts ns nanoseconds.
+// Sample returns a sample of 1000 messages of size bytes, which take wire bytes on the pipe and ns
+// nanoseconds each.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -47,8 +47,7 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	}
 }
 
-// Record returns a record of a cell. Each value in ns becomes a sample with that time per message,
-// in nanoseconds.
+// Record returns a record of a cell, with a sample for each time per message in ns.
 func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
 	for _, t := range ns {
@@ -57,7 +56,7 @@ func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	return r
 }
 
-// Environment returns the environment of the run "run-1", to which the records of [Record] belong.
+// Environment returns the environment of the run "run-1", which the records of [Record] have.
 func Environment() results.Environment {
 	return results.Environment{
 		Run: "run-1", Machine: "m1", Time: Time, OS: "linux", Kernel: "6.12.0", Arch: "amd64",
@@ -77,9 +76,8 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside returns a set with a raw cell and up to two other cells of the same placement. The other
-// cells have the framings "ndjson" and "chunked:61440", if these are keys of framed. The parameter
-// raw and the values of framed are times per message in nanoseconds.
+// Beside returns a set with a raw cell and a cell for each framing in framed, which may be "ndjson"
+// and "chunked:61440". The values are times per message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -95,8 +93,7 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting returns the time per message in each of six rounds, on a machine that becomes slower.
-// The first time is about ns nanoseconds.
+// Drifting returns six times per message on a machine that becomes slower, the first about ns.
 func Drifting(ns float64) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
@@ -108,8 +105,8 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency gives every sample of r a distribution of count latencies under key. They are 1 to
-// 1.4 times as long as the sample's time per message.
+// WithLatency gives every sample of r count latencies under key, of 1 to 1.4 times its time per
+// message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)
@@ -125,12 +122,8 @@ func WithLatency(r results.Record, key string, count int) results.Record {
 	return r
 }
 
-// Sweep returns the results of a small run:
-//
-//   - cells of two placements, three framings and two sizes
-//   - round trips
-//   - a cell that the system cannot run
-//   - a cell with a warning
+// Sweep returns a small run: two placements, three framings, two sizes, round trips, a warning, and
+// a cell that the system cannot run.
 func Sweep() *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -169,9 +162,8 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Pairs returns n pairs of runs. A pair is old[i] and new[i]. Each run has the given number of
-// cells. In a pair, the new run takes factor times as long as the old run. Both are slower by the
-// same random share of up to a half, as if the machine were slower.
+// Pairs returns n pairs of runs, old[i] and new[i]. The new run takes factor times as long, and a
+// random drift slows both runs of a pair alike.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}
@@ -232,7 +224,7 @@ func Lines() []results.Line {
 	}
 }
 
-// A Rule is a rule of the system's pipes. Tests make findings from it.
+// A Rule is a rule of the system's pipes, for findings in tests.
 type Rule struct {
 	Run        string
 	Time       time.Time
@@ -270,8 +262,7 @@ func (r Rule) Finding() results.Finding {
 // Update is the flag with which a test writes its golden files anew.
 var Update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares got with a file under testdata. If [Update] is set, it writes got to that file
-// instead.
+// Golden compares got with a file under testdata, or writes the file if [Update] is set.
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

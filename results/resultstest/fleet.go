@@ -14,9 +14,8 @@ import (
 	"testing"
 )
 
-// A Fleet makes up the records of any number of machines, from real records in the project's test
-// data. Each machine has the findings of one of thirteen platforms, and a default run. In that run,
-// framings cost a little more or less than in the real run.
+// A Fleet makes up the records of any number of machines from real ones in test data. On each
+// machine, framings cost a little more or less.
 type Fleet struct {
 	platforms [][]byte
 	run       []byte
@@ -84,7 +83,7 @@ func (f *Fleet) Machine(i int) []byte {
 	return out.Bytes()
 }
 
-// write writes lines as if they came from the i-th machine. The names of their runs begin with run.
+// write writes lines as if they came from the i-th machine, with names of runs that begin with run.
 func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	machine := []byte(fmt.Sprintf(`"machine":"sha256:%064x"`, i+1))
 	host := []byte(fmt.Sprintf(`"hostname":"node%04d"`, i))
@@ -107,8 +106,8 @@ func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	}
 }
 
-// cost returns the factor by which a framing takes longer than in the real run. It draws a random
-// factor for each framing once per machine, and keeps it in costs.
+// cost returns the factor by which a framing takes longer on a machine. It is drawn once and kept
+// in costs.
 func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
 	if framing == "raw" {
 		return 1
@@ -134,8 +133,7 @@ func slower(line []byte, factor float64) []byte {
 	})
 }
 
-// Reader returns a reader of the lines of the given number of machines. It makes the lines while
-// they are read.
+// Reader returns the lines of that many machines, made while they are read.
 func (f *Fleet) Reader(machines int) io.Reader {
 	out, in := io.Pipe()
 	go func() {

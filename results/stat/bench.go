@@ -14,9 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text, as go test -bench prints it. The result has a series for each
-// benchmark and unit, with a value for each line of the benchmark. A malformed benchmark line
-// becomes a problem. Lines of other kinds are skipped.
+// readBench reads Go benchmark text. The result has a series for each benchmark and unit, and a
+// problem for each malformed line.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList
@@ -54,9 +53,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	return Dataset{Name: name, Series: list, Problems: problems.All, Failed: failed}, nil
 }
 
-// namePackages returns the series of two sides with names that tell benchmarks of two packages
-// apart. It writes the package before the names that two packages have. If each side has only one
-// package, the names stay the same, because the package may have been renamed.
+// namePackages writes the package before each name that two packages have. If each side has one
+// package, names stay, because the package may have been renamed.
 func namePackages(before, after []Series) (namedBefore, namedAfter []Series) {
 	if !hasPackages(before) && !hasPackages(after) {
 		return before, after
@@ -77,8 +75,7 @@ func hasPackages(series []Series) bool {
 	return slices.ContainsFunc(series, func(s Series) bool { return s.pkg != series[0].pkg })
 }
 
-// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2". Each name is
-// in the result once.
+// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2", each once.
 func failedBenchmarks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
@@ -127,7 +124,7 @@ func textMachine(line *benchfmt.Result) string {
 // bytesPerOp is the unit of the bytes that a benchmark allocates.
 const bytesPerOp = "B/op"
 
-// benchMetric returns the metric for a unit of benchmark text. The unit is also the metric's name.
+// benchMetric returns the metric for a unit of benchmark text, by which it is also named.
 func benchMetric(name string, better Better) Metric {
 	m := Metric{Name: name, Title: name, Better: better}
 	switch {
@@ -148,8 +145,8 @@ func benchMetric(name string, better Better) Metric {
 	return m
 }
 
-// is reports whether name is the metric's name. Case does not matter, and a hyphen equals a space.
-// A metric of benchmark text, such as "ns/op", also has the name of what it measures: "time".
+// is reports whether name is the metric's name. Case does not matter, a hyphen equals a space, and
+// a unit such as "ns/op" is also called "time".
 func (m Metric) is(name string) bool {
 	plain := strings.NewReplacer(" ", "-")
 	if strings.EqualFold(plain.Replace(m.Name), plain.Replace(name)) {
@@ -159,8 +156,8 @@ func (m Metric) is(name string) bool {
 	return known && unit.Metric == name
 }
 
-// BenchUnit returns the unit that the change's values have in Go benchmark text, and the factor
-// that converts the values to this unit.
+// BenchUnit returns the unit that the change has in Go benchmark text, and the factor that converts
+// its values to this unit.
 func (c Change) BenchUnit() (unit string, scale float64) {
 	if u, known := benchtext.MetricUnit(c.Metric); known {
 		return u.Name, u.Scale
@@ -186,8 +183,8 @@ type BenchLine struct {
 	Values []benchfmt.Value
 }
 
-// BenchLines returns a line for each sample of a record, and one more line with the percentiles of
-// all samples together. A single sample has too few observations for percentiles.
+// BenchLines returns a line for each sample of a record, and a last one with the percentiles of all
+// samples together.
 func BenchLines(r results.Record) []BenchLine {
 	var lines []BenchLine
 	units := benchtext.CellUnits(r.Cell)

@@ -13,7 +13,7 @@ import (
 // A Verdict is the result of comparing one metric of one case (see [Series]).
 type Verdict string
 
-// The verdicts. A time can become slower or faster. A count can become more or fewer.
+// The verdicts. A time becomes slower or faster, a count more or fewer.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -25,20 +25,19 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is the default tolerance of a comparison, as a share. The verdict is "no change" only
-// if a change as large as the tolerance can be excluded.
+// Tolerance is the default tolerance, as a share. The verdict is "no change" only if a change as
+// large as this is excluded.
 const Tolerance = 0.05
 
-// DefaultAlpha is the chance that a comparison reports a difference although there is none in any
-// of its metrics and cases. A gate should give a false alarm at most once in a hundred times.
+// DefaultAlpha is the chance that a comparison without any real change reports one.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
 type CompareOptions struct {
-	// Metrics names the metrics to compare. If it is empty, all are compared.
+	// Metrics names the metrics to compare, or is empty for all.
 	Metrics []string
 
-	// Across allows verdicts if the two sides were measured on different machines.
+	// Across allows verdicts on sides that were measured on different machines.
 	Across bool
 
 	// Tolerance replaces the constant [Tolerance], if it is not 0.
@@ -49,8 +48,8 @@ func (o CompareOptions) wants(m Metric) bool {
 	return len(o.Metrics) == 0 || slices.ContainsFunc(o.Metrics, m.is)
 }
 
-// A Comparison is the result of comparing two sides, case by case. A case is a cell, a server, a
-// check or a benchmark.
+// A Comparison is the result of comparing two sides, case by case: cells, servers, checks or
+// benchmarks.
 type Comparison struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
@@ -60,32 +59,28 @@ type Comparison struct {
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
-	// Unjudged counts cells that have no verdict on their time because one of two files lacks
-	// something, such as raw in the same rounds.
+	// Unjudged counts the cells without a verdict on their time because a file lacks something.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
-	// Different says in what way two programs behave differently. Calls names the calls that
-	// changed: "16 reads of 4 KiB instead of 1 of 64 KiB". Both are "" if no programs are compared.
+	// Different says in what way two programs behave differently, and Calls which calls changed:
+	// "16 reads of 4 KiB instead of 1 of 64 KiB".
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
-	// If Doubt is not "", a gate cannot pass, whatever the figures are. Doubt then says why:
-	// something was not compared, or a benchmark failed.
+	// Doubt says why a gate cannot pass, whatever the figures are: something was not compared, or a
+	// benchmark failed.
 	Doubt string `json:"doubt,omitempty"`
 
-	// Limit is the largest worsening that a gate allows, as a share. It is 0 if there is no gate.
-	// Views say whether noise could hide a worsening this large.
+	// Limit is the largest worsening that a gate allows, as a share. It is 0 without a gate.
 	Limit float64 `json:"-"`
 
-	// Names are the names of all metrics that both sides have, even of those that were not asked
-	// for.
+	// Names are the metrics that both sides have, even those that were not asked for.
 	Names []string `json:"-"`
 
 	tolerance float64
 }
 
-// An Unjudged is a reason for which cells have no verdict on their time, with the number of these
-// cells.
+// An Unjudged is a reason why cells have no verdict on their time.
 type Unjudged struct {
 	Cells  int    `json:"cells"`
 	Reason string `json:"reason"`
@@ -102,8 +97,8 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is the new figure divided by the old one, or nil if either is zero. If there is an
-	// Interval, Ratio is the middle of the Interval on a logarithmic scale.
+	// Ratio is the new figure divided by the old one, or nil if either is zero. It is in the middle
+	// of the Interval, if there is one.
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 
@@ -124,13 +119,11 @@ func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
 
-// HasFewLines reports whether there is no verdict because benchmark text has too few lines of the
-// benchmark.
+// HasFewLines reports whether benchmark text has too few lines of the benchmark for a verdict.
 func (c Change) HasFewLines() bool { return c.fewLines }
 
-// Worse returns by how much the new side is worse, as a share of the old: 0.1 is 10 % more time or
-// 10 % less goodput. It is negative if the new side is better. It is infinite if only one of the
-// figures is zero.
+// Worse returns by how much the new side is worse, as a share of the old. It is negative if the new
+// side is better, and infinite if only one figure is zero.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -143,12 +136,9 @@ func (c Change) Worse() float64 {
 
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
-// Compare compares two sides that were measured one after the other. Counters that are the same in
-// every sample need no statistics.
-//
-// The time of a cell is compared by its ratio to the time of raw, the framing that adds nothing.
-// That ratio stays the same if the machine becomes slower between the runs (see relate.go). Go
-// benchmark text has no raw, so its times are compared as they are.
+// Compare compares two sides that were measured one after the other. A cell's time is compared as
+// its ratio to the time of raw, the framing that adds nothing, so that a slower machine shows no
+// change. Go benchmark text has no raw, and its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
@@ -171,8 +161,7 @@ func newComparison(before, after Dataset, o CompareOptions) *Comparison {
 	}
 }
 
-// collect adds a metric to Names, because both sides have it. It reports whether the options ask
-// for the metric.
+// collect adds a metric that both sides have to Names, and reports whether the options ask for it.
 func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	if !slices.Contains(c.Names, m.Name) {
 		c.Names = append(c.Names, m.Name)
@@ -180,8 +169,7 @@ func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that the options ask for but one side does not have. It returns "" if both
-// sides have all of them.
+// Lacks returns a metric that the options ask for but one side does not have, or "".
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -192,8 +180,8 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 	return ""
 }
 
-// compareCounters compares the counters that both sides have. It returns the times that both sides
-// have, as changes without a verdict.
+// compareCounters compares the counters that both sides have, and returns the times without a
+// verdict.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series, o)
 	c.OnlyNew = alone(after.Series, before.Series, o)
@@ -239,9 +227,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of the cases among the series own that have no [counterpart] among the
-// series other. If only a metric of the case is missing there, the name says which metric:
-// "allocs/op of Name".
+// alone returns the names of cases that only the first side has. If the other side only lacks a
+// metric, the name is "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
@@ -263,8 +250,7 @@ func alone(own, other []Series, o CompareOptions) []string {
 	return names
 }
 
-// counterpart returns the index of the series with which s is compared, or -1 if there is none. A
-// series from the same machine is preferred to the first one from any machine.
+// counterpart returns the index of the series to compare s with, best of the same machine, or -1.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {
@@ -283,7 +269,7 @@ func counterpart(s Series, in []Series) int {
 
 func (c Change) machinesDiffer() bool { return c.Before.Machine != c.After.Machine }
 
-// machineVerdict returns the verdict on sides from different machines, or from unknown ones.
+// machineVerdict returns the verdict on sides from different or unknown machines.
 func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	if c.Before.Machine == "" || c.After.Machine == "" {
 		return Indicative, "one side does not say on which machine it was measured; " +
@@ -292,8 +278,8 @@ func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// addTimes adds the times that were measured without raw: times in Go benchmark text, and times of
-// servers. Times of servers get no verdict.
+// addTimes adds the times that were measured without raw, of benchmarks and of servers. Those of
+// servers get no verdict.
 func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
 		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
@@ -336,8 +322,8 @@ func logsOf(values []float64) []float64 {
 	return logs
 }
 
-// judge gives verdicts on the changes that have a logRatio. The more such changes there are, the
-// surer each verdict has to be (Bonferroni's correction).
+// judge gives verdicts on the changes that have a logRatio. The more there are, the surer each has
+// to be (Bonferroni's correction).
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
@@ -357,8 +343,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// setInterval computes the ratio and its interval from lo and hi, the limits of the ratio's
-// logarithm. Infinite limits mean that nothing is known yet, and setInterval sets nothing.
+// setInterval sets the ratio and its interval from limits of the ratio's logarithm. Infinite limits
+// are ignored.
 func (c *Change) setInterval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
@@ -371,10 +357,8 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide sets the verdict. lo and hi are limits of the ratio's logarithm that hold for all changes
-// of the comparison at once. If they exclude 0, there is a change. The Interval is narrower,
-// because it has to hold for this change alone. If it excludes a change as large as the tolerance,
-// the verdict is "no change".
+// decide sets the verdict. lo and hi limit the ratio's logarithm for all changes of the comparison
+// at once, and are wider than the Interval of this change alone.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
@@ -398,7 +382,7 @@ func direction(better Better, ratio float64) Verdict {
 	return Faster
 }
 
-// note adds the notes that a reader needs. It sets Doubt if a gate must not pass.
+// note adds notes for the reader, and sets Doubt if a gate must not pass.
 func (c *Comparison) note(before, after Dataset) {
 	if len(c.OnlyOld) > 0 {
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
@@ -418,8 +402,7 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// missingCases says how many cases of a side the other side lacks. It includes the verb: "2 of 3
-// benchmarks are".
+// missingCases says how many cases of a side the other side lacks: "2 of 3 benchmarks are".
 func missingCases(only []string, side Dataset) string {
 	kind := "benchmark"
 	if side.Set != nil {
@@ -447,7 +430,7 @@ func missingCases(only []string, side Dataset) string {
 	return text + " are"
 }
 
-// someOf names at most three of the names, and says how many more there are.
+// someOf names at most three of the names, and counts the others.
 func someOf(names []string) string {
 	text := strings.Join(names[:min(3, len(names))], ", ")
 	if more := len(names) - 3; more > 0 {

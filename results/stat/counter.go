@@ -7,12 +7,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// addCounter compares a counter in one of three ways:
-//
-//   - A counter that does not vary within either side is exact. Any difference is then real.
-//   - A counter with [Metric.ByRange] gets a verdict even if it varies.
-//   - Any other counter gets no verdict. It is added only if the gap between the two sides is wider
-//     than the range of the steadier side.
+// addCounter compares a counter. One that does not vary within either side is exact, and any
+// difference is real. One with [Metric.ByRange] gets a verdict, too. Any other is only shown, and
+// only if the gap between the sides is wider than the range of the steadier one.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)
@@ -49,9 +46,8 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// isCount reports whether two series of benchmark text are compared as counters although their
-// metric is none. Neither of them varies, apart from its [slack]. They are bytes that Go counts, or
-// the median of one of them is 0, so there is no ratio.
+// isCount reports whether a metric of benchmark text is compared as a counter: it does not vary,
+// and is in bytes or has a median of 0, so that there is no ratio.
 func isCount(old, new Series) bool {
 	m := old.Metric
 	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {
@@ -66,9 +62,8 @@ func isCount(old, new Series) bool {
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
 }
 
-// slack returns how much a counter may vary and still be exact. Values vary because they are
-// rounded, and because some of the counts belong to no message: the read that finds the end, and
-// allocations of the Go runtime.
+// slack returns how much a counter may vary and still be exact, by rounding and by counts that
+// belong to no message, such as the read that finds the end.
 func slack(s Series) float64 {
 	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
 	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding

@@ -13,35 +13,33 @@ import (
 // Confidence is the level of every interval: 95 %.
 const Confidence = 0.95
 
-// LeastSamples is how many samples a median needs for an interval at [Confidence]. With exactly
-// that many, the interval is [min, max].
+// LeastSamples is how many samples an interval at [Confidence] takes. With exactly that many, it is
+// [min, max].
 const LeastSamples = 6
 
-// An Estimate is a median with its interval and the number of samples on which it rests.
+// An Estimate is a median with its interval and the number of its samples.
 type Estimate struct {
 	N        int       `json:"n"`
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
 
-	// LeftOut is the number of samples that are not counted in N because other programs disturbed
-	// them. If too few samples would remain, none is left out, and Disturbed is set.
+	// LeftOut is the number of samples that were left out, and not counted in N, because other
+	// programs disturbed them. If too few would remain, none is left out, and Disturbed is set.
 	LeftOut   int  `json:"left_out,omitempty"`
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
 // An Interval holds the true figure with about the given confidence. In simulations, intervals of
-// 95 % held the true figure in 92 to 99 of 100 cases. This depends on how similar the samples of a
-// fork (see [Forks]) are to each other.
+// 95 % held it in 92 to 99 of 100 cases.
 type Interval struct {
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// Confidence is the nominal level. It is a little above the constant [Confidence] if the ends
-	// of the interval are two of the values.
+	// Confidence is the nominal level, sometimes a little above the constant [Confidence].
 	Confidence float64 `json:"confidence"`
 }
 
-// Median estimates the median of values, with the interval that benchmath.AssumeNothing gives. It
-// does not change the values. If there are no values, the estimate's N is 0.
+// Median estimates the median of values by benchmath.AssumeNothing. Without values, the estimate's
+// N is 0.
 func Median(values []float64) Estimate {
 	if len(values) == 0 {
 		return Estimate{}
@@ -57,8 +55,7 @@ func Median(values []float64) Estimate {
 }
 
 // Spread returns the figure after "±": the distance from the median to the further end of its
-// interval, in percent of the median. ok is false if there is no interval, or if the median is not
-// above zero.
+// interval, in percent. ok is false without an interval, or if the median is not above zero.
 func (e Estimate) Spread() (percent float64, ok bool) {
 	if e.Interval == nil || e.Median <= 0 {
 		return 0, false
@@ -72,7 +69,7 @@ func (e Estimate) Above(v float64) bool { return e.Interval != nil && e.Interval
 // Below reports whether the whole interval lies below v.
 func (e Estimate) Below(v float64) bool { return e.Interval != nil && e.Interval.Hi < v }
 
-// Inverse returns the estimate of 1/x, if e is the estimate of x.
+// Inverse returns the estimate of 1/x, where e is that of x.
 func (e Estimate) Inverse() Estimate {
 	e.Median = 1 / e.Median
 	if i := e.Interval; i != nil {
@@ -81,19 +78,15 @@ func (e Estimate) Inverse() Estimate {
 	return e
 }
 
-// [Bimodal] reports two modes only if the two groups of values reach these figures.
+// The least figures for [Bimodal].
 const (
 	modeDistance = 1.1 // ratio of the medians: less is not worth telling
 	modeGap      = 2   // gap between the groups, in widths of the wider group
 	modeValues   = 2   // values in each group: a single one is an outlier
 )
 
-// Bimodal reports whether values fall into two groups, for example because the scheduler moved the
-// processes to other CPUs. All of this must hold:
-//
-//   - The widest gap between neighbours is at least twice as wide as either group.
-//   - Each group has at least two values.
-//   - The medians of the groups differ by at least a tenth.
+// Bimodal reports whether values fall into two groups that are far apart, for example because the
+// scheduler moved the processes to other CPUs.
 func Bimodal(values []float64) bool {
 	if len(values) < LeastSamples {
 		return false
@@ -113,14 +106,12 @@ func Bimodal(values []float64) bool {
 	return enough && separate && medianOf(high) >= modeDistance*medianOf(low)
 }
 
-// outlierScore is how many standard deviations (see [deviation]) a sample may lie from the median.
-// Ten is hyperfine's value. With the textbook's 3.5, every third set of six undisturbed samples
-// would have an outlier.
+// outlierScore is how many standard deviations a sample may lie from the median. Ten is hyperfine's
+// value; the textbook's 3.5 finds an outlier in every third quiet set.
 const outlierScore = 10
 
-// Outliers returns the indices of the values that are more than [outlierScore] standard deviations
-// away from the median (Iglewicz and Hoaglin's modified z-score). Fewer than four values have no
-// outliers.
+// Outliers returns the indices of the values that are far from the median, by Iglewicz and
+// Hoaglin's modified z-score. Fewer than four values have none.
 func Outliers(values []float64) []int {
 	if len(values) < 4 {
 		return nil
@@ -139,9 +130,8 @@ func Outliers(values []float64) []int {
 	return out
 }
 
-// deviation estimates the standard deviation from the median of the distances from centre. If that
-// median is zero, it uses the mean of the distances. The factors are those of normally distributed
-// values.
+// deviation estimates the standard deviation from the median distance from centre or, if that is
+// zero, from the mean distance. The factors are those of normally distributed values.
 func deviation(values []float64, centre float64) float64 {
 	var abs []float64
 	for _, v := range values {
@@ -160,18 +150,13 @@ func medianOf(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// studentQuantile returns the p-quantile of Student's t distribution with the given degrees of
-// freedom.
+// studentQuantile returns the p-quantile of Student's t distribution.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Estimate estimates the median of a metric over the samples of one cell's records. A percentile is
-// computed from all latencies together (see [distribution.quantile]).
-//
-// Samples that other programs disturbed are left out. But if more than a third are disturbed, or
-// fewer than [LeastSamples] would remain, all samples are used, and Disturbed is set in the result.
-//
-// The interval allows for forks that differ: a fork's speed depends on where the memory of its
-// workers happens to lie.
+// Estimate estimates the median of a metric over the samples of one cell's records, or a percentile
+// of all their latencies together. Samples that other programs disturbed are left out. But if more
+// than a third are disturbed, or fewer than [LeastSamples] would remain, all are used and Disturbed
+// is set.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
@@ -188,19 +173,16 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 	return MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
-// PairedRatio estimates the ratio of a metric between two cells of the same runs, a divided by b.
-// It is the median of the ratios within the rounds that both cells have. If there is no such round,
-// N is 0. A round counts as disturbed if either of its samples is disturbed.
-//
-// The two samples of a round were taken within milliseconds of each other. So their ratio stays the
-// same if the whole machine is slower for a while.
+// PairedRatio estimates the ratio of a metric between two cells, a divided by b, as the median of
+// the ratios within the rounds that both have. A slow phase of the machine does not change it. N is
+// 0 if there is no such round.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
 	return ratiosOf(m.observations(a), m.observations(b))
 }
 
-// ratiosOf divides each observation of a by the observation of b that was taken in the same round.
+// ratiosOf divides each observation of a by that of b in the same round.
 func ratiosOf(a, b []observation) []observation {
 	partners := make(map[moment]observation)
 	for _, o := range b {
@@ -215,13 +197,12 @@ func ratiosOf(a, b []observation) []observation {
 	return out
 }
 
-// mostLeftOut is the share of samples that may be left out as disturbed. If more are disturbed, the
-// remaining samples are hardly quieter, and too few for a narrow interval. On two CPUs with a load
-// average of six, the interval was ±16 % with all samples, and ±21 % with the undisturbed half.
+// mostLeftOut is the share of samples that may be left out as disturbed. Beyond it, those that
+// remain are hardly quieter: at a load of six on two CPUs, they gave ±21 %, all samples ±16 %.
 const mostLeftOut = 1.0 / 3
 
-// undisturbed returns the values that other programs did not disturb. It returns all values if too
-// few are undisturbed.
+// undisturbed returns the values that other programs did not disturb, or all values if those are
+// too few.
 func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	var quiet []T
 	for _, v := range all {
@@ -235,7 +216,8 @@ func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	return quiet
 }
 
-// estimate returns the median of observations. The interval allows for forks that differ.
+// estimate returns the median of observations. The interval is wider if starts of the workers
+// differ.
 func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
 	e := Median(valuesOf(used))
@@ -248,11 +230,7 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel is the result of [kruskalWallis] below which forks count as different. The interval is
-// then [forkInterval]. Otherwise all samples count as independent, which makes the interval
-// narrower by a quarter. On a quiet machine, most cells get the narrower one.
-//
-// The level is high because the interval is too narrow if a difference is overlooked. In
-// simulations of four to eight forks, 93 to 98 % of the intervals held the truth. With a level of
-// 0.1, only 90 % did.
+// alikeLevel is the chance below which starts of the workers count as different, which makes the
+// interval wider. It is high because overlooking a difference is worse: in simulations, 93 to 98 %
+// of the intervals held the truth, but only 90 % with a level of 0.1.
 const alikeLevel = 0.3

@@ -9,9 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet sums up what many machines measured and found. It takes the lines of their files in any
-// order. To save memory, it keeps only the result of each finding, and one figure of each sample,
-// by which machines are compared. That takes a tenth of the memory of the records.
+// A Fleet sums up what many machines measured and found. It takes lines in any order, and a tenth
+// of the memory of the records.
 type Fleet struct {
 	runs  map[string]*fleetRun // by name
 	cells []results.Cell       // in which machines are compared
@@ -29,7 +28,7 @@ type fleetRun struct {
 	messages    int
 }
 
-// An Answer is a finding without its evidence, or the verdict on a server with the server's limit.
+// An Answer is a finding without its evidence, or the verdict on a server and its limit.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
@@ -162,9 +161,8 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// tellsMore compares two answers about one server with equally bad verdicts. It reports whether the
-// first answer tells more. A limit tells more than no limit, and a smaller limit tells more than a
-// larger one. If neither answer has a limit, the verdict that a size was not tried tells more.
+// tellsMore reports whether the first of two answers about a server tells more: a limit rather than
+// none, and the smaller of two limits.
 func tellsMore(a, other Answer) bool {
 	limit, known := a.Value.(float64)
 	otherLimit, otherKnown := other.Value.(float64)
@@ -174,11 +172,11 @@ func tellsMore(a, other Answer) bool {
 	case known != otherKnown:
 		return known
 	}
-	return a.Verdict == results.VerdictNotTried
+	return a.Verdict == results.VerdictNotTried // of two without a limit
 }
 
-// addTarget keeps one answer for each server and run: the one with the worst verdict. If several
-// answers have that verdict, it keeps the one that tells most (see [tellsMore]).
+// addTarget keeps the answer with the worst verdict for each server and run. Among equals, the one
+// that tells most stays.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -219,16 +217,15 @@ type Member struct {
 // Environment returns the environment of the run that measured most cells.
 func (m Member) Environment() results.Environment { return m.Runs[0] }
 
-// A Figure is the speed of a cell on a member, and its ratio to the speed of raw on the same
-// machine.
+// A Figure is the speed of a cell on a machine, and its ratio to the speed of raw there.
 type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
 	ToRaw Estimate // its N is 0 if the cell is raw itself, or was not measured beside raw
 }
 
-// Members sums up each machine of the fleet. The members are sorted by system, name and hash, so
-// their order does not depend on the order of the lines.
+// Members sums up each machine, sorted by system, name and hash, whatever the order of the lines
+// was.
 func (f *Fleet) Members() []Member {
 	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
@@ -259,7 +256,7 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// order returns the indices of the fleet's cells, in the order in which views show the cells.
+// order returns the indices of the fleet's cells, in the order of views.
 func (f *Fleet) order() []int {
 	var order []int
 	for i := range f.cells {
@@ -309,8 +306,7 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure computes the figure of f.cells[at]. The map samples has the samples of all cells of one
-// machine, by their index in f.cells.
+// figure computes the figure of f.cells[at] from the samples of one machine, by index in f.cells.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
@@ -325,8 +321,7 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	return figure
 }
 
-// sortObservations sorts observations, so that their order does not depend on the order in which
-// lines were read.
+// sortObservations makes the order independent of that in which lines were read.
 func sortObservations(all []observation) {
 	slices.SortFunc(all, func(a, b observation) int {
 		return cmp.Or(cmp.Compare(a.moment.fork.run, b.moment.fork.run),

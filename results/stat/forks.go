@@ -11,12 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Forks is how many forks (starts of all workers) a plan should take. If forks differ, samples of
-// the same fork are not independent. That makes the interval wider: by 60 % with four forks, by 40
-// % with five, by 20 % with eight. With fewer than four forks, it says next to nothing.
-//
-// With more forks, each fork takes fewer samples in the same total time. If a fork takes fewer than
-// five, its median is easily a disturbed one.
+// Forks is how many forks (starts of all workers) a plan should take. Fewer make the interval
+// wider: four by 60 %, five by 40 %, eight by 20 %. With more, each has too few samples in the same
+// time for a sound median.
 const Forks = 5
 
 // An observation is the figure of one sample, or the ratio of two samples of one round.
@@ -26,20 +23,19 @@ type observation struct {
 	disturbed bool
 }
 
-// A moment says when a sample was taken. Samples of two cells that have the same moment make a
-// pair.
+// A moment says when a sample was taken. Samples of two cells at one moment make a pair.
 type moment struct {
 	fork  forkID
 	round int
 }
 
-// A forkID identifies a fork: one start of the workers, which then take several samples.
+// A forkID identifies one start of the workers, which then take several samples.
 type forkID struct {
 	run    string
 	number int // negative in old files, in which each sample had workers of its own
 }
 
-// forkOf identifies the fork in which the i-th sample of a record was taken.
+// forkOf identifies the start of the workers for the i-th sample of a record.
 func forkOf(r results.Record, i int) forkID {
 	return forkID{r.Run, cmp.Or(r.Samples[i].Fork, -1-i)}
 }
@@ -59,9 +55,8 @@ func (m Metric) observations(records []results.Record) []observation {
 
 func (o observation) isDisturbed() bool { return o.disturbed }
 
-// byFork groups the values of observations by fork, in the order in which the forks first appear.
-// It returns nil if no two observations are from the same workers, because all observations are
-// then independent.
+// byFork groups the values of observations by fork. It returns nil if no two are from the same
+// workers, and all are independent.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.moment.fork.number > 0 }) {
 		return nil
@@ -93,14 +88,10 @@ func valuesOf(all []observation) []float64 {
 	return out
 }
 
-// forkInterval returns Student's interval of the forks' medians, on a logarithmic scale if all
-// medians are above zero. centre is the median of all samples. If the interval would not contain
-// centre, it is widened until it does.
-//
-// Samples of one fork may depend on each other in any way, and some forks may scatter more than
-// others. Student's test keeps its significance level even then (Ibragimov and Müller, t-statistic
-// based correlation and heterogeneity robust inference, JBES 28, 2010). A bootstrap of so few forks
-// does not keep its level.
+// forkInterval returns Student's interval of the medians of forks, widened to contain centre, the
+// median of all samples. It holds even if samples of a fork depend on each other and forks scatter
+// differently (Ibragimov and Müller, t-statistic based correlation and heterogeneity robust
+// inference, JBES 28, 2010); a bootstrap of so few does not.
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {
@@ -121,13 +112,12 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 	return &Interval{Lo: min(lo, centre), Hi: max(hi, centre), Confidence: Confidence}
 }
 
-// forkLevel is the chance below which a difference between forks is worth a warning. The difference
-// must also reach [modeDistance]. The level is low because a run has many cells, and each warning
-// asks the user to do something.
+// forkLevel is the chance below which a difference between forks is worth a warning. It is low
+// because a run has many cells.
 const forkLevel = 0.01
 
-// forkWarning returns a warning if the named figure differs between forks by more than chance
-// explains, and by the factor [modeDistance] or more. Otherwise it returns "".
+// forkWarning returns a warning, or "", if the named figure differs between forks by more than
+// chance explains and by at least [modeDistance].
 func forkWarning(figure string, format func(float64) string, all []observation) string {
 	forks := byFork(undisturbed(all, observation.isDisturbed))
 	if len(forks) < 2 {

@@ -14,13 +14,13 @@ const (
 )
 
 // Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
-// a share (0.05 is 5 %). Only changes for which [Change.Gating] is true count. The outcome is
+// a share (0.05 is 5 %):
 //
-//   - "nothing in common" if nothing was compared; this is no success
+//   - "nothing in common" if nothing was compared
 //   - "regression" if a figure certainly got worse, by more than failAbove in the best estimate
-//   - "inconclusive" if some figure may have got worse by more than failAbove, if Unjudged or Doubt
-//     is not empty, or if no change counts
-//   - otherwise "ok"
+//   - "inconclusive" if some figure may have, if Unjudged or Doubt is set, or if no change is
+//     [Change.Gating]
+//   - "ok" otherwise
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
 		return OutcomeNothing
@@ -48,13 +48,9 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate takes this change into account. It returns false for
-//
-//   - a change in a metric that is [Metric.ShownOnly]
-//   - a change in a counter that varies and is not [Metric.ByRange], because the time of the same
-//     case tells whether the change matters
-//   - a change in the time of ends that are not pinned to CPUs (placement "free"), because that
-//     time mostly depends on where the scheduler puts the ends
+// Gating reports whether a gate takes this change into account. It does not for a metric that is
+// [Metric.ShownOnly], a counter that varies and is not [Metric.ByRange], and the time of ends that
+// are not pinned to CPUs, which depends on where the scheduler puts them.
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {
@@ -66,8 +62,7 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether a gate has all the verdicts that it needs. At least one change must be
-// [Change.Gating], each such change must have a verdict, and Unjudged and Doubt must be empty.
+// Conclusive reports whether a gate has all the verdicts that it needs, and at least one.
 func (c *Comparison) Conclusive() bool {
 	lacksVerdict := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
@@ -78,17 +73,16 @@ func (c *Comparison) Conclusive() bool {
 }
 
 // Decided reports whether more pairs of runs would change nothing, because no figure is too noisy
-// for a verdict. Only changes for which [Change.Gating] is true count. If there are none, all
-// changes count except those in a metric that is [Metric.ShownOnly].
+// for a verdict.
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
+		// If no change is for the gate, those that are not only shown count.
 		counts := change.Gating() || !isGating && !change.Before.Metric.ShownOnly
 		return counts && change.Verdict == TooNoisy
 	}
 	return !slices.ContainsFunc(c.Changes, isOpen)
 }
 
-// WorstCase returns by how much the new side may be worse at most, as a share. It is infinite if
-// nothing is known about that.
+// WorstCase returns by how much the new side may be worse at most, as a share, or infinity.
 func (c Change) WorstCase() float64 { return c.worst }

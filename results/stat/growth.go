@@ -20,13 +20,11 @@ type Growth struct {
 // FastGrowth is the slope above which growth counts as faster than linear.
 const FastGrowth = 1.3
 
-// sureFrom is how many points are needed to be sure of a slope. With three points, the interval
-// rests on one degree of freedom, and is often narrow by chance. On a busy machine, three sizes
-// gave a slope of 1.47 [1.22, 1.72] for a server whose true slope is 1.
+// sureFrom is how many points are needed to be sure of a slope. On a busy machine, three gave 1.47
+// [1.22, 1.72] for a server with a slope of 1.
 const sureFrom = 4
 
-// Fast reports whether the growth is certainly faster than linear: the slope is above [FastGrowth],
-// there are enough points, and the whole interval lies above 1.
+// Fast reports whether the growth is certainly faster than linear.
 func (g Growth) Fast() bool {
 	return g.Slope > FastGrowth && g.Points >= sureFrom && g.Interval != nil && g.Interval.Lo > 1
 }
@@ -52,9 +50,7 @@ func (g Growth) exponent() string {
 }
 
 // FitGrowth fits a straight line through the logarithms of the points by least squares, with
-// Student's interval of its slope. If the points do not lie on a line, for example because small
-// sizes have a fixed cost, the interval is wider. All x and y must be above zero, and at least two
-// x must differ.
+// Student's interval of its slope. All x and y must be above zero, and at least two x must differ.
 func FitGrowth(x, y []float64) (Growth, error) {
 	if len(x) != len(y) {
 		return Growth{}, fmt.Errorf("fit growth: %d sizes for %d values", len(x), len(y))
@@ -110,8 +106,7 @@ func ServerCPU(samples []results.Sample) float64 {
 	return float64(spent) / float64(max(messages, 1))
 }
 
-// serverCPU returns the processor time of a server (the reader) and the number of its messages,
-// over all samples.
+// serverCPU returns the processor time of a server (the reader) and its messages, over all samples.
 func serverCPU(samples []results.Sample) (spent, messages int64) {
 	for _, s := range samples {
 		messages += s.Messages
@@ -122,13 +117,12 @@ func serverCPU(samples []results.Sample) (spent, messages int64) {
 	return spent, messages
 }
 
-// LinearFrom is the smallest message size, in bytes, that counts for the growth of a target's time.
-// At smaller sizes, a fixed cost of every request hides the growth.
+// LinearFrom is the smallest message size, in bytes, that counts for growth. Below it, the fixed
+// cost of a request hides the growth.
 const LinearFrom = 64 << 10
 
-// A TargetGrowth says how a server's time grows with the size of a message. The time is the
-// server's CPU time, which other programs hardly change. If the CPU time is not known, it is the
-// elapsed time.
+// A TargetGrowth says how a server's CPU time grows with the size of a message, or its elapsed time
+// if the CPU time is not known.
 type TargetGrowth struct {
 	results.GrowthEvidence
 	Capacity int // of the server's pipes, in bytes; 0 if not known
@@ -143,13 +137,13 @@ func (g TargetGrowth) Growth() Growth {
 	return growth
 }
 
-// leastMessages is how many messages of a size must be measured for the size to count. A single
-// message may have been slow because the server was warming up, or because the machine was busy.
+// leastMessages is how many messages of a size must be measured. A single one may have been slow by
+// chance.
 const leastMessages = 2
 
-// FitTargetGrowth fits the growth to the targets that were served, have at least two messages, and
-// are of [LinearFrom] bytes or more. It returns nil if there are fewer than three. The targets must
-// be sorted by size.
+// FitTargetGrowth fits the growth to targets sorted by size. Only targets that were served, have at
+// least two messages, and are of [LinearFrom] bytes or more count. It returns nil for fewer than
+// three.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	var g TargetGrowth
 	var sizes, wall, cpu []float64
@@ -191,12 +185,11 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor says when the growth shows: when a byte costs this many times as much as at a
-// smaller size.
+// dearerFactor is how many times dearer a byte must be than at a smaller size for growth to show.
 const dearerFactor = 1.5
 
-// dearer returns the first size at which a byte costs at least dearerFactor times as much as at the
-// cheapest smaller size. It returns 0 if there is none.
+// dearer returns the first size at which a byte costs dearerFactor times as much as at a smaller
+// size, or 0.
 func dearer(sizes, times []float64) int {
 	cheapest := math.Inf(1)
 	for i, size := range sizes {
@@ -209,7 +202,7 @@ func dearer(sizes, times []float64) int {
 	return 0
 }
 
-// RecordedGrowth returns the growth that a record reports. ok is false if the record reports none.
+// RecordedGrowth returns the growth that a record reports, if any.
 func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	if t.Evidence.Growth == nil {
 		return g, false
@@ -217,8 +210,7 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return TargetGrowth{*t.Evidence.Growth, t.Evidence.Capacity}, true
 }
 
-// unknownSlope is the largest half-width of an interval that still tells something. A wider
-// interval may reach from no growth (0) to quadratic growth (2).
+// unknownSlope is the largest half-width of an interval that still tells something.
 const unknownSlope = 1
 
 // String says how time grows, in a sentence.

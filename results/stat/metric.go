@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Metric is a figure that can be computed from a sample. It has the same name in assertions,
+// A Metric is a figure that can be computed from a sample. Its name is the same in assertions,
 // comparisons, CSV columns and JSON.
 type Metric struct {
 	Name   string // "goodput"
@@ -18,36 +18,32 @@ type Metric struct {
 	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
 	Better Better
 
-	// Counter is set if the metric is counted, not timed. A counter that is the same in every
-	// sample of a cell is exact, and any change of it is real.
+	// Counter is set if the metric is counted, not timed. If it is the same in every sample, any
+	// change of it is real.
 	Counter bool
 
-	// ByRange is set for a counter that may differ a little between equal starts of a program. Such
-	// a counter has changed only if the gap between the ranges of the two sides is wider than
-	// either range.
+	// ByRange is set for a counter that may differ a little between equal starts of a program. It
+	// has changed only if the gap between the ranges of both sides is wider than either.
 	ByRange bool
 
 	// ShownOnly is set for a metric that views show, but that never makes a gate fail.
 	ShownOnly bool
 
-	// fixed is how many counts in each sample may belong to no message: the read that finds the
-	// end, or allocations of the Go runtime. For B/op, it is a number of bytes.
+	// fixed is how many counts in each sample may belong to no message, such as the read that finds
+	// the end; bytes for B/op.
 	fixed float64
 
-	// key and quantile are set only for a percentile of a latency. quantile is one of
-	// [results.Quantiles]. key is a key of [results.Sample.Latency], or "" for the primary latency
-	// (see [Row.PrimaryLatency]).
+	// key and quantile are set only for a percentile: a key of [results.Sample.Latency], or "" for
+	// the primary latency, and one of [results.Quantiles].
 	key, quantile string
 
-	// The value of the metric is scale times count, divided by per if per is set. A scale of 0
-	// means 1. A sample has no value if count or per returns nil for it, or if per returns 0 or
-	// less.
+	// The value is scale times count, divided by per if that is set. A scale of 0 means 1. There is
+	// no value if an amount is nil, or per is 0 or less.
 	count, per amount
 	scale      float64
 }
 
-// An amount returns something that is counted in a sample. It returns nil if the sample does not
-// have it.
+// An amount returns something that is counted in a sample, or nil if the sample lacks it.
 type amount func(*results.Sample) *int64
 
 // A Better says which way a metric improves.
@@ -71,7 +67,7 @@ func (b Better) String() string {
 	return ""
 }
 
-// Value returns the metric of one sample; false if the sample does not have it.
+// Value returns the metric of one sample, if the sample has it.
 func (m Metric) Value(s results.Sample) (float64, bool) {
 	if m.count == nil {
 		return 0, false // the zero metric, or a metric of benchmark text
@@ -94,8 +90,7 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 	return float64(*n) * scale / float64(*per), true
 }
 
-// IsPercentile reports whether the metric is a percentile of a latency. A percentile is computed
-// from all samples together, because one sample has too few observations.
+// IsPercentile reports whether the metric is a percentile, computed from all samples together.
 func (m Metric) IsPercentile() bool { return m.quantile != "" }
 
 // Values returns the metric of each sample that has it, in the order of the samples.
@@ -198,8 +193,7 @@ func short(s *results.Sample) *int64   { return either(s.Writer.Short, s.Reader.
 func eagain(s *results.Sample) *int64  { return either(s.Writer.EAGAIN, s.Reader.EAGAIN) }
 func waits(s *results.Sample) *int64   { return either(s.Writer.Waits, s.Reader.Waits) }
 
-// both adds up a counter of the writer and the reader. It returns nil if either of them lacks the
-// counter.
+// both adds up a counter of both ends, or returns nil if one end lacks it.
 func both(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return nil
@@ -207,8 +201,7 @@ func both(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// either adds up a counter of the writer and the reader that one of them may lack. For example,
-// only writers have short writes. It returns nil if both lack the counter.
+// either adds up a counter that one end may lack: only writers have short writes.
 func either(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return cmp.Or(w, r)
@@ -216,8 +209,7 @@ func either(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// peak returns the peak memory of the end that has more. If only one end has the counter, it
-// returns the counter of that end.
+// peak returns the peak memory of the end that has more.
 func peak(s *results.Sample) *int64 {
 	w, r := s.Writer.PeakBytes, s.Reader.PeakBytes
 	if w != nil && r != nil && *r > *w {
@@ -236,7 +228,7 @@ func switches(s *results.Sample) *int64 {
 func load(s *results.Sample) *results.Load     { return s.Load }
 func closed(s *results.Sample) *results.Closed { return s.Closed }
 
-// ofPart makes an amount from a part of a sample. The amount is nil for samples without this part.
+// ofPart makes an amount from a part of a sample that may be nil.
 func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
 		if p := part(s); p != nil {
@@ -246,13 +238,11 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	}
 }
 
-// latencyKeys are the keys of [results.Sample.Latency]. They are sorted by how close they are to
-// the delay that a user of the pipe feels, the closest first.
+// latencyKeys are the keys of [results.Sample.Latency], the closest to what a user feels first.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the key of the latency that a bare "p99" means: the first of latencyKeys
-// that the map has. It never returns "lateness", which is a delay of the load generator, not of the
-// pipe. The result is false if there is no such key.
+// primaryLatency returns the key of the latency that a bare "p99" means. It is never "lateness", a
+// delay of the load generator, not of the pipe.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness
 		if _, ok := latency[key]; ok {
@@ -292,9 +282,9 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	return all
 })
 
-// Metrics lists every metric. The metrics that are not percentiles come first. Then come "p50",
-// "p90", "p99", "p99.9" and "max" of the primary latency (see [Row.PrimaryLatency]). Last come the
-// same five for each key of [results.Sample.Latency], such as "service.p99".
+// Metrics lists every metric. After those that are not percentiles come "p50" to "max" of the
+// primary latency (see [Row.PrimaryLatency]), and the same for each key of
+// [results.Sample.Latency]: "service.p99".
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 var metricsByName = sync.OnceValue(func() map[string]Metric {
@@ -305,7 +295,7 @@ var metricsByName = sync.OnceValue(func() map[string]Metric {
 	return byName
 })
 
-// MetricByName finds a metric by its name. If there is none, the error lists the known names.
+// MetricByName finds a metric by its name. Its error lists the known names.
 func MetricByName(name string) (Metric, error) {
 	if m, ok := metricsByName()[name]; ok {
 		return m, nil
@@ -321,8 +311,7 @@ func MetricByName(name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 
-// MustMetric is [MetricByName] for names that are written in the code. It panics if there is no
-// such metric.
+// MustMetric is [MetricByName], but panics if there is no such metric.
 func MustMetric(name string) Metric {
 	m, err := MetricByName(name)
 	if err != nil {

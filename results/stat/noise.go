@@ -8,18 +8,18 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Noise says how much a cell's ratio to raw varies between runs of the same build on the same
-// machine. The ratio is that of CPU time.
+// A Noise says how much a cell's ratio to raw, in CPU time, varies between runs of one build on one
+// machine.
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
-	// Spread is the largest ratio between two of Values, minus 1. Bound limits the change between
-	// two further runs: by chance, only one in twenty such changes is larger.
+	// Spread is the largest ratio between two of Values, minus 1. By chance, two further runs
+	// differ by more than Bound only once in twenty times.
 	Spread, Bound float64
 }
 
 // NoiseOf returns the noise of each cell that at least two runs measured beside raw. All runs must
-// be of the same build.
+// be of one build.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
 	rows := gatherRows(s)

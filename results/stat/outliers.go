@@ -8,16 +8,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine whose figures are far from those of other machines of its kind. Machines
-// of one kind have the same system, processor and virtualisation. If there are fewer than
-// [LeastPeers] of a kind, they are compared with all machines.
-//
-// A machine is far off in a cell if its whole interval lies outside a range around the median of
-// the compared machines. On a logarithmic scale, the range reaches [OutlierDeviations] times their
-// [deviation] to each side, and at least a tenth.
-//
-// In some of a thousand cells, a machine is far off by chance. So an outlier is far off in at least
-// one in twenty of its cells, and in at least two if it has several.
+// An Outlier is a machine whose figures are far from those of others with the same system,
+// processor and virtualisation, or of all if these are fewer than [LeastPeers]. It is far off in at
+// least one in twenty of its cells, because chance makes a machine far off in some of a thousand.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -28,10 +21,9 @@ type Outlier struct {
 }
 
 const (
-	// LeastPeers is how many machines of a kind are needed to compare them only with each other.
+	// LeastPeers is how many machines of a kind it takes to compare them only with each other.
 	LeastPeers = 8
-	// OutlierDeviations is the least distance of an outlier from the median, in standard
-	// deviations.
+	// OutlierDeviations is an outlier's least distance from the median, in standard deviations.
 	OutlierDeviations = 6
 
 	outlierDistance = 1.1      // as a ratio: less is not worth a look
@@ -51,7 +43,7 @@ func kindIDOf(e results.Environment) kindID {
 	}
 }
 
-// peersOf returns the indices of the members of each kind, and the indices of all members.
+// peersOf returns the indices of the members of each kind, and of all members.
 func peersOf(members []Member) (groups [][]int, all []int) {
 	byKind := make(map[kindID][]int)
 	var order []kindID
@@ -92,12 +84,12 @@ func FleetOutliers(members []Member) []Outlier {
 // distance returns how far two figures are apart, as the logarithm of their ratio.
 func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
-// A usualFigure describes a cell's figures on several machines by their logarithms. centre is the
-// median. A machine is far off if its distance from centre is larger than limit.
+// A usualFigure describes a cell's figures on several machines by their logarithms: the median, and
+// how far from it a machine may be.
 type usualFigure struct{ centre, limit float64 }
 
-// usualFigures returns, for each cell, the figure that is usual among the peers. It leaves out
-// cells that fewer than [LeastPeers] peers measured.
+// usualFigures returns the figure that is usual among the peers, for each cell that at least
+// [LeastPeers] of them measured.
 func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
 	for _, i := range peers {
@@ -119,8 +111,7 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	return usual
 }
 
-// outliersAmong returns the outliers among some members, compared with their peers. own and peers
-// are indices in members.
+// outliersAmong returns the outliers among own, compared with peers. Both are indices in members.
 func outliersAmong(members []Member, own, peers []int) []Outlier {
 	usual := usualFigures(members, peers)
 	var found []Outlier
@@ -153,8 +144,8 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 	return found
 }
 
-// toCompare returns the estimate by which machines are compared. It is the ratio to raw, or the
-// speed if the cell is raw itself. ok is false if the estimate has no interval above zero.
+// toCompare returns the estimate by which machines are compared: the ratio to raw or, for raw
+// itself, the speed.
 func (f Figure) toCompare() (e Estimate, ok bool) {
 	e = f.ToRaw
 	if f.Cell.Framing == results.FramingRaw {
@@ -163,8 +154,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 	return e, e.Interval != nil && e.Interval.Lo > 0
 }
 
-// Differ reports whether groups of values differ by more than chance explains. The largest of the
-// groups' medians must also be more than a tenth above the smallest.
+// Differ reports whether groups of values differ by more than chance explains, and their medians by
+// more than a tenth.
 func Differ(groups [][]float64) bool {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)

@@ -7,14 +7,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ComparePairs compares two sides by pairs of runs. before[i] and after[i] are a pair: they were
-// measured right after each other, in either order. If the machine becomes slower, both runs become
-// slower, and their ratio stays the same. A pair that lacks a case does not count for that case.
-//
-// The interval of the ratio is valid after any number of pairs (see [Sequence]). So a caller may
-// measure more pairs until [Comparison.Conclusive] is true.
-//
-// It is an error if the two sides differ in length or are empty.
+// ComparePairs compares two sides by pairs of runs, before[i] and after[i], that were measured
+// right after each other. A slower machine does not change their ratio. The verdicts hold after any
+// number of pairs, so a caller may measure more until [Comparison.Conclusive] is true.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -33,16 +28,14 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs is [ComparePairs] for Go benchmark text. The i-th value of a benchmark in before
-// and its i-th value in after are a pair. So the benchmarks must have run in turns, once for each
-// side, and the text of a side must have the output of its runs in that order.
+// CompareTextPairs is [ComparePairs] for Go benchmark text. The i-th values of a benchmark on both
+// sides are a pair, so the benchmarks must have run in turns.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	before.Series, after.Series = namePackages(before.Series, after.Series)
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
 
-// valueByValue splits each series into series with a single value. The i-th list of the result has
-// the i-th value of every series.
+// valueByValue splits each series into series of one value. The i-th list has the i-th values.
 func valueByValue(series []Series) [][]Series {
 	var out [][]Series
 	for _, s := range series {
@@ -59,8 +52,8 @@ func valueByValue(series []Series) [][]Series {
 	return out
 }
 
-// comparePairs compares two sides by the series of their runs. perOld[i] and perNew[i] are the
-// series of the two runs of a pair.
+// comparePairs compares two sides by pairs. perOld[i] and perNew[i] are the series of the two runs
+// of a pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	c.Pairs = min(len(perOld), len(perNew))
@@ -98,10 +91,8 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs are needed in all for a verdict on every change that is too
-// noisy now and for which [Change.Gating] is true. There is a verdict when the interval of the
-// ratio excludes 1, or a change as large as limit, a share. The interval is taken to shrink with
-// the square root of the number of pairs.
+// PairsFor estimates how many pairs it takes in all until each change is either certain or
+// certainly below limit, a share. Only changes for which [Change.Gating] is true count.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -119,15 +110,12 @@ func (c *Comparison) PairsFor(limit float64) int {
 	return needed
 }
 
-// LeastPairs is how many pairs are needed for a verdict. Each start of a program is faster or
-// slower by one or two percent, depending on where its memory happens to lie. Fewer starts do not
-// show that.
+// LeastPairs is how many pairs a verdict takes. Fewer do not show that each start of a program is
+// faster or slower by one or two percent.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of a metric between the two runs of a pair, new over old, or 0 if
-// there is none. If both runs measured in turns, round by round, it is the median of the ratios
-// within the rounds. That median stays the same if the machine becomes slower between two rounds.
-// Otherwise it is the ratio of the two medians.
+// pairRatio returns the ratio of a metric between the two runs of a pair, new over old, or 0. If
+// the runs measured in turns, it is the median of the ratios within their rounds.
 func pairRatio(old, new Series) float64 {
 	quantile := new.Metric.quantile
 	if quantile == "" || quantile == "p50" { // a sample is too short for other percentiles
@@ -142,8 +130,8 @@ func pairRatio(old, new Series) float64 {
 	return new.Figure.Median / old.Figure.Median
 }
 
-// slicesOf returns the records of a series that have forks. It clears the name of the run in them,
-// because rounds of the two sides match only if the names are equal.
+// slicesOf returns the records of a series that have forks, without the name of the run, so that
+// the rounds of both sides match.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

@@ -12,9 +12,8 @@ import (
 // leastForks is how many forks are needed for the interval of a percentile.
 const leastForks = 3
 
-// A distribution merges all observations of one latency of a cell. A sample of a few milliseconds
-// has too few observations for a p99, and the median of the samples' percentiles is not the
-// percentile of all observations.
+// A distribution merges all observations of one latency of a cell, because a single sample has too
+// few for a p99.
 type distribution struct {
 	samples   int  // number of samples that were merged
 	leftOut   int  // number of samples left out, because other programs disturbed them
@@ -23,9 +22,8 @@ type distribution struct {
 	forks     []results.Latency // merged for each fork; nil if there are too few for an interval
 }
 
-// mergeLatencies merges the latencies that records of one cell have under a key. The key "" stands
-// for each sample's primary latency. If there are no such latencies, the field samples of the
-// result is 0.
+// mergeLatencies merges the latencies that records of one cell have under a key, "" for each
+// sample's primary latency.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
 		fork   forkID
@@ -74,13 +72,9 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 	return d, nil
 }
 
-// quantile estimates one of [results.Quantiles] from all observations together. If there are too
-// few of them, the estimate's N is 0.
-//
-// For the interval, the percentile is also computed for each fork alone. The scatter of these
-// percentiles gives Student's interval on a logarithmic scale. This is called sectioning (Asmussen
-// and Glynn, Stochastic Simulation, 2007, III.5). There is no interval for the maximum, for fewer
-// than three forks, or if a fork has too few observations.
+// quantile estimates one of [results.Quantiles]. If there are too few observations, N is 0. The
+// interval is Student's, of the percentiles of each fork alone (sectioning: Asmussen and Glynn,
+// Stochastic Simulation, 2007, III.5).
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

@@ -11,14 +11,12 @@ import (
 )
 
 // Files that were measured at different times are compared by what a cell costs relative to raw,
-// the framing that adds nothing. Each run measures raw within milliseconds of the cell. If the
-// machine is slower on the second day, it is slower for both.
-//
-// The cost is CPU time per message, because other programs hardly change it. In nine default runs
-// of one build, at a load average of 5, ratios of CPU time scattered by 0.5 % to 4 %, and ratios of
+// the framing that adds nothing, because a slower machine slows both. The cost is CPU time per
+// message: in nine runs of one build at a load of 5, its ratios scattered by 0.5 % to 4 %, those of
 // goodput by 0.7 % to 17 %.
 
-// toRaw is the metric in which files are compared if the options ask for none of relativeMetrics.
+// toRaw is the metric in which files are compared, unless the options ask for one of
+// relativeMetrics.
 var toRaw = Metric{
 	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
 }
@@ -26,12 +24,11 @@ var toRaw = Metric{
 // relativeMetrics are the metrics whose ratio to raw may be asked for.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
-// runSpread is how much a ratio to raw varies from run to run, in addition to its scatter within a
-// run. It is a standard deviation of the ratio's logarithm. With this value, no verdict was false
-// on 2,124 figures from nine default runs of one build, at a load average of five.
+// runSpread is the standard deviation, between runs, of the logarithm of a ratio to raw. With it,
+// no verdict was false on 2,124 figures from nine runs of one build.
 const runSpread = 0.005
 
-// A logEstimate estimates the logarithm of a figure or a ratio. The zero value means that nothing
+// A logEstimate estimates the logarithm of a figure or a ratio. Its zero value means that nothing
 // is known.
 type logEstimate struct {
 	mean, err float64   // err is the standard error of mean
@@ -41,8 +38,8 @@ type logEstimate struct {
 	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
-// interval returns limits. The truth lies between them with a chance of 1-alpha. The limits are
-// infinite if nothing is known.
+// interval returns limits that hold the truth with a chance of 1-alpha, infinite ones if nothing is
+// known.
 func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	if e.pairs != nil {
 		lo, hi, ok := Sequence(e.pairs, alpha)
@@ -60,12 +57,10 @@ func (e logEstimate) minus(o logEstimate) logEstimate {
 	return logEstimate{mean: e.mean - o.mean, err: math.Hypot(e.err, o.err), n: e.n + o.n - 1}
 }
 
-// normalMedian is √(π/2). The median of normally distributed values scatters this many times as
-// much as their mean.
+// normalMedian is √(π/2): how much more the median of normal values scatters than their mean.
 const normalMedian = 1.2533
 
-// medianOfLogs estimates the logarithm of the median of one run's values. logs has the logarithms
-// of the values.
+// medianOfLogs estimates the logarithm of the median of one run's values from their logarithms.
 func medianOfLogs(logs []float64) logEstimate {
 	if len(logs) == 0 {
 		return logEstimate{}
@@ -75,21 +70,19 @@ func medianOfLogs(logs []float64) logEstimate {
 	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// medianOfLines is medianOfLogs for lines of benchmark text. If the times jump between two levels,
-// their deviation is often that of one level alone. (The rounds of a cell have the scatter of the
-// forks to show that.) So the error is at least as large as the interval of the median says, which
-// holds for values of any distribution. There must be at least [LeastSamples] values.
+// medianOfLines is medianOfLogs for lines of benchmark text, whose times may jump between two
+// levels. It needs [LeastSamples] values.
 func medianOfLines(logs []float64) logEstimate {
 	e := medianOfLogs(logs)
+	// The deviation may be that of one level alone, but this interval holds for any distribution.
 	i := Median(logs).Interval
 	half := max(i.Hi-e.mean, e.mean-i.Lo)
 	e.err = max(e.err, half/studentQuantile(float64(e.n-1), (1+i.Confidence)/2))
 	return e
 }
 
-// ratioToRaw estimates the logarithm of a cell's ratio to raw. The error is computed from the
-// scatter of the rounds, and also from the scatter of the forks (starts of the workers), which may
-// differ by more than their rounds show. The larger error counts.
+// ratioToRaw estimates the logarithm of a cell's ratio to raw. The error is that of the rounds or,
+// if it is larger, that of the starts of the workers.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -113,7 +106,7 @@ func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 }
 
 // compareCells compares the cells that both sets have by their ratio to raw, and then each framing
-// as a whole. For each reason, it counts the cells that cannot be judged.
+// as a whole.
 func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
 	k := cellComparer{
 		metric: MustMetric("cpu-time"),
@@ -163,7 +156,7 @@ type cellComparer struct {
 	leftOut  []Unjudged
 }
 
-// leaveOut counts one more cell that is not judged. The reason is one.Reason.
+// leaveOut counts one more cell that is not judged, by the reason.
 func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {
@@ -175,15 +168,14 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 	k.leftOut = append(k.leftOut, one)
 }
 
-// mostLoadApart is how much the share of disturbed rounds may differ between two files whose cells
-// are compared. Other programs on the same CPU change the ratio to raw. The reader then finds more
-// messages in the pipe at once and makes fewer calls, and its memory is no longer in the cache.
+// mostLoadApart is how much the share of disturbed rounds may differ between two files. Other
+// programs on the same CPU change the ratio to raw, too.
 const mostLoadApart = 0.25
 
-// noRaw is the reason for leaving out cells that have no raw beside them in either file.
+// noRaw is the reason for leaving out cells without raw beside them in either file.
 const noRaw = "neither file has raw in the same rounds"
 
-// Incomparable says why the speed of a cell is never compared. It returns "" if it can be compared.
+// Incomparable says why the speed of a cell is never compared, or returns "".
 func Incomparable(c results.Cell) string {
 	switch {
 	case c.ClosesAfter > 0:
@@ -253,15 +245,14 @@ func (k *cellComparer) compare(old Row) {
 	k.changes = append(k.changes, change)
 }
 
-// relative returns the series of a row's ratio to raw. The series has a single value.
+// relative returns the row's ratio to raw as a series of one value.
 func (r Row) relative(m Metric, ratio logEstimate) Series {
 	out := r.series(m)
 	out.Values = []float64{math.Exp(ratio.mean)}
 	return out
 }
 
-// findRow finds the row of a cell on the given machine, or else on any machine. It returns nil if
-// there is none.
+// findRow finds the row of a cell, best on the given machine.
 func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	var found *Row
 	for i, r := range rows {
@@ -272,8 +263,8 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the mean change of all cells with the same framing and placement. A framing
-// may be slower in all its cells, but in each by too little to be sure. The mean shows that.
+// compareFramings adds the mean change of all cells of one framing and placement. It shows a change
+// that is too small in each cell alone.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -305,8 +296,8 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of the changes of cells, weighted by the inverse of their variances. The
-// two runs add the same error to each change, so many cells do not make that error smaller.
+// meanOf returns the mean of changes, weighted by the inverse of their variances. Many cells do not
+// reduce the error that the two runs add to all of them.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64
@@ -325,8 +316,8 @@ func meanOf(changes []Change) logEstimate {
 // IsWhole reports whether the change is about a framing as a whole, not about a single cell.
 func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 
-// machineNote says how much faster or slower raw was in the new file, because every ratio rests on
-// raw. It returns "" if the difference is less than a percent.
+// machineNote says how much faster or slower raw was in the new file, or returns "" below one
+// percent.
 func (k *cellComparer) machineNote() string {
 	goodput := MustMetric("goodput")
 	var logs []float64

@@ -18,14 +18,13 @@ type Call struct {
 	Largest results.Message // the largest message from the same side before it
 }
 
-// Calls lists the requests to servers. Each is joined with the next reply that has the same id and
-// is in the same recording.
+// Calls lists the requests to servers, each with the next reply of the same id in its recording.
 func Calls(messages []results.Message) []Call { return callsIn("request", messages) }
 
 // ServerCalls lists the requests that servers sent to their clients, as Calls does.
 func ServerCalls(messages []results.Message) []Call { return callsIn("reply", messages) }
 
-// callsIn lists the requests in direction dir. Their answers pass in the other direction.
+// callsIn lists the requests in direction dir, with replies from the other direction.
 func callsIn(dir string, messages []results.Message) []Call {
 	p := pairing{
 		open:  make(map[callID]int),
@@ -56,15 +55,14 @@ func Replies(messages []results.Message) map[string][]int64 {
 
 type callID struct{ run, id string }
 
-// sent describes the messages in one direction that a recording has had so far.
+// sent describes the messages in one direction of a recording so far.
 type sent struct {
 	last, largest results.Message
 	stall         int64 // how long the write of the last message waited
 }
 
-// A pairing pairs requests and replies. A request is recorded only when its write has returned. The
-// other side may have answered by then, so the reply may be recorded before the request. Such a
-// reply is early.
+// A pairing pairs requests and replies. A reply may be recorded before its request, which is
+// recorded only when its write returns. Such a reply is early.
 type pairing struct {
 	calls []Call
 	open  map[callID]int             // indices in calls of requests without a reply
@@ -72,8 +70,8 @@ type pairing struct {
 	sent  map[string]sent            // by run
 }
 
-// addSent adds a message in the direction of the requests. All messages of one write have the same
-// time, and the first of them has the stall of the write.
+// addSent adds a message in the direction of the requests. Messages of one write have the same
+// time, and the first has its stall.
 func (p *pairing) addSent(m results.Message) {
 	s := p.sent[m.Run]
 	call := Call{Request: m, Before: s.last, Largest: s.largest}
@@ -96,8 +94,8 @@ func (p *pairing) addRequest(call Call, began int64) {
 	id := callID{call.Request.Run, string(call.Request.ID)}
 	reply, answered := p.early[id]
 	delete(p.early, id)
-	// A write that waited less than LeastStall has no Stall, so it may have begun up to LeastStall
-	// earlier. A reply from before that time answers an earlier request with the same id.
+	// A shorter wait is not recorded, so the write may have begun LeastStall earlier. A reply from
+	// before that answers an earlier request with the same id.
 	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
 		call.Answered = true
 		call.NS = max(0, reply.T-began)
@@ -116,13 +114,12 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is the end of the write. Until then, the other side did not have the whole request.
+	// Request.T is the end of the write, before which the other side lacked a part.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }
 
-// ByCount lists the methods in times, sorted by the number of their replies, the largest number
-// first.
+// ByCount lists the methods in times, the one with the most replies first.
 func ByCount(times map[string][]int64) []string {
 	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(times[b]), len(times[a])), cmp.Compare(a, b))

@@ -1,4 +1,4 @@
-// Package stat computes the figures of cells from results, and compares two files or pairs of runs.
+// Package stat computes figures from results, and compares two files or pairs of runs.
 //
 //	old, err := stat.ReadDataset("before.jsonl")
 //	…
@@ -7,21 +7,9 @@
 //		return errors.New("slower")
 //	}
 //
-// # Figures
-//
-// Every figure is a median with a 95 % interval and the number of samples it rests on (see
-// [Median]). A [Metric] has the same name in assertions, comparisons, CSV columns and JSON. [Rows]
-// works out all metrics of all cells, and compares each cell with raw, the framing that adds
-// nothing.
-//
-// A sample takes a few milliseconds. A cell's samples come from a few forks (starts of the
-// workers). Forks may differ, and [Metric.Estimate] allows for that in the interval. [PairedRatio]
-// takes a ratio between samples that were taken right after each other.
-//
-// # Comparisons
-//
-// [Compare] compares two files. [ComparePairs] compares two builds that ran in turns. Package
-// assert judges conditions on the figures. Package benchtext names cells in Go benchmark text.
+// Every figure is a median with a 95 % interval and the number of samples it rests on. [Rows]
+// computes all figures of a set. [Compare] compares two files, and [ComparePairs] compares two
+// builds that ran in turns.
 //
 // Functions do not keep or change their arguments. They may run at the same time as long as nobody
 // changes the arguments.
@@ -37,27 +25,25 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Row has the figures of one cell on one machine. Samples of several runs are pooled.
+// A Row has the figures of one cell on one machine, over all its runs.
 type Row struct {
 	Machine string       `json:"machine"`
 	Runs    []string     `json:"runs"`
 	Cell    results.Cell `json:"cell"`
 	Samples int          `json:"samples"`
 
-	// Estimates has the estimate of each [Metric] that any sample has, by its name.
+	// Estimates has the estimate of each [Metric] by its name, if any sample has it.
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
-	// ToRaw is the goodput of the cell divided by the goodput of the same cell with framing "raw".
-	// For round trips, it is the ratio of the times instead. It is nil if the runs have no such
-	// cell.
+	// ToRaw is the cell's goodput divided by that of the framing "raw", which adds nothing. For
+	// round trips, it is the ratio of the times. It is nil if raw was not measured.
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
 	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
 
-	// ToRawByCPU is ToRaw computed from CPU time instead of elapsed time. It is set only if both
-	// ends share one CPU and it contradicts ToRaw: the intervals lie apart, and the medians differ
-	// by more than [Tolerance]. The reason is then that other programs ran in between.
+	// ToRawByCPU is ToRaw from CPU time instead of elapsed time. It is set only if the two
+	// contradict each other on a shared CPU, because other programs ran in between.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
 	// Told names how a writer learned that its reader had left: "EPIPE, SIGPIPE".
@@ -84,8 +70,8 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// SampleRow makes a row from samples that are not from records of cells, for example the samples of
-// a [results.Target]. The row is not compared with raw.
+// SampleRow makes a row from samples that are not of a record, such as those of a [results.Target].
+// It is not compared with raw.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := poolRecords(machine, results.Record{Cell: c, Samples: samples})
 	r.addFigures()
@@ -115,7 +101,7 @@ func gatherRows(s *results.Set) []Row {
 }
 
 // poolRecords makes a row without figures from the records of one cell. The last record decides
-// whether the cell failed or is unsupported.
+// whether the cell failed.
 func poolRecords(machine string, records ...results.Record) Row {
 	last := records[len(records)-1]
 	r := Row{
@@ -190,22 +176,20 @@ func (r *Row) addFigures() {
 	}
 }
 
-// PrimaryLatency returns the latency that a user of the pipe feels. It is the first of these keys
-// of [results.Sample.Latency] that the cell has: "due", "roundtrip", "oneway", "service".
+// PrimaryLatency returns the latency that a user of the pipe feels: the first of "due",
+// "roundtrip", "oneway" and "service" that the cell has.
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
 }
 
-// Figure returns the figure of a metric by the metric's name: a median, or a percentile of all
-// samples together. It returns false if the row does not have the metric.
+// Figure returns the figure of a metric by its name, if the row has it.
 func (r Row) Figure(metric string) (float64, bool) {
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
 }
 
-// compareWithRaw compares the row with the row of the same cell with framing raw. It adds a warning
-// if forks differ.
+// compareWithRaw compares the row with raw, and adds a warning if starts of the workers differ.
 func (r *Row) compareWithRaw(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
@@ -229,8 +213,7 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 }
 
-// findRaw finds the row of the same cell on the same machine, but with framing findRaw. It returns
-// nil if there is none.
+// findRaw finds the row of the same cell on the same machine with framing raw, or returns nil.
 func (r *Row) findRaw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
@@ -242,9 +225,8 @@ func (r *Row) findRaw(all []Row) *Row {
 	return nil
 }
 
-// checkByCPU checks ToRaw against CPU time, and sets ToRawByCPU if they contradict each other. If
-// both ends share one CPU, and no other program uses it, their CPU time is all the time that
-// passed.
+// checkByCPU sets ToRawByCPU if CPU time contradicts ToRaw. On one CPU for both ends, the two
+// differ only if other programs ran.
 func (r *Row) checkByCPU(base *Row) {
 	if r.Cell.Placement != "same" || r.ToRaw == nil {
 		return
@@ -279,9 +261,7 @@ func RelativeMetric(c results.Cell) Metric {
 	return MustMetric("goodput")
 }
 
-// These are the orders in which views show cells. Near placements come before far ones, streams
-// before round trips, and raw before the framings that are compared with it. Values that are not
-// listed come last, by name.
+// The orders in which views show cells. Values that are not listed come last, by name.
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
@@ -291,7 +271,7 @@ var (
 	}
 )
 
-// sortRows sorts rows by machine. Rows of one machine are sorted as compareCells does.
+// sortRows sorts rows by machine, and those of one machine by cell.
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
@@ -304,7 +284,7 @@ func sortRows(rows []Row) {
 	})
 }
 
-// compareCells orders cells by placement, then pattern, all remaining fields, size, and framing.
+// compareCells orders cells by placement, pattern, the other fields, size and framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
@@ -324,8 +304,7 @@ func compareFields(a, b results.Cell) int {
 	return 0
 }
 
-// byList compares values by their index in a list. Values that are not in the list come last, by
-// name.
+// byList compares values by their index in a list. Values not in the list come last, by name.
 func byList(list []string, a, b string) int {
 	return cmp.Or(cmp.Compare(indexIn(list, a), indexIn(list, b)), cmp.Compare(a, b))
 }
@@ -339,8 +318,7 @@ func indexIn(list []string, value string) int {
 	return i
 }
 
-// compareFramings compares framings by kind. Framings of one kind are compared by the size after
-// the colon.
+// compareFramings compares framings by kind, and then by the size after the colon.
 func compareFramings(a, b string) int {
 	kindA, _, _ := strings.Cut(a, ":")
 	kindB, _, _ := strings.Cut(b, ":")
@@ -351,8 +329,8 @@ func compareFramings(a, b string) int {
 	)
 }
 
-// SeriesCell returns the cell without its framing and size. That is what the cells of one table or
-// chart have in common.
+// SeriesCell returns the cell without its framing and size: what the cells of one table have in
+// common.
 func SeriesCell(c results.Cell) results.Cell {
 	c.Framing = ""
 	c.Size = 0

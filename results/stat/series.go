@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// A Series has one metric of one case, with a value for each sample. A case is a cell, a server, a
-// check, or a benchmark in Go benchmark text.
+// A Series has one metric of a cell, a server, a check or a benchmark, with a value for each
+// sample.
 type Series struct {
 	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
 	Cell     *results.Cell `json:"cell,omitempty"` // nil if the case is not a cell
@@ -26,11 +26,9 @@ type Series struct {
 	pkg     string           // the package of the benchmark, if benchmark text names one
 }
 
-// Compared returns the metrics in which two measurements of a cell are compared. Counters come
-// first. After them come
-//
-//   - for a stream: goodput, and p50 and p99 if the cell has a latency
-//   - for a round trip: p50 and p99 if the cell has a latency, otherwise the time
+// Compared returns the metrics in which two measurements of a cell are compared: counters, then
+// goodput for a stream, then p50 and p99 if there is a latency. A round trip without latency has
+// its time instead.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
@@ -52,8 +50,7 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return out
 }
 
-// SeriesOf lists everything in a set that can be compared, in the order in which views show it:
-// verdicts on servers and programs, then measurements.
+// SeriesOf lists everything in a set that can be compared, in the order of views.
 func SeriesOf(s *results.Set) []Series {
 	out := verdictSeries(s)
 	rows := gatherRows(s)
@@ -68,7 +65,7 @@ func SeriesOf(s *results.Set) []Series {
 	return out
 }
 
-// series returns the row's series of a metric. If no sample has the metric, the figure's N is 0.
+// series returns the row's series of a metric. The figure's N is 0 if no sample has the metric.
 func (r Row) series(m Metric) Series {
 	samples := r.Pooled()
 	out := Series{
@@ -105,8 +102,8 @@ func DatasetOf(name string, s *results.Set) Dataset {
 	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
 }
 
-// ReadDataset reads a results file or Go benchmark text, whichever it finds at path. It opens path
-// as [results.Open] does. A file that is missing or has nothing to compare is an error.
+// ReadDataset reads a results file or Go benchmark text, by what is in it. It opens path as
+// [results.Open] does. A file with nothing to compare is an error.
 func ReadDataset(path string) (Dataset, error) {
 	name, f, err := results.Open(path)
 	if err != nil {
@@ -116,7 +113,7 @@ func ReadDataset(path string) (Dataset, error) {
 	return ReadDatasetFrom(name, f)
 }
 
-// ReadDatasetFrom reads a dataset from r as [ReadDataset] does. The name is only shown to people.
+// ReadDatasetFrom is [ReadDataset] for a reader. The name is only shown to people.
 func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	text := bufio.NewReaderSize(r, sniffed)
 	var out Dataset
@@ -149,14 +146,12 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
 }
 
-// sniffed is how many bytes at the beginning of a file are looked at to find out its format. A
-// login or a build prints less before the first line of results.
+// sniffed is how many bytes decide the format of a file: more than a build prints before the
+// results.
 const sniffed = 16 << 10
 
-// looksLikeJSON reports whether r has records rather than Go benchmark text. The first line that is
-// clearly one or the other decides. A file without such a line counts as text. But a blank file
-// counts as records, because the reader of records then says that it is blank. Nothing is consumed
-// from r.
+// looksLikeJSON reports whether r has records rather than Go benchmark text, without consuming
+// anything. A blank file counts as records, whose reader says that it is blank.
 func looksLikeJSON(r *bufio.Reader) bool {
 	head, _ := r.Peek(sniffed) // an error comes again when the file is read
 	blank := true

@@ -30,8 +30,7 @@ const (
 // verdictWords has the words for the values 0, 1 and 2 of verdictMetric.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
-// severity returns a verdict as a value of verdictMetric. It returns false if the verdict decides
-// nothing.
+// severity returns a verdict as a value of verdictMetric, or false if it decides nothing.
 func severity(verdict string) (float64, bool) {
 	switch verdict {
 	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):
@@ -44,8 +43,8 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
-// verdictSeries lists what a set has about servers and programs: verdicts, limits, and the time for
-// each message size. If the set has several servers, the names of their series contain the command.
+// verdictSeries lists what a set has about servers and programs: verdicts, limits, and times by
+// message size.
 func verdictSeries(s *results.Set) []Series {
 	var list seriesList
 	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
@@ -70,8 +69,7 @@ func verdictSeries(s *results.Set) []Series {
 // A seriesList has one series for each package, name, machine and metric.
 type seriesList []Series
 
-// find returns the series with a package, a name, a machine and a metric. If there is none, it adds
-// one.
+// find returns the series with these names, and adds it if there is none.
 func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.pkg == pkg && s.Name == name && s.Machine == machine && s.Metric.Name == m.Name
@@ -83,7 +81,7 @@ func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 	return &(*l)[i]
 }
 
-// set makes value the only value of a series. It replaces an earlier value.
+// set makes value the only value of a series.
 func (l *seriesList) set(name string, m Metric, value float64) {
 	l.find("", name, "", m).Values = []float64{value}
 }

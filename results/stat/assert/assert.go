@@ -6,9 +6,9 @@
 //		return errors.New(r.String())
 //	}
 //
-// A condition has a metric, one of < <= > >=, and a value in the metric's unit. It is about all
-// cells that have the metric. An @ limits it to some cells: after the @ comes a message size,
-// field=value of a cell, or both, separated by commas. A stream without a rate has no latency.
+// A condition compares a metric with a value in the metric's unit. After an @, it may have a
+// message size and fields of the cells that it is about. Without an @, it is about all cells that
+// have the metric.
 //
 //	p99<50ms@64KiB                 latency at one size
 //	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
@@ -38,7 +38,7 @@ type Condition struct {
 	Size   int64               // message bytes; negative means every size
 	Where  []results.FieldText // fields that the cells must have, apart from the size
 
-	// If Framings is not empty, the condition is only about cells with one of these framings.
+	// Framings limits the condition to cells with one of these framings, unless it is empty.
 	Framings []string
 
 	metric stat.Metric // zero if Metric is not the name of a stat.Metric
@@ -85,10 +85,8 @@ type Case struct {
 	doubt   string // why the number may be too large by chance alone; "" if there is no doubt
 }
 
-// Evaluate judges the condition on each figure of the set that it is about. Such a figure is a
-// median, or a percentile of all samples of a cell together. The condition fails if it fails for
-// any figure. Otherwise the outcome is CannotTell if any figure is undecided, or if the set has no
-// such figure.
+// Evaluate judges the condition on each figure of the set that it is about. It fails if any figure
+// does. The outcome is CannotTell if no figure fails but one is undecided, or if there is none.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {
@@ -111,8 +109,7 @@ func (c Condition) Evaluate(s *results.Set) Result {
 	return out
 }
 
-// isAbout reports whether a cell has the size, one of the framings, and the fields that the
-// condition names.
+// isAbout reports whether the condition is about a cell.
 func (c Condition) isAbout(cell results.Cell) bool {
 	if c.Size >= 0 && int64(cell.Size) != c.Size {
 		return false
@@ -171,8 +168,7 @@ func (c Condition) compare(v float64) bool {
 	return false
 }
 
-// Observations returns how many observations of a cell are needed if the condition's metric is a
-// percentile. It returns 0 for other metrics.
+// Observations returns how many observations of a cell a percentile takes, or 0 for other metrics.
 func (c Condition) Observations() int64 {
 	percentiles := []struct {
 		name string

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cases lists the figures in the set that are of the condition's metric. They are not judged yet.
+// cases lists the figures of the condition's metric in the set, not judged yet.
 func (c Condition) cases(s *results.Set) []Case {
 	switch c.Metric {
 	case limitName:
@@ -34,8 +34,7 @@ func (c Condition) cases(s *results.Set) []Case {
 	return out
 }
 
-// A namedRow has the figures of a cell, or of a server's messages of one size. Its name is for
-// people.
+// A namedRow has the figures of a cell, or of a server's messages of one size.
 type namedRow struct {
 	stat.Row
 	name string
@@ -63,8 +62,7 @@ func namedRows(s *results.Set) []namedRow {
 	return out
 }
 
-// serverCell makes a cell from a record about a server, so that the size and fields after @ can
-// choose the record. The cell's framing is the server's protocol.
+// serverCell makes a cell from a record about a server, so that the text after @ can choose it.
 func serverCell(t results.Target) results.Cell {
 	return results.Cell{
 		Framing: t.Protocol,
@@ -73,8 +71,7 @@ func serverCell(t results.Target) results.Cell {
 	}
 }
 
-// figure returns the figure of the condition's metric in a row. It returns false if the row has
-// none.
+// figure returns the figure of the condition's metric in a row, if the row has it.
 func (c Condition) figure(r stat.Row) (float64, bool) {
 	if c.Metric != toRawName {
 		return r.Figure(c.Metric)
@@ -85,8 +82,8 @@ func (c Condition) figure(r stat.Row) (float64, bool) {
 	return r.ToRaw.Median, true
 }
 
-// expects reports whether a row should have the figure of the condition's metric. Raw has no ratio
-// to raw. A stream without a rate has no latency, because nobody waits for a single message.
+// expects reports whether a row should have the figure. Raw has no ratio to raw, and a stream
+// without a rate no latency.
 func (c Condition) expects(r stat.Row) bool {
 	if c.Metric == toRawName {
 		return r.Cell.Framing != results.FramingRaw
@@ -130,7 +127,7 @@ func checkCases(s *results.Set, verdict string) []Case {
 	return []Case{{Name: "checks", known: true, number: float64(n)}}
 }
 
-// byServer groups the records about servers by their commands, in the order of the first records.
+// byServer groups the records about servers by their commands.
 func byServer(s *results.Set) [][]results.Target {
 	var servers [][]results.Target
 	for _, t := range s.Targets {
@@ -197,8 +194,8 @@ func limitCases(s *results.Set) []Case {
 	return out
 }
 
-// limits returns the limits of one server that were found. If none was found, it returns the
-// largest request that was served, because the limit of requests is at least as large.
+// limits returns the limits of one server or, if none was found, the largest request that was
+// served, which is a lower bound.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64

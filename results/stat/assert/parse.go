@@ -13,8 +13,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// These figures are no [stat.Metric], but a condition may be about them. The same holds for the
-// verdicts of checks: fails, slow, cannot-tell.
+// Figures that are no [stat.Metric], like the verdicts fails, slow and cannot-tell.
 const (
 	limitName = "limit"
 	slopeName = "slope"
@@ -24,7 +23,7 @@ const (
 var errForm = errors.New("want METRIC<VALUE, such as p99<50ms, or METRIC<VALUE@CELLS, " +
 	"such as p99<50ms@64KiB,placement=same; comparisons are <, <=, > and >=")
 
-// Parse reads a condition. If the condition is wrong, the error says what would be right.
+// Parse reads a condition. Its error says what would be right.
 func Parse(text string) (Condition, error) {
 	c := Condition{Text: strings.TrimSpace(text), Size: -1}
 	if err := c.parse(); err != nil {
@@ -135,8 +134,7 @@ func parseQuantity(text, unit string) (float64, error) {
 	return 0, errors.New("no assertion can be about this metric")
 }
 
-// parseNumber reads a number that is followed by a unit. scales has the factor of each allowed
-// unit. If the text is wrong, the error contains want, which describes a right text.
+// parseNumber reads a number with one of the units in scales. Its error says what is wanted.
 func parseNumber(text string, scales map[string]float64, want string) (float64, error) {
 	form := regexp.MustCompile(`^([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*(\S*)$`)
 	wrong := fmt.Errorf("value %q: want %s", text, want)

@@ -1,5 +1,4 @@
-// Package benchtext defines how cells and their figures are named in Go benchmark text, and in
-// which units the figures are. Package stat reads such text.
+// Package benchtext names cells and their figures in Go benchmark text.
 package benchtext
 
 import (
@@ -14,18 +13,17 @@ import (
 // firstFields are the fields that every name contains, in this order.
 var firstFields = []string{"framing", "size", "io", "placement"}
 
-// defaults are the values that a name leaves out. They must never change, because the names of
-// cells would change with them.
+// defaults are the values that a name leaves out. They must never change, or names change with
+// them.
 var defaults = map[string]string{
 	"pipe":     "anonymous",
 	"capacity": "0",
 	"payload":  "json",
 }
 
-// CellName returns the name of a cell's benchmark, without "Benchmark" at its beginning:
-// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". After these four fields come the
-// fields that differ from their defaults, sorted by name. The name does not depend on the other
-// cells that are measured.
+// CellName returns the name of a cell's benchmark, without "Benchmark":
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". Other fields that differ from
+// their defaults follow, sorted by name.
 func CellName(c results.Cell) string {
 	name := "Cell"
 	if c.Pattern != "" {
@@ -45,8 +43,7 @@ func CellName(c results.Cell) string {
 	return name
 }
 
-// WithSide adds "/side=" and a side of a comparison to a benchmark's name. If the name ends in a
-// number such as "-8" (GOMAXPROCS), the side stands before it.
+// WithSide adds "/side=" and a side to a benchmark's name, before a "-8" (GOMAXPROCS) at its end.
 func WithSide(name, side string) string {
 	base := trailingNumber.ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)
@@ -54,8 +51,7 @@ func WithSide(name, side string) string {
 
 var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
 
-// onePart changes a value so that it stays a single part of a name. A slash would begin another
-// part, white space would end the name, and a "-8" at the end of the value would be taken for
+// onePart changes a value so that it stays one part of a name. A "-8" at its end would be taken for
 // GOMAXPROCS.
 func onePart(value string) string {
 	var out strings.Builder

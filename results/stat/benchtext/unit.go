@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Unit is a column of Go benchmark text with the values of one metric. Times are in ns, and sizes
-// in B or MB, because benchstat scales no other units.
+// A Unit is a column of Go benchmark text with the values of one metric. benchstat scales only ns,
+// B and MB.
 type Unit struct {
 	Name   string  // "p99-ns"
 	Metric string  // the metric's name in package stat
@@ -79,8 +79,7 @@ func UnitLines() []string {
 	return out
 }
 
-// digits is how many significant digits [Round] keeps. That is more than any clock resolves, and
-// enough for exact counts of wire bytes.
+// digits is how many significant digits [Round] keeps: more than any clock resolves.
 const digits = 10
 
 // Round drops digits of a figure that come from a division, not from a measurement.
