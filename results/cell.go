@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// A Cell is one combination of settings to measure. A new field needs omitempty, so that the
-// [Cell.Key] of cells in older files does not change.
+// A Cell is one combination of settings to measure. [Fields] describes its fields.
 type Cell struct {
+	// New fields need omitempty, so that [Cell.Key] of cells in older files does not change.
+
 	Framing   string `json:"framing"`   // spec of a framing: "ndjson", "chunked:61440"
 	Size      int    `json:"size"`      // bytes per message; 0 for a recording, where sizes differ
 	Pipe      string `json:"pipe"`      // "anonymous", "fifo", "socketpair", "named", "pty"
@@ -51,8 +52,7 @@ type Cell struct {
 	Older string `json:"older,omitempty"`
 }
 
-// Key identifies a cell across runs, machines and versions: "capacity=0 framing=ndjson io=blocking
-// …".
+// Key identifies a cell across runs, machines and versions: "capacity=0 framing=ndjson …".
 func (c Cell) Key() string {
 	var parts []string
 	for _, v := range c.Values() {
@@ -76,7 +76,7 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 }
 
 // UnmarshalJSON also reads the field names of older files. An unknown field is an error, because
-// without it two different cells would look equal.
+// cells that differ in it would look equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {

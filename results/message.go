@@ -6,7 +6,7 @@ import (
 )
 
 // LeastStall is the shortest [Message.Stall] that is recorded. A write that does not wait takes
-// less than half of it.
+// less than half as long.
 const LeastStall = 100 * time.Microsecond
 
 // A Message is one message between a client and a server, recorded by pipebench tap.

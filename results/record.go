@@ -49,7 +49,7 @@ type Record struct {
 	Samples []Sample `json:"samples,omitempty"`
 
 	Verified *Verified `json:"verified,omitempty"`
-	// Stopped says why no more samples were taken: "samples" (there are enough), "max-time",
+	// Stopped says why no more samples were taken: "samples" (as many as asked for), "max-time",
 	// "interrupted", "failed" or, in older files, "precision".
 	Stopped string `json:"stopped,omitempty"`
 
@@ -134,7 +134,8 @@ type Counters struct {
 	// CPUNS is the CPU time of the end's process or, if both ends share a process, of its thread.
 	CPUNS *int64 `json:"cpu_ns,omitempty"`
 
-	// A switch is voluntary if the end waited, and involuntary if another program took its CPU.
+	// A context switch is voluntary if the end waited, and involuntary if another program took its
+	// CPU.
 	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"`
 

@@ -9,9 +9,8 @@ import (
 // Redacted replaces a value that was left out of a command line.
 const Redacted = "REDACTED"
 
-// HideSecrets returns a copy of a command line in which [Redacted] replaces whatever may be a
-// secret: values with names such as key or password, passwords in URLs, and words like a known kind
-// of token or random text. If in doubt, it hides more than is needed.
+// HideSecrets returns a copy of a command line with [Redacted] for whatever may be a secret: values
+// with names like key or password, passwords in URLs, and random text. If in doubt, it hides more.
 func HideSecrets(command []string) []string {
 	hidden := make([]string, len(command))
 	secret := false // the word before says that this one is a secret

@@ -49,8 +49,8 @@ type TargetEvidence struct {
 	Growth  *GrowthEvidence
 	Replay  *ReplayEvidence
 
-	// Capacity is the size of the server's pipes in bytes: as reported if Growth is set, else as
-	// asked for, with 0 for the default.
+	// Capacity is the capacity of the server's pipes in bytes, or 0 for the default. With Growth,
+	// it is as the system reports it.
 	Capacity int
 	Why      string // the verdict, in words
 	Advice   string
@@ -103,8 +103,8 @@ type FailureEvidence struct {
 
 	// ServedBefore is how many requests the process had served before.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize is set if the size is not to blame: with small requests alone, the server failed
-	// after as many.
+	// AnySize is set if a server that got only small requests failed after as many of them, so that
+	// the size is not to blame.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`

@@ -136,9 +136,9 @@ func (c Change) Worse() float64 {
 
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
-// Compare compares two sides that were measured one after the other. A cell's time is compared as
-// its ratio to the time of raw, the framing that adds nothing, so that a slower machine shows no
-// change. Go benchmark text has no raw, and its times are compared as they are.
+// Compare compares two sides that were measured one after the other. The time of a cell counts
+// relative to that of raw, the framing that adds nothing, so that a slower machine is no change. Go
+// benchmark text has no raw.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
@@ -250,7 +250,8 @@ func alone(own, other []Series, o CompareOptions) []string {
 	return names
 }
 
-// counterpart returns the index of the series to compare s with, best of the same machine, or -1.
+// counterpart returns the index of the series to compare s with, preferably from the same machine,
+// or -1.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {

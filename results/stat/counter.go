@@ -7,9 +7,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// addCounter compares a counter. One that does not vary within either side is exact, and any
-// difference is real. One with [Metric.ByRange] gets a verdict, too. Any other is only shown, and
-// only if the gap between the sides is wider than the range of the steadier one.
+// addCounter judges a counter that does not vary within either side, or that is [Metric.ByRange].
+// Any other is only shown, if the two sides lie far apart.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)

@@ -153,10 +153,9 @@ func medianOf(values []float64) float64 {
 // studentQuantile returns the p-quantile of Student's t distribution.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Estimate estimates the median of a metric over the samples of one cell's records, or a percentile
-// of all their latencies together. Samples that other programs disturbed are left out. But if more
-// than a third are disturbed, or fewer than [LeastSamples] would remain, all are used and Disturbed
-// is set.
+// Estimate estimates the median of a metric over the samples of a cell's records, or a percentile
+// of all their latencies together. Samples that other programs disturbed are left out, unless too
+// few would remain.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
@@ -173,16 +172,15 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 	return MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
-// PairedRatio estimates the ratio of a metric between two cells, a divided by b, as the median of
-// the ratios within the rounds that both have. A slow phase of the machine does not change it. N is
-// 0 if there is no such round.
+// PairedRatio estimates the ratio of a metric, a divided by b, from samples of two cells that were
+// taken together. A slow phase of the machine does not change it. N is 0 if there are none.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
 	return ratiosOf(m.observations(a), m.observations(b))
 }
 
-// ratiosOf divides each observation of a by that of b in the same round.
+// ratiosOf divides each observation of a by that of b from the same moment.
 func ratiosOf(a, b []observation) []observation {
 	partners := make(map[moment]observation)
 	for _, o := range b {
@@ -230,7 +228,7 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel is the chance below which starts of the workers count as different, which makes the
-// interval wider. It is high because overlooking a difference is worse: in simulations, 93 to 98 %
-// of the intervals held the truth, but only 90 % with a level of 0.1.
+// alikeLevel is the chance below which starts of the workers count as different. It is high so that
+// intervals are not too narrow: in simulations, 93 to 98 % held the truth, but only 90 % with a
+// level of 0.1.
 const alikeLevel = 0.3

@@ -11,12 +11,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Forks is how many forks (starts of all workers) a plan should take. Fewer make the interval
-// wider: four by 60 %, five by 40 %, eight by 20 %. With more, each has too few samples in the same
-// time for a sound median.
+// Forks is how many forks (starts of all workers) a plan should take. If they differ, the interval
+// is wider: by 60 % with four, 40 % with five, 20 % with eight. With more forks, each has too few
+// samples in the same time.
 const Forks = 5
 
-// An observation is the figure of one sample, or the ratio of two samples of one round.
+// An observation is the figure of one sample, or the ratio of two that were taken together.
 type observation struct {
 	moment    moment
 	value     float64
@@ -56,7 +56,7 @@ func (m Metric) observations(records []results.Record) []observation {
 func (o observation) isDisturbed() bool { return o.disturbed }
 
 // byFork groups the values of observations by fork. It returns nil if no two are from the same
-// workers, and all are independent.
+// start of the workers.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.moment.fork.number > 0 }) {
 		return nil
@@ -89,9 +89,8 @@ func valuesOf(all []observation) []float64 {
 }
 
 // forkInterval returns Student's interval of the medians of forks, widened to contain centre, the
-// median of all samples. It holds even if samples of a fork depend on each other and forks scatter
-// differently (Ibragimov and Müller, t-statistic based correlation and heterogeneity robust
-// inference, JBES 28, 2010); a bootstrap of so few does not.
+// median of all samples. It holds even if forks scatter differently (Ibragimov and Müller,
+// t-statistic based correlation and heterogeneity robust inference, JBES 28, 2010).
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Noise says how much a cell's ratio to raw, in CPU time, varies between runs of one build on one
-// machine.
+// A Noise says how much a cell's CPU time, relative to that of framing raw, varies between runs of
+// one build on one machine.
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run

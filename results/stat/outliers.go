@@ -8,9 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine whose figures are far from those of others with the same system,
-// processor and virtualisation, or of all if these are fewer than [LeastPeers]. It is far off in at
-// least one in twenty of its cells, because chance makes a machine far off in some of a thousand.
+// An Outlier is a machine whose figures are far from those of similar machines in at least one in
+// twenty of its cells.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -21,7 +20,8 @@ type Outlier struct {
 }
 
 const (
-	// LeastPeers is how many machines of a kind it takes to compare them only with each other.
+	// LeastPeers is how many machines with the same system and processor it takes to compare them
+	// only with each other, not with all.
 	LeastPeers = 8
 	// OutlierDeviations is an outlier's least distance from the median, in standard deviations.
 	OutlierDeviations = 6

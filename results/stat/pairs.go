@@ -7,9 +7,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ComparePairs compares two sides by pairs of runs, before[i] and after[i], that were measured
-// right after each other. A slower machine does not change their ratio. The verdicts hold after any
-// number of pairs, so a caller may measure more until [Comparison.Conclusive] is true.
+// ComparePairs compares pairs of runs, before[i] and after[i], that were measured right after each
+// other. A slower machine does not change their ratio. A caller may measure more pairs until
+// [Comparison.Conclusive] is true.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -130,8 +130,8 @@ func pairRatio(old, new Series) float64 {
 	return new.Figure.Median / old.Figure.Median
 }
 
-// slicesOf returns the records of a series that have forks, without the name of the run, so that
-// the rounds of both sides match.
+// slicesOf returns the records of a series that were measured in rounds, without the name of the
+// run, so that the rounds of both sides match.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// leastForks is how many forks are needed for the interval of a percentile.
+// leastForks is how many forks (starts of the workers) the interval of a percentile takes.
 const leastForks = 3
 
 // A distribution merges all observations of one latency of a cell, because a single sample has too

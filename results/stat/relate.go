@@ -10,10 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Files that were measured at different times are compared by what a cell costs relative to raw,
-// the framing that adds nothing, because a slower machine slows both. The cost is CPU time per
-// message: in nine runs of one build at a load of 5, its ratios scattered by 0.5 % to 4 %, those of
-// goodput by 0.7 % to 17 %.
+// Files are compared by what a cell costs relative to raw, the framing that adds nothing, because a
+// slower machine slows both. The cost is CPU time, which other programs hardly change.
 
 // toRaw is the metric in which files are compared, unless the options ask for one of
 // relativeMetrics.
@@ -168,8 +166,8 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 	k.leftOut = append(k.leftOut, one)
 }
 
-// mostLoadApart is how much the share of disturbed rounds may differ between two files. Other
-// programs on the same CPU change the ratio to raw, too.
+// mostLoadApart is how much the share of samples that other programs disturbed may differ between
+// two files. Such programs change the ratio to raw, too.
 const mostLoadApart = 0.25
 
 // noRaw is the reason for leaving out cells without raw beside them in either file.
@@ -252,7 +250,7 @@ func (r Row) relative(m Metric, ratio logEstimate) Series {
 	return out
 }
 
-// findRow finds the row of a cell, best on the given machine.
+// findRow finds the row of a cell, preferably on the given machine.
 func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	var found *Row
 	for i, r := range rows {

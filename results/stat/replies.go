@@ -94,7 +94,7 @@ func (p *pairing) addRequest(call Call, began int64) {
 	id := callID{call.Request.Run, string(call.Request.ID)}
 	reply, answered := p.early[id]
 	delete(p.early, id)
-	// A shorter wait is not recorded, so the write may have begun LeastStall earlier. A reply from
+	// Shorter waits are not recorded, so the write may have begun LeastStall earlier. A reply from
 	// before that answers an earlier request with the same id.
 	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
 		call.Answered = true
@@ -114,7 +114,7 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is the end of the write, before which the other side lacked a part.
+	// Request.T is when the write ended. Before that, the other side lacked a part.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }

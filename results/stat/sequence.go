@@ -6,11 +6,12 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// priorWeight is the weight of the prior in a [Sequence], in observations. A smaller weight finds
-// large changes earlier, but small ones later.
+// priorWeight is the weight of the prior in a [Sequence], in observations. A smaller one finds
+// large changes earlier, but small ones later. At 0.2, the interval of five pairs is at most 2.4
+// times Student's.
 const priorWeight = 0.2
 
-// blockSize is how many values have a median of their own in a [Sequence].
+// blockSize is how many neighbouring values share a median in [Sequence].
 const blockSize = 5
 
 // Sequence returns an interval for the middle of values that scatter equally to both sides of it. A
@@ -34,14 +35,13 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	return max(lo, steadyLo), min(hi, steadyHi), true
 }
 
-// meanSequence returns the interval of all m that a test does not reject as the mean of n values
-// with average a. With shrink = priorWeight/(n + priorWeight) and V the sum of squared distances
-// from m, it rejects m if
+// meanSequence returns an interval of the mean that holds for every number n of values at once,
+// with a chance of 1-alpha. ok is false if there are too few values.
 //
-//	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  >=  1/alpha.
+// It has each m for which, with the average a, V = Σ(x-m)² and shrink = priorWeight/(n +
+// priorWeight),
 //
-// For normal values with the mean m, the left side is a martingale that starts at 1, so it ever
-// reaches 1/alpha with a chance of at most alpha. ok is false if no m is rejected.
+//	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  <  1/alpha.
 //
 // See Lai, On confidence sequences, Annals of Statistics 4, 1976, and Wang and Ramdas,
 // Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance,
@@ -54,10 +54,10 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	mean := stats.Mean(values)
 	squares := stats.Variance(values) * (n - 1)
 	shrink := priorWeight / (n + priorWeight)
-	// The test, solved for V / (squares + shrink·n(a-m)²), rejects m from this value on.
+	// The formula, solved for V / (squares + shrink·n(a-m)²), which must be less than most.
 	most := math.Pow(alpha*alpha*shrink, -1/n)
 	if !(most*shrink < 1) {
-		return 0, 0, false // the quotient is below 1/shrink for every m, so no m is rejected
+		return 0, 0, false // the quotient is below 1/shrink for every m, so m may be anything
 	}
 	half := math.Sqrt((most - 1) * squares / (n * (1 - most*shrink)))
 	return mean - half, mean + half, true
