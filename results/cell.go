@@ -25,10 +25,12 @@ type Cell struct {
 	Payload   string `json:"payload"`   // "json", "utf8", "random", "recorded"
 
 	// Load.
+
 	Inflight int     `json:"inflight,omitempty"` // messages on the way at once, in a closed loop
 	Rate     float64 `json:"rate,omitempty"`     // messages to send per second, in an open loop
 
 	// The writer.
+
 	Batch     int `json:"batch,omitempty"`      // messages per system call; 0 means 1
 	WriteSize int `json:"write_size,omitempty"` // most bytes per write; 0: whole messages
 	// PayloadOffset is where in a page of memory messages begin. "" means a random position.
@@ -41,6 +43,7 @@ type Cell struct {
 	Messages  string `json:"messages,omitempty"` // hash of the recording that is replayed
 
 	// The reader.
+
 	ReadBuffer  int     `json:"read_buffer,omitempty"`  // bytes per read; 0 means 256 KiB
 	ReadOffset  string  `json:"read_offset,omitempty"`  // where buffers begin in a page; "": 128
 	Touch       bool    `json:"touch,omitempty"`        // the reader looks at every byte

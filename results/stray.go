@@ -24,7 +24,7 @@ func (r *runsRead) ofAnotherTime() []Problem {
 }
 
 // strayRunsOf returns a problem that names the runs that began an hour or more from the middle run.
-// It returns nil unless three quarters of the runs, on at least three hosts, began together.
+// It returns nil if too few began together.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time

@@ -358,8 +358,8 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide sets the verdict. lo and hi limit the ratio's logarithm for all changes of the comparison
-// at once, and are wider than the Interval of this change alone.
+// decide sets the verdict. lo and hi are limits of the ratio's logarithm that hold for all changes
+// of the comparison at once.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:

@@ -45,8 +45,8 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// isCount reports whether a metric of benchmark text is compared as a counter: it does not vary,
-// and is in bytes or has a median of 0, so that there is no ratio.
+// isCount reports whether a metric of benchmark text is compared as a counter: a constant one, in
+// bytes or with a median of 0.
 func isCount(old, new Series) bool {
 	m := old.Metric
 	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {
@@ -61,8 +61,8 @@ func isCount(old, new Series) bool {
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
 }
 
-// slack returns how much a counter may vary and still be exact, by rounding and by counts that
-// belong to no message, such as the read that finds the end.
+// slack returns how much a counter may vary and still be exact, by rounding and by calls that
+// belong to no message.
 func slack(s Series) float64 {
 	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
 	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding

@@ -11,9 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Forks is how many forks (starts of all workers) a plan should take. If they differ, the interval
-// is wider: by 60 % with four, 40 % with five, 20 % with eight. With more forks, each has too few
-// samples in the same time.
+// Forks is how many forks (starts of all workers) a plan should take. Fewer make intervals wider if
+// forks differ, and with more, each has too few samples in the same time.
 const Forks = 5
 
 // An observation is the figure of one sample, or the ratio of two that were taken together.

@@ -48,9 +48,9 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate takes this change into account. It does not for a metric that is
-// [Metric.ShownOnly], a counter that varies and is not [Metric.ByRange], and the time of ends that
-// are not pinned to CPUs, which depends on where the scheduler puts them.
+// Gating reports whether a gate takes this change into account. It does not if the metric is
+// [Metric.ShownOnly], if a counter varies without [Metric.ByRange], or if the ends are not pinned
+// to CPUs.
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {

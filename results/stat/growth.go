@@ -141,9 +141,8 @@ func (g TargetGrowth) Growth() Growth {
 // chance.
 const leastMessages = 2
 
-// FitTargetGrowth fits the growth to targets sorted by size. Only targets that were served, have at
-// least two messages, and are of [LinearFrom] bytes or more count. It returns nil for fewer than
-// three.
+// FitTargetGrowth fits the growth to targets sorted by size, without those that were not served,
+// have one message, or are below [LinearFrom]. It returns nil if fewer than three remain.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	var g TargetGrowth
 	var sizes, wall, cpu []float64

@@ -26,9 +26,7 @@ type Series struct {
 	pkg     string           // the package of the benchmark, if benchmark text names one
 }
 
-// Compared returns the metrics in which two measurements of a cell are compared: counters, then
-// goodput for a stream, then p50 and p99 if there is a latency. A round trip without latency has
-// its time instead.
+// Compared returns the metrics in which two measurements of a cell are compared, counters first.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
