@@ -11,17 +11,8 @@ import (
 //
 //	{uuid}:{index}:{total}:{data}\n
 //
-// A message that fits one frame has index 0 and total 1.
-//
-// The form adaptive sends a message as a bare line if the line has at most size bytes. So a peer
-// that knows nothing of chunks understands it:
-//
-//	{"jsonrpc":"2.0","method":"ping"}\n
-//
-// It never does so for a message that looks like a frame, or that a line cannot carry because it is
-// empty or has white space around it.
-//
-// The form chunked+zstd packs a message (see packer) and splits the result.
+// The form adaptive sends a small message as a bare line instead. The form chunked+zstd compresses
+// messages first.
 type chunked struct{ framing }
 
 var plainChunks = &form{
@@ -48,18 +39,15 @@ func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkRead
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline included. Size 0 means DefaultChunk. The framing carries every message without a newline.
-// It may split a message inside a UTF-8 character.
+// newline included. Size 0 means DefaultChunk. Messages may not hold a newline. They may be split
+// inside a UTF-8 character.
 //
-// A Reader accepts chunks out of order, and interleaved chunks of several messages. An id may be
-// any 1 to 64 bytes without a colon and a newline.
+// A Reader accepts chunks out of order, and interleaved chunks of several messages.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
 // Adaptive returns the framing that sends a message as a bare line if the line has at most size
-// bytes, newline included. It sends any other message as chunks. Size 0 means DefaultChunk.
-//
-// A Reader accepts lines and chunks on one stream. Only a line that begins with a UUID of 36
-// characters can be a chunk. So JSON and log lines with colons are never taken for chunks.
+// bytes, else as chunks. Size 0 means DefaultChunk. A Reader takes only a line that begins with a
+// UUID for a chunk.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
@@ -78,8 +66,7 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 	return f.frames(msg, &s, f.size)
 }
 
-// frames yields the frames of msg, each of at most size bytes. The parameter size may be less than
-// f.size. Only f.size decides whether the form adaptive sends a bare line.
+// frames yields the frames of msg, each of at most size bytes, which may be less than f.size.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
@@ -101,8 +88,7 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	}
 }
 
-// bareLine reports whether the form adaptive may send msg as a line. The caller checks that msg has
-// no newline.
+// bareLine reports whether the form adaptive may send msg, which has no newline, as a line.
 func bareLine(msg []byte, size int, s *settings) bool {
 	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
 		return false
@@ -118,8 +104,7 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
-	// A frame carries at least 4 bytes of data. So a message of up to maxFrames bytes cannot need
-	// too many frames.
+	// A message of up to maxFrames bytes cannot need too many frames.
 	if len(msg) > maxFrames && newLayout(size, f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
 	}
@@ -127,11 +112,9 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 }
 
 const (
-	// DefaultChunk is the default size of a frame in bytes, header and newline included: 60 KiB, so
-	// that a frame fits a 64 KiB pipe.
+	// DefaultChunk is the default size of a frame in bytes. Such a frame fits a 64 KiB pipe.
 	DefaultChunk = 60 << 10
-	// MinChunk is the least size of a chunked framing, in bytes: the longest header that a Writer
-	// sends, a byte of data and the newline.
+	// MinChunk is the least size of a frame in bytes: header, a byte of data and the newline.
 	MinChunk = 64
 
 	uuidBytes   = 36
@@ -148,8 +131,7 @@ type chunkID struct {
 	b [maxIDBytes]byte
 }
 
-// set stores text as the id. Nearly all ids are UUIDs, and set copies a UUID without a function
-// call.
+// set stores text as the id. The usual one, a UUID, is copied without a function call.
 func (id *chunkID) set(text []byte) {
 	if len(text) == uuidBytes && id.n == uuidBytes {
 		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)
@@ -206,8 +188,7 @@ func (h *chunkHeader) parse(b []byte, uuid bool) verdict {
 	return aChunk
 }
 
-// uuidPrefix reports whether id is a UUID of 36 characters or the beginning of one, in upper or
-// lower case.
+// uuidPrefix reports whether id is a UUID or the beginning of one, in upper or lower case.
 func uuidPrefix(id []byte) bool {
 	if len(id) > uuidBytes {
 		return false
@@ -222,8 +203,7 @@ func uuidPrefix(id []byte) bool {
 	return true
 }
 
-// number reads a decimal number that a colon follows, and stores it in *to. used is the number of
-// its digits.
+// number reads a decimal number that a colon follows. used is the number of its digits.
 func number(b []byte, to *int) (used int, v verdict) {
 	n := int64(0)
 	for i, c := range b {

@@ -18,22 +18,17 @@ type Chunk struct {
 	Began    time.Time // when the first chunk came; zero for a message of one chunk
 }
 
-// A chunkReader receives frames and puts messages together. It receives each frame as a line. It
-// delivers a message of one frame from the read buffer. It copies the frames of a longer message to
-// a partialMessage, except if all of them are in the read buffer (see joined).
+// A chunkReader receives frames, each as a line, and puts messages together.
 type chunkReader struct {
 	lineReader
 
 	bare   bool // a line that is no frame is a message
 	packed bool // messages are compressed; an error about a message names its last frame
 
-	frame  chunkHeader // of the frame at hand
-	offset int64       // where in the stream that frame begins
-	// While skipping is set, the reader drops the rest of a line. If the line is a frame, inFrame
-	// is true, and skipped is the frame's message, or nil if the reader holds nothing of that
-	// message.
-	inFrame bool
-	skipped *partialMessage
+	frame   chunkHeader     // of the frame at hand
+	offset  int64           // where in the stream that frame begins
+	inFrame bool            // the line that is being skipped is a frame
+	skipped *partialMessage // the message of that frame; nil if nothing of it is held
 
 	partials  partialSet
 	delivered *partialMessage // what ReadMessage returned: the next call recycles it
@@ -77,9 +72,8 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message in the usual case: the message is one frame with a UUID, the whole
-// frame is in the read buffer, and no other message is incomplete. In any other case sole returns
-// nil and changes nothing.
+// sole returns the next message in the usual case: it is one frame, and all of it is in the read
+// buffer. Otherwise sole returns nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -100,8 +94,7 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. If the line is a message or completes one, line returns that message,
-// otherwise nil.
+// line receives one line. It returns the message that the line is or completes, or nil.
 func (r *chunkReader) line() ([]byte, error) {
 	kind, err := r.header()
 	if err != nil {
@@ -146,11 +139,8 @@ func (r *chunkReader) line() ([]byte, error) {
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
 }
 
-// header reads until it is known whether the line at hand is a frame. If it is a frame, header
-// parses the frame's header.
-//
-// If the stream ends before that is known, header returns io.ErrUnexpectedEOF, or noChunk if the
-// bytes are a bare line (see endsBare).
+// header reads until it is known whether the line at hand is a frame, and parses the header of a
+// frame.
 func (r *chunkReader) header() (verdict, error) {
 	for {
 		held := r.in.held()
@@ -170,19 +160,16 @@ func (r *chunkReader) header() (verdict, error) {
 	}
 }
 
-// shortID is how many hexadecimal digits stand before the first dash of a UUID.
+// shortID is how many digits stand before the first dash of a UUID.
 const shortID = 8
 
-// endsBare is called if a stream ends after n bytes that may begin a UUID. It reports whether these
-// bytes are a bare line, such as a number. More than shortID bytes include the first dash of a
-// UUID, so they are a cut frame. While a message is incomplete, any bytes are taken for a cut
-// frame.
+// endsBare reports whether the last n bytes of a stream are a bare line, such as a number, and not
+// a cut frame.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
 
-// chunk processes the complete frame at hand. It returns the message that the frame completes, or
-// nil.
+// chunk processes the complete frame at hand, and returns the message that it completes, or nil.
 func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	f := &r.frame
 	var p *partialMessage // nil if the frame is the whole message
@@ -228,8 +215,8 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	return p.data, nil
 }
 
-// messageOf returns the message of the frame at hand. It returns nil if the frame is the whole
-// message, and an error if the frame must be dropped.
+// messageOf returns the message of the frame at hand, or nil if the frame is the whole message.
+// After an error the frame must be dropped.
 func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	f := &r.frame
 	p := r.partials.find(&f.id)
@@ -254,18 +241,15 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 // mostJoined is the largest number of frames of a message that joined puts together.
 const mostJoined = 8
 
-// joined puts the message p together inside the read buffer, if all its frames are there and
-// nothing is unusual. Otherwise it returns nil and changes nothing. The parameter data is the data
-// of the first frame. joined moves the data of the later frames to the end of data, which costs
-// less than to copy the whole message.
+// joined puts the message p together inside the read buffer, if all its frames are there; data is
+// that of the first. Otherwise it returns nil and changes nothing.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
 	start := in.base + r.frame.length
 	at := start + len(data) + 1 // where the next frame begins
-	// All frames but the last are as long as the first. Do not search if the buffer holds too few
-	// bytes for them.
+	// All frames but the last are as long as the first: with fewer bytes, do not search.
 	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
 	}
@@ -314,8 +298,7 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages. It also drops an incomplete frame of a message of several
-// frames.
+// Reset drops the incomplete messages, and an incomplete frame of a longer message.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// This file has what a chunkReader does with frames and messages that it does not deliver. It drops
-// them if they are too large, malformed or too old, and returns errors about them.
+// This file has what a chunkReader does with frames and messages that it does not deliver.
 
-// chunkError returns an error about the frame at hand. received is the number of frames of its
-// message that came before.
+// chunkError returns an error about the frame at hand. received counts the earlier frames of its
+// message.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
 		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
@@ -17,9 +16,8 @@ func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	}
 }
 
-// checkLimits returns an error if the data of the frame at hand make its message p too large, or
-// make all incomplete messages together too large. It then drops the message and the frame. p is
-// nil if the frame is the whole message.
+// checkLimits drops the frame at hand and its message p if they exceed a limit, and returns the
+// error. p is nil if the frame is the whole message.
 func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	size := len(data) // of the message
 	held := 0         // of all incomplete messages
@@ -54,8 +52,8 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message, as far as they are known. The parameter chunk is
-// the latest chunk, which is not stored yet.
+// beginning returns the first bytes of a message, as far as they are known. chunk is the latest,
+// which is not stored yet.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {
@@ -72,8 +70,8 @@ func (r *chunkReader) drop() {
 	r.refused = refusal{}
 }
 
-// dropFrame makes the next ReadMessage skip the frame at hand, and count its data as bytes of p,
-// the frame's message, which was dropped. p is nil if the reader holds nothing of that message.
+// dropFrame makes the next ReadMessage skip the frame at hand, and count its data for the dropped
+// message p. p is nil if nothing of the message is held.
 func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.drop()
 	r.inFrame = true
@@ -81,8 +79,7 @@ func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.skipFrom = r.offset + int64(r.frame.length)
 }
 
-// skip drops the rest of a line. If the line is a frame of a message that is too large, skip adds
-// the frame's data to the size of that message.
+// skip drops the rest of a line, and adds the data of a frame to the size of its message.
 func (r *chunkReader) skip() error {
 	in := &r.in
 	err := in.skipLine()
@@ -118,8 +115,7 @@ func (r *chunkReader) skip() error {
 	return r.end(err)
 }
 
-// expire drops a message whose latest chunk came too long ago, and returns the error about it. It
-// returns nil if there is no such message.
+// expire drops one message whose latest chunk came too long ago, and returns the error about it.
 func (r *chunkReader) expire(now time.Time) error {
 	if r.set.expiry <= 0 {
 		return nil
@@ -127,8 +123,8 @@ func (r *chunkReader) expire(now time.Time) error {
 	return r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired)
 }
 
-// dropIncomplete drops the first message whose latest chunk came before limit. It returns the error
-// about that message, with the cause why, or nil if there is no such message.
+// dropIncomplete drops the first message whose latest chunk came before limit, and returns the
+// error about it, or nil.
 func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	for i := 0; i < len(r.partials.list); {
 		p := r.partials.list[i]
@@ -149,9 +145,8 @@ func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	return nil
 }
 
-// end returns the error that ReadMessage returns if the error err came instead of a line. At the
-// end of the stream, each call returns the error about one more incomplete message. After the last
-// one, it returns io.EOF.
+// end returns what ReadMessage returns if err came instead of a line. At the end of the stream,
+// that is an error for each incomplete message in turn, then io.EOF.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err

@@ -10,8 +10,7 @@ import (
 // maxGather is the most pieces that one gather call takes: IOV_MAX of Linux, macOS and FreeBSD.
 const maxGather = 1024
 
-// A chunkWriter sends each message in one frame or in several. In the form adaptive, it sends a
-// small message as a bare line.
+// A chunkWriter sends each message in one frame or in several, or as a bare line.
 type chunkWriter struct {
 	framing
 	set    settings
@@ -49,8 +48,7 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// Write the id into the frame itself. If the id were first written into w.sole and then copied,
-	// the copy would be slow, because the CPU has just stored these bytes in small pieces.
+	// Write the id into the frame itself: to copy bytes just stored in small pieces is slow.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -59,8 +57,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// sendMany sends a message in several frames. A Vectored gets as many frames in one call as a
-// gather list has room for. Any other writer gets one frame in each call.
+// sendMany sends a message in several frames. A Vectored gets as many of them in one call as fit a
+// gather list.
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
@@ -90,9 +88,8 @@ type cutter struct {
 	headers []byte // the headers of the frames that the latest cut returned
 }
 
-// cut appends the pieces of the next frames to vec, at most batch frames. The result size is the
-// number of bytes in these pieces. The newline of a frame is in the same piece as the header of the
-// next frame.
+// cut appends the pieces of the next frames to vec, at most batch frames; size is their bytes. A
+// frame's newline is in the same piece as the next header.
 func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
 	end := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
@@ -120,16 +117,13 @@ type layout struct {
 	total int64 // number of frames
 }
 
-// maxFrames is the largest total that is written or read. It has 10 digits and fits 31 bits.
+// maxFrames is the largest total that is written or read. It fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits a message of size bytes into frames of at most frame bytes. A message that needs
-// more than maxFrames frames gets a total above maxFrames.
-//
-// Each header holds an index and the total, so the number of their digits decides how much of the
-// message fits a frame. newLayout takes the smallest number of digits that suffices.
+// newLayout splits a message of size bytes into frames of at most frame bytes. The total may be
+// above maxFrames.
 func newLayout(size int64, frame int) layout {
-	for digits := 1; ; digits++ {
+	for digits := 1; ; digits++ { // of index and total: as few as suffice
 		data := frame - (uuidBytes + 2*digits + 3) - 1 // 3 colons and a newline
 		total := max((size+int64(data)-1)/int64(data), 1)
 		if digits == indexDigits || decimals(total) <= digits {
@@ -164,9 +158,8 @@ func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 }
 
-// hexadecimal returns the eight lower-case hexadecimal digits of x, the first in the highest byte.
-// It makes all digits at once. One by one, the digits of an id took a tenth of the time of a small
-// message.
+// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes
+// them at once: one by one, they took a tenth of the time of a small message.
 func hexadecimal(x uint32) uint64 {
 	const each = 0x0101010101010101 // n*each has n in each byte
 	v := uint64(x)                  // to be spread until each byte holds 4 bits

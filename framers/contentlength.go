@@ -26,11 +26,9 @@ var contentLength = &form{
 	},
 }
 
-// ContentLength returns the framing that puts a Content-Length header before each message. It
-// carries every message, even an empty one.
-//
-// A Reader accepts header names in upper or lower case, white space around names and values, and
-// lines that end with LF alone. It ignores other headers.
+// ContentLength returns the framing that puts a Content-Length header before each message. A Reader
+// also accepts names in either case, white space around names and values, lines that end with LF
+// alone, and other headers.
 func ContentLength() Framing { return framing{contentLength, 0} }
 
 const (
@@ -39,8 +37,7 @@ const (
 	headerEnd    = "\r\n\r\n"
 	maxDigits    = 19 // the most digits of an int64
 
-	// mostHeaderBytes and mostHeaderLines are the limits for the header of one message, including
-	// its line ends and the blank line at its end.
+	// mostHeaderBytes and mostHeaderLines limit the header of one message, its line ends included.
 	mostHeaderBytes = 8 << 10
 	mostHeaderLines = 64
 )
@@ -55,9 +52,8 @@ func decimals(n int64) int {
 	return d
 }
 
-// A headerReader receives messages that have a Content-Length header. It recognises the usual form
-// of the header as a whole, because nearly every peer writes that form. It reads any other header
-// line by line.
+// A headerReader receives messages that have a Content-Length header. It parses the usual form of
+// the header as a whole, any other line by line.
 type headerReader struct {
 	bodyReader
 	// The header at hand, while it is read line by line:
@@ -94,8 +90,8 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header of the exact form that a Writer sends. For an incomplete header or
-// another form, used is 0.
+// usualHeader parses a header exactly as a Writer sends it. used is 0 for any other, or an
+// incomplete one.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
 		return 0, 0
@@ -111,8 +107,7 @@ func usualHeader(b []byte) (n int64, used int) {
 	return n, i + len(headerEnd)
 }
 
-// line receives one line of a header. If the whole header has more than mostHeaderBytes, line
-// returns an error, however the reads cut the header into pieces.
+// line receives one line of a header. A header of more than mostHeaderBytes is an error.
 func (r *headerReader) line() error {
 	in := &r.in
 	for {
@@ -134,8 +129,8 @@ func (r *headerReader) line() error {
 	}
 }
 
-// take removes a line from the buffer, up to the newline at index end. If the line is blank, the
-// header is complete, and take declares the length of the message.
+// take removes a line from the buffer, up to the newline at index end. A blank line ends the
+// header.
 func (r *headerReader) take(end int) error {
 	in := &r.in
 	line := in.buf[in.base:end]
@@ -226,7 +221,7 @@ func parseLength(b []byte) (int64, error) {
 }
 
 // fail ends the header at hand and returns the error about line. The search for the next header
-// begins at the index next of the buffer.
+// begins at index next of the buffer.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
@@ -236,8 +231,7 @@ func (r *headerReader) fail(line []byte, next int, err error) error {
 	return e
 }
 
-// resync drops bytes up to the next text "Content-Length" in upper or lower case, where a header
-// should begin.
+// resync drops bytes up to the next "Content-Length", in upper or lower case.
 func (r *headerReader) resync() error {
 	in := &r.in
 	skipped := false // bytes were dropped

@@ -5,20 +5,19 @@ import (
 	"fmt"
 )
 
-// headBytes is the most bytes of a message that a TooLargeError keeps, from the start of the
-// message. They are enough to find a request's id.
+// headBytes is the most bytes that a TooLargeError keeps: enough to find a request's id.
 const headBytes = 1 << 10
 
 // A TooLargeError is returned for a message that is larger than the limit set by WithMaxMessage.
 type TooLargeError struct {
-	// Size is the stated size of the message in bytes. If the framing states no sizes, Size is
-	// Limit + 1, and the real size is known later (see WithSkipped).
+	// Size is the stated size of the message in bytes, or Limit + 1 if the framing states no sizes
+	// (see WithSkipped).
 	Size     int64
 	Declared bool  // whether a header, or the caller of a Writer, stated Size
 	Limit    int64 // the largest message allowed, in bytes
 	Offset   int64 // where in the stream the frame of the message begins; -1 from a Writer
-	// Head holds the first bytes of the message, at most 1 KiB. With the policy Close, these are
-	// only bytes that have already arrived. The caller may keep Head.
+	// Head holds the first bytes of the message, at most 1 KiB; with the policy Close, only those
+	// that have already arrived. The caller may keep it.
 	Head []byte
 }
 
@@ -35,15 +34,13 @@ func (e *TooLargeError) Error() string {
 		e.Offset, e.Size, e.Limit)
 }
 
-// A refusal is about one message that is larger than the limit. It counts the message's bytes while
-// they are skipped.
+// A refusal counts the bytes of a message that is too large while they are skipped.
 type refusal struct {
 	err  *TooLargeError // nil if no message is being skipped
 	size int64          // bytes of the message that have come
 }
 
-// tell ends a refusal after the last bytes of its message. It calls the function of WithSkipped
-// with the error, in which Size is the number of bytes that came.
+// tell ends a refusal, and calls the function of WithSkipped with the number of bytes that came.
 func (f *refusal) tell(s *settings) {
 	if f.err != nil && s.skipped != nil {
 		e := *f.err
@@ -53,8 +50,7 @@ func (f *refusal) tell(s *settings) {
 	*f = refusal{}
 }
 
-// head copies the first bytes of a message for an error. It copies at most size bytes, and at most
-// headBytes.
+// head copies the first bytes of a message for an error: at most size, and at most headBytes.
 func head(b []byte, size int) []byte {
 	return append([]byte(nil), b[:min(len(b), size, headBytes)]...)
 }
@@ -69,8 +65,7 @@ var (
 	ErrFrames  = errors.New("the message needs more than 2147483647 frames: use a larger chunk")
 )
 
-// A PayloadError is returned by a Writer that cannot carry a message. The Writer has written
-// nothing of the message.
+// A PayloadError is returned by a Writer that cannot carry a message. Nothing of it was written.
 type PayloadError struct {
 	Offset int   // where in the message the reason lies, in bytes from the message's start
 	Err    error // ErrEmpty, ErrNewline, ErrSpace, ErrReturn, ErrLength or ErrFrames
@@ -93,10 +88,9 @@ var (
 	ErrHeaderLines    = errors.New("header has more than 64 lines")
 )
 
-// A HeaderError is returned for a header that does not give the length of its message.
-//
-// The next ReadMessage searches for the text "Content-Length" and goes on there. That may be inside
-// a message. So a caller that cannot trust its peer should stop at the first HeaderError.
+// A HeaderError is returned for a header that does not give the length of its message. The next
+// ReadMessage goes on at the next "Content-Length", which may be inside a message: stop if you
+// cannot trust the peer.
 type HeaderError struct {
 	Offset int64  // where in the stream the faulty line begins
 	Line   string // the faulty line without its terminator, at most 80 bytes of it
@@ -121,17 +115,14 @@ var (
 )
 
 // A ChunkError is returned for a chunk that cannot be used, or for a message that cannot become
-// complete. The next message can still be read.
-//
-// For ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate, only the frame was dropped. For any other
-// Err, the whole message was dropped.
+// complete. The next message can still be read. ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate
+// cost only the frame, any other Err the whole message.
 type ChunkError struct {
-	// Offset is where the frame begins in the stream. For ErrMissing and ErrExpired, it is where
-	// the first frame of the message begins.
+	// Offset is where the frame begins in the stream; for ErrMissing and ErrExpired, where the
+	// first frame of the message begins.
 	Offset int64
 	ID     string // the message's id; "" if none can be read
-	// Index is the chunk's index. For ErrMissing and ErrExpired, it is the index of the first
-	// missing chunk.
+	// Index is the chunk's index; for ErrMissing and ErrExpired, that of the first missing chunk.
 	Index    int
 	Total    int    // number of chunks of the message
 	Received int    // number of chunks of the message that came before; 0 for ErrIndex

@@ -10,11 +10,8 @@ import (
 	"strings"
 )
 
-// A Framing is a way to tell messages apart on a byte stream. It holds no state of a stream, so
-// goroutines may share it.
-//
-// Only the framings of this package heed an [Option]. A framing of another package has fields
-// instead.
+// A Framing is a way to tell messages apart on a byte stream. Goroutines may share it. Only the
+// framings of this package heed an [Option].
 type Framing interface {
 	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
 	// [Parse] accepts the spec of every framing of this package.
@@ -27,35 +24,29 @@ type Framing interface {
 
 // A Writer sends messages. It belongs to one goroutine.
 type Writer interface {
-	// WriteMessage sends msg. It neither changes nor keeps msg. If the framing cannot carry msg,
-	// WriteMessage writes nothing and returns a [PayloadError].
-	//
-	// If a write fails after a part of a frame, every later call returns the same error.
+	// WriteMessage sends msg, and neither changes nor keeps it. A [PayloadError] means that nothing
+	// was written. If a write fails inside a frame, every later call fails, too.
 	WriteMessage(msg []byte) error
 }
 
 // A Reader receives messages. It belongs to one goroutine.
 type Reader interface {
-	// ReadMessage returns the next message as soon as its last byte has arrived. The message is
-	// valid until the next call. At the end of the stream, ReadMessage returns io.EOF, or
-	// io.ErrUnexpectedEOF if the stream ended inside a message.
-	//
-	// After any other error of the underlying reader, such as a passed deadline, no bytes are lost:
-	// the next call goes on.
+	// ReadMessage returns the next message, which is valid until the next call. The stream ends
+	// with io.EOF, or with io.ErrUnexpectedEOF inside a message. After any other error of the
+	// underlying reader, such as a passed deadline, the next call goes on and no bytes are lost.
 	ReadMessage() ([]byte, error)
 }
 
 // A Chunker is a framing that splits a long message into several frames.
 type Chunker interface {
 	Framing
-	// Frames yields the frames of msg. Each frame is a gather list: its pieces, in order. A list is
-	// valid until the next one is yielded.
+	// Frames yields the frames of msg. Each is a gather list, its pieces in order, and valid until
+	// the next one is yielded.
 	Frames(msg []byte) iter.Seq[[][]byte]
 }
 
 // A Vectored is a writer that takes a gather list in one call, as writev(2) does. Writev writes all
-// of bufs in order. It neither keeps nor changes them. It returns the number of bytes that it
-// wrote, and an error if it did not write all.
+// of bufs in order, or returns an error. It neither keeps nor changes them.
 type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
@@ -66,8 +57,7 @@ type framing struct {
 	size int // bytes of a raw message, or the most bytes of a frame; 0 if the spec has no size
 }
 
-// A form is a kind of framing whose size is not chosen yet. It says how messages are encoded and
-// decoded.
+// A form is how a framing encodes and decodes messages, whatever its size.
 type form struct {
 	name string
 	arg  string // what the spec calls the size, "" if the spec has no size
@@ -76,18 +66,16 @@ type form struct {
 	pack     bool // messages are compressed before they are split
 	unlisted bool // All leaves the form out
 
-	// newSized returns the framing with a size; size 0 means the default. newSized is nil if the
-	// spec has no size.
+	// newSized returns the framing with a size; 0 means the default. It is nil if the spec has no
+	// size.
 	newSized func(f *form, size int) (Framing, error)
-	// carries returns nil if a Writer accepts msg, or else the PayloadError with which it refuses
-	// msg.
+	// carries returns nil if a Writer accepts msg, else the PayloadError.
 	carries func(f framing, msg []byte, s *settings) error
-	// header appends to b what stands before a message of size bytes. It is nil if nothing stands
-	// there, or if writer is set.
+	// header appends to b what stands before a message of size bytes, nil for nothing.
 	header func(b []byte, size int) []byte
 	// tail is what stands behind a message.
 	tail []byte
-	// writer makes the Writer. If it is nil, each message is one frame, sent by the type writer.
+	// writer makes the Writer. If it is nil, the type writer sends each message as one frame.
 	writer func(f framing, w io.Writer, s settings) Writer
 	reader func(f framing, r io.Reader, s settings) Reader
 }
@@ -111,8 +99,7 @@ func (f framing) NewReader(r io.Reader, opts ...Option) Reader {
 	return f.reader(f, r, newSettings(opts))
 }
 
-// A writer sends each message as one frame. Few function calls lead from WriteMessage to the system
-// call, because the processor mispredicts their returns after a system call.
+// A writer sends each message as one frame.
 type writer struct {
 	framing
 	set  settings
@@ -130,6 +117,7 @@ func (w *writer) WriteMessage(msg []byte) error {
 	if w.header != nil {
 		w.head = w.header(w.head[:0], len(msg))
 	}
+	// Not writeFrame: one function less above the system call is 3 to 5 % faster at 256 and 4000 B.
 	frame := w.out.compose(w.head, msg, w.tail)
 	if frame == nil { // the pieces are not to be copied together
 		return w.out.send(w.head, msg, w.tail)
@@ -141,9 +129,8 @@ func (w *writer) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// Carries returns nil if a Writer of f with opts accepts msg. A Reader with the same options then
-// gives msg back unchanged. Otherwise it returns the Writer's [*PayloadError] or [*TooLargeError].
-// For a framing of another package, it always returns nil.
+// Carries returns nil if a Writer of f with opts accepts msg, else the Writer's [*PayloadError] or
+// [*TooLargeError]. For a framing of another package, it always returns nil.
 func Carries(f Framing, msg []byte, opts ...Option) error {
 	s := newSettings(opts)
 	return check(f, msg, &s)
@@ -188,8 +175,7 @@ var forms = []*form{
 	zstdChunks,
 }
 
-// withSize returns the framing with a size in bytes. Size 0 means the default size of the form, if
-// the form has a size.
+// withSize returns the framing with a size in bytes; 0 means the form's default.
 func (f *form) withSize(size int) (Framing, error) {
 	if f.newSized == nil {
 		return framing{f, 0}, nil
@@ -197,13 +183,12 @@ func (f *form) withSize(size int) (Framing, error) {
 	return f.newSized(f, size)
 }
 
-// Parse returns the framing that a spec names. A spec is one of the names of [All], or
-// "chunked+zstd". If the framing takes a size, a colon and the size may follow: "chunked:60KiB",
-// "raw:61440". Without a size, a frame of chunks has at most [DefaultChunk] bytes, and raw does not
-// know where messages end.
+// Parse returns the framing that a spec names: one of the names of [All] or "chunked+zstd". A size
+// may follow if the framing takes one: "chunked:60KiB", "raw:61440". The default is [DefaultChunk],
+// or 0 for raw.
 //
-// A size is a number of bytes. The suffixes k, M and G multiply it by 1024, 1024² and 1024³. They
-// may be in upper or lower case, and B or iB may follow.
+// A size is in bytes. The suffixes k, M and G, in either case and with or without B or iB, multiply
+// it by 1024, 1024² and 1024³.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
@@ -243,8 +228,7 @@ func unknownFraming(text, name string) error {
 	return fmt.Errorf("unknown framing %q: known are %s%s", text, strings.Join(known, ", "), hint)
 }
 
-// All returns each framing of the package with its default size, except [Compressed], which is
-// measured only on request.
+// All returns each framing with its default size, except [Compressed].
 func All() []Framing {
 	var all []Framing
 	for _, form := range forms {
@@ -270,8 +254,7 @@ func parseSize(s string) (int, error) {
 	return int(n) << shift, nil
 }
 
-// sizeShift returns the power of two that a suffix stands for, as an exponent: 10 for "k". ok is
-// false for an unknown suffix.
+// sizeShift returns the exponent of the power of two that a suffix stands for: 10 for "k".
 func sizeShift(suffix string) (shift int, ok bool) {
 	switch strings.ToLower(suffix) {
 	case "", "b":

@@ -32,11 +32,11 @@ var lengthPrefix = &form{
 const prefixBytes = 4
 
 // LengthPrefix returns the framing that puts a 4-byte big-endian length before each message. It
-// carries every message of less than 4 GiB, even an empty one. Only raw costs less.
+// carries every message of less than 4 GiB.
 func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
-// A bodyReader receives messages whose length is known before they come. It remembers which message
-// it is receiving, so it can go on after a read error without losing bytes.
+// A bodyReader receives messages whose length is known before they come. After a read error it goes
+// on without losing bytes.
 type bodyReader struct {
 	in       readBuffer
 	set      settings
@@ -65,8 +65,8 @@ func (b *bodyReader) prefix() error {
 	return b.declare(length, start)
 }
 
-// declare stores the length of the next message, and where its frame began in the stream. A
-// negative length ends the stream.
+// declare stores the length of the next message, and where its frame began. A negative length ends
+// the stream.
 func (b *bodyReader) declare(length, start int64) error {
 	if length < 0 {
 		b.broken = fmt.Errorf("frame at byte %d declares %d bytes", start, length)
@@ -89,8 +89,7 @@ func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 		}
 	}
 	if !b.declared {
-		// Wait for bytes here and not in receive, so that fewer function calls lead to the system
-		// call (see writer).
+		// Wait here, not in receive: it is faster with fewer functions above the system call.
 		if b.in.base == b.in.end {
 			err := b.in.fill(readSize)
 			if err != nil && err != io.EOF { // receive handles the end of the stream
@@ -112,8 +111,8 @@ func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 	return msg, nil
 }
 
-// refuse returns the error for a message that is larger than the limit. With the policy Resync it
-// first waits for the bytes that the error will quote.
+// refuse returns the error for a message larger than the limit. With the policy Resync it first
+// waits for the bytes that the error quotes.
 func (b *bodyReader) refuse() error {
 	in := &b.in
 	if b.set.policy == Resync {

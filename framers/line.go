@@ -19,12 +19,9 @@ var ndjson = &form{
 
 var newline = []byte{'\n'}
 
-// NDJSON returns the framing of newline-delimited JSON: each message is a line. It does not look
-// into the JSON.
-//
+// NDJSON returns the framing of newline-delimited JSON: each message is a line, whatever it holds.
 // A Reader drops white space around a message and skips blank lines, unless [WithVerbatim] is
-// given. A line may end with CR LF, and the last line needs no newline. A Writer refuses a message
-// that a Reader with the same options would not return unchanged.
+// given. A Writer refuses a message that this would change.
 func NDJSON() Framing { return framing{ndjson, 0} }
 
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
@@ -105,8 +102,7 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 }
 
 // await reads until the line at hand has its newline, the stream ends, or the line is longer than
-// the limit. It returns the number n of bytes of the line that have come, and whether a newline
-// follows them.
+// the limit. The line has n bytes so far; ended says that its newline has come.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -131,10 +127,8 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 	}
 }
 
-// take removes the line of n bytes from the buffer. The parameter ended says whether a newline
-// follows these bytes. take returns the message in the line, or nil for a blank line. If the
-// message is larger than the limit, take returns an error, and the next ReadMessage skips the rest
-// of the line.
+// take removes the line of n bytes from the buffer; ended says whether a newline follows. It
+// returns the message, nil for a blank line, or an error if the message is too large.
 func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
@@ -163,8 +157,8 @@ func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	return line, nil
 }
 
-// skip drops the rest of a line whose message was refused. It adds the number of the message's
-// bytes to r.refused. If a read fails, skip returns the error, and the next call goes on.
+// skip drops the rest of a line whose message was refused, and counts it in r.refused. After a read
+// error it may be called again.
 func (r *lineReader) skip() error {
 	err := r.in.skipLine()
 	if err != nil && err != io.EOF {
@@ -179,8 +173,8 @@ func (r *lineReader) skip() error {
 	return err
 }
 
-// tooLong returns the error for a message that is too large, in a framing that states no sizes. msg
-// is the part of the message that has come.
+// tooLong returns the error for a message that is too large, where the framing states no sizes. msg
+// is the part that has come.
 func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	return &TooLargeError{
 		Size:   int64(limit) + 1,
@@ -206,8 +200,7 @@ func (in *readBuffer) skipLine() error {
 	}
 }
 
-// trim returns b without the white space of JSON around it. bytes.TrimSpace would also drop other
-// white space.
+// trim returns b without the white space of JSON around it. bytes.TrimSpace would drop more.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
 		b = b[1:]

@@ -5,16 +5,13 @@ import (
 	"io"
 )
 
-// Lines lets a program that speaks lines, such as the stdio transport of an MCP library, speak
-// another framing. Each message of f that arrives on r becomes a line on the returned reader. Each
-// line that the program writes to the returned writer becomes a message of f on w.
+// Lines lets a program that speaks lines, such as an MCP library, speak the framing f. Messages
+// that arrive on r become lines on the returned reader, and lines written to the returned writer
+// become messages on w.
 //
-// The reader turns a newline inside a message into a space, because in JSON it can only be white
-// space. The writer drops white space around lines, and drops blank lines.
-//
-// Closing the reader closes r, and closing the writer closes w, if they are an io.Closer. Before it
-// closes w, the writer sends a last line that has no newline. The reader and the writer belong to
-// one goroutine each. The options are for the Reader and the Writer of f.
+// A newline inside a message becomes a space. Closing the writer sends a last line that has no
+// newline. Both Close methods close r or w, if it is an io.Closer. The reader and the writer belong
+// to one goroutine each.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}

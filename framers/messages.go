@@ -7,11 +7,9 @@ import (
 	"iter"
 )
 
-// Messages yields the messages and errors of r. A message is valid until the next one is yielded.
-// At the end of the stream, Messages ends without an error.
-//
-// After a [*HeaderError] or a [*ChunkError], Messages goes on. With the policy [Resync], it also
-// goes on after a [*TooLargeError]. Any other error is the last that it yields.
+// Messages yields the messages and errors of r up to the end of the stream. A message is valid
+// until the next one is yielded. Messages goes on after a [*HeaderError] or a [*ChunkError], and
+// with the policy [Resync] also after a [*TooLargeError]. Any other error is the last.
 //
 //	for msg, err := range framers.Messages(r) {
 //		if err != nil {
@@ -49,13 +47,13 @@ func goesOn(err error) bool {
 // [Compressed] are Resetters.
 type Resetter interface {
 	Reader
-	// Reset drops the incomplete messages and gives their memory back. It returns how many messages
-	// it dropped. Further chunks of a dropped message count as chunks of a new message.
+	// Reset drops the incomplete messages, gives their memory back, and returns how many there
+	// were. Further chunks of them count as chunks of new messages.
 	Reset() (dropped int)
 }
 
-// An Assembler puts messages together from frames that its caller passes to it one by one. It is
-// for a program that does not read the frames from a stream. It belongs to one goroutine.
+// An Assembler puts messages together from frames that the caller passes to it one by one. It
+// belongs to one goroutine.
 type Assembler struct {
 	r  Reader
 	in frameSource
@@ -71,9 +69,8 @@ func NewAssembler(f Chunker, opts ...Option) *Assembler {
 // ErrSeveralFrames is returned by ProcessFrame if its argument holds more than one frame.
 var ErrSeveralFrames = errors.New("process frame: a newline inside the frame")
 
-// ProcessFrame takes one frame, with or without its newline. If the frame completes a message,
-// ProcessFrame returns the message and true. The message is valid until the next call. The errors
-// are those of a Reader of the framing.
+// ProcessFrame takes one frame, with or without its newline. If whole is true, the frame completes
+// msg, which is valid until the next call. The errors are those of a Reader.
 func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err error) {
 	frame = bytes.TrimSuffix(frame, newline)
 	if bytes.IndexByte(frame, '\n') >= 0 {
@@ -88,7 +85,7 @@ func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err erro
 }
 
 // Reset drops the incomplete messages and returns how many there were. It does nothing if the
-// framing is of another package and its Reader is no [Resetter].
+// framing's Reader is no [Resetter].
 func (a *Assembler) Reset() (dropped int) {
 	r, ok := a.r.(Resetter)
 	if !ok {
@@ -97,8 +94,8 @@ func (a *Assembler) Reset() (dropped int) {
 	return r.Reset()
 }
 
-// errNextFrame is what a frameSource returns after its frame has been read. A Reader treats it as a
-// passing error, such as a deadline, and goes on with the next frame.
+// errNextFrame is what a frameSource returns after its frame. To a Reader it is a passing error,
+// such as a deadline.
 var errNextFrame = errors.New("the next frame is to come")
 
 // A frameSource is what an Assembler's Reader reads from: one frame and its newline.

@@ -11,12 +11,9 @@ import (
 	"time"
 )
 
-// A Mux sends messages of many goroutines over one stream, frame by frame. While a large message is
-// being sent, a small one waits for one frame of it, not for all. If the framing does not split
-// messages, each message is one frame.
-//
-// A Mux has no goroutine, needs no closing, and keeps no copies of messages: each call of Send
-// writes its own frames. Nothing else may write to the stream.
+// A Mux sends messages of many goroutines over one stream, frame by frame: a small message waits
+// for one frame of a large one, not for all. It needs no closing. Nothing else may write to the
+// stream.
 type Mux struct {
 	f     Framing
 	set   settings
@@ -28,9 +25,7 @@ type Mux struct {
 	busy    bool      // a Send has the turn
 	grants  int       // how often grantNext gave the turn to a waiter
 	waiting []*waiter // those that wait for the turn, the longest waiting first
-	// perSecond is the average rate at which the stream takes bytes, in bytes per second, or 0
-	// before the first measurement. Slow writes, into a full pipe, weigh most in it (see write),
-	// because frames wait only for these.
+	// perSecond is the average rate of the writes in bytes per second, 0 before the first.
 	perSecond float64
 }
 
@@ -42,20 +37,18 @@ type waiter struct {
 
 const (
 	defaultQueue = 1024
-	// oldestEvery makes every 16th turn go to the message that has waited longest, whatever its
-	// priority, so that none starves.
+	// oldestEvery gives every 16th turn to the message that has waited longest, so that none
+	// starves.
 	oldestEvery = 16
-	// paceWeight is the share of the newest write in the average rate. With a quarter, the average
-	// adapts to a new rate within some ten frames, and one write into an emptied pipe changes it
-	// little.
+	// paceWeight is the share of the newest write in the average rate: it adapts within some ten
+	// frames, and a single odd write changes it little.
 	paceWeight = 0.25
 	// smallestTuned is the size, in bytes, of the smallest frame that WithWait chooses.
 	smallestTuned = 1 << 10
 )
 
 // NewMux returns a Mux that sends messages framed by f to w. It takes the options WithIDs,
-// WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize. With a write size, all
-// pieces of a frame are written in one turn, so nothing comes between them.
+// WithMaxMessage, WithVerbatim, WithQueue, WithWait and WithWriteSize.
 func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	m := &Mux{f: f, set: newSettings(opts)}
 	m.out = newFrameWriter(w, m.set.writeSize)
@@ -73,15 +66,14 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 	return m
 }
 
-// Send sends msg and returns when its last frame has been written. It is safe for concurrent use.
-// msg must not change before Send returns.
+// Send sends msg and returns when its last frame has been written. Until then msg must not change.
+// Send is safe for concurrent use.
 //
 // The next frame belongs to the waiting message with the largest priority. Messages of equal
 // priority take turns. Every 16th frame belongs to the message that has waited longest.
 //
-// If ctx ends while Send waits or between two frames, Send returns ctx's error. The receiver keeps
-// the chunks that were sent until they expire. To end a write that blocks, set a deadline on the
-// stream.
+// If ctx ends while Send waits, or between two frames, Send returns its error. To end a write that
+// blocks, set a deadline on the stream.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
 		return err
@@ -114,8 +106,7 @@ func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	return nil
 }
 
-// write sends a frame. If WithWait is set, it also measures the rate of the write, which decides
-// the size of later frames.
+// write sends a frame. If WithWait is set, it also measures the rate of the write.
 func (m *Mux) write(frame [][]byte) error {
 	switch {
 	case m.whole != nil:
@@ -153,9 +144,8 @@ func (m *Mux) frames(msg []byte) iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) { yield([][]byte{msg}) }
 }
 
-// FrameSize returns the most bytes that a frame of the next message will have. It is the framing's
-// size or, with WithWait, the size that the stream's rate allows. It is 0 if the framing does not
-// split messages, or is of another package.
+// FrameSize returns the most bytes that a frame of the next message will have: the framing's size,
+// or less with WithWait. It is 0 if the framing does not split messages, or is of another package.
 func (m *Mux) FrameSize() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,9 +156,8 @@ func (m *Mux) FrameSize() int {
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire waits until t has the turn for its next frame. If hasTurn is true, t still has the turn
-// from its previous frame. Then acquire passes the turn on if another Send is next. If acquire
-// returns an error, the caller does not have the turn.
+// acquire waits until t has the turn for its next frame. hasTurn says that t still has it from the
+// frame before. After an error the caller does not have the turn.
 func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	m.mu.Lock()
 	if hasTurn && ctx.Err() != nil {
@@ -210,9 +199,8 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext gives the turn to the waiter with the largest priority. Every 16th time, it gives the
-// turn to the longest waiting one instead. If nobody waits, the turn becomes free. The caller must
-// have the turn and hold m.mu.
+// grantNext gives the turn to the next waiter, or frees it if there is none. The caller must have
+// the turn and hold m.mu.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
@@ -232,11 +220,7 @@ func (m *Mux) grantNext() {
 	t.granted <- struct{}{}
 }
 
-// WithWait makes a Mux choose the size of its frames: the rate at which the stream takes bytes,
-// times d. So a message waits about d while a frame of another message is being written. A frame
-// has at most the framing's size and, if that allows it, at least 1 KiB. Zero, the default, gives
-// every frame the framing's size.
-//
-// All frames of a message have the size that was chosen when the message began, because each frame
-// states their number. WithWait does not bound the wait for bytes that are already in the pipe.
+// WithWait makes a Mux choose the size of its frames, so that a message waits about d while a frame
+// of another message is being written. The size is between 1 KiB and the framing's. Zero, the
+// default, gives every frame the framing's size.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }

@@ -2,8 +2,8 @@ package framers
 
 import "io"
 
-// The naive framings put the same bytes on the wire as ndjson, but receive them in two slow ways.
-// Published descriptions of MCP's stdio transport have both ways. They are here to be measured.
+// The naive framings receive ndjson in two slow ways, found in published descriptions of MCP. They
+// are here to be measured.
 var (
 	bytewise = &form{
 		name:    "ndjson-bytewise",
@@ -25,8 +25,8 @@ var (
 	}
 )
 
-// newNaiveReader returns a reader of lines that reads atOnce bytes per call. Unlike other Readers,
-// it holds a whole line before it checks the line's length, so its memory is not bounded.
+// newNaiveReader returns a reader of lines that reads atOnce bytes per call. Its memory is not
+// bounded: it checks only the length of whole lines.
 func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	s.readBuffer = atOnce
 	l := newLineReader(r, s)
@@ -35,9 +35,10 @@ func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	return l
 }
 
-// Bytewise returns the line framing whose Reader reads one byte per call, up to a newline.
+// Bytewise returns the line framing whose Reader reads one byte per call, up to a newline. The
+// memory of such a Reader is not bounded.
 func Bytewise() Framing { return framing{form: bytewise} }
 
-// Rescan returns the line framing whose Reader reads 4096 bytes per call, and after each call
-// searches the whole line again.
+// Rescan returns the line framing whose Reader reads 4096 bytes per call, and then searches the
+// whole line again. The memory of such a Reader is not bounded.
 func Rescan() Framing { return framing{form: rescan} }

@@ -11,44 +11,40 @@ const (
 	// DefaultMaxMessage is the largest message that a Reader accepts by default, in bytes: 16 MiB.
 	// See WithMaxMessage.
 	DefaultMaxMessage = 16 << 20
-	// DefaultReadBuffer is how many bytes a Reader asks for in one read by default: 256 KiB. See
-	// WithReadBuffer. In measurements through pipes, reads of 4 KiB lost up to half of the
-	// throughput, and reads of 1 MiB gained nothing.
+	// DefaultReadBuffer is how many bytes a Reader asks for in one read by default. Through pipes,
+	// reads of 4 KiB lost up to half of the throughput, and reads of 1 MiB gained nothing.
 	DefaultReadBuffer = 256 << 10
-	// DefaultReadOffset is where a read buffer begins in a page of memory by default, in bytes. See
-	// WithReadOffset. The offset is well behind the first 31 bytes, to which some processors copy
-	// slowly.
+	// DefaultReadOffset is where a read buffer begins in a page of memory by default, in bytes:
+	// well behind the first 31, to which some processors copy slowly.
 	DefaultReadOffset = 128
 )
 
-// noLimit stands for no limit. It is below math.MaxInt, so that other sizes can be added to it
-// without an overflow.
+// noLimit stands for no limit. Other sizes can be added to it without an overflow.
 const noLimit = math.MaxInt - math.MaxInt>>5
 
 // A Policy says what a Reader does after a message that is larger than the limit.
 type Policy int
 
 const (
-	// Close makes the Reader give up the stream: every later call returns the same error. Close is
-	// the default.
+	// Close, the default, makes the Reader give up the stream: every later call returns the same
+	// error.
 	Close Policy = iota
 	// Resync makes the Reader skip the message without holding it, and deliver the next one.
 	Resync
 )
 
-// refuse returns err, which is about a message that is larger than the limit. With the policy
-// Close, refuse also stores err in *broken, which ends the stream. No message is skipped after
-// that, so refuse forgets the function of WithSkipped.
+// refuse returns err, about a message that is too large. With the policy Close it also stores err
+// in *broken, which ends the stream.
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
-		s.skipped = nil
+		s.skipped = nil // no message is skipped any more
 	}
 	return err
 }
 
-// An Option changes what a Writer, a Reader or a Mux of this package does. Each ignores the options
-// that are not for it, so both ends can be given the same list.
+// An Option changes what a Writer, a Reader or a Mux does. Each ignores what is not for it, so both
+// ends can be given the same list.
 type Option func(*settings)
 
 type settings struct {
@@ -90,9 +86,8 @@ func newSettings(opts []Option) settings {
 	return s
 }
 
-// WithMaxMessage sets the size of the largest message in bytes, without terminator and header. Zero
-// means DefaultMaxMessage. A negative n means no limit. Without this option, a Reader has the limit
-// DefaultMaxMessage, and a Writer has no limit.
+// WithMaxMessage sets the size of the largest message in bytes. Zero means DefaultMaxMessage, and a
+// negative n no limit. Without this option, only Readers have a limit: DefaultMaxMessage.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
 		s.writerLimit = true
@@ -107,62 +102,45 @@ func WithMaxMessage(n int) Option {
 	}
 }
 
-// WithReadBuffer sets how many bytes a Reader asks for in each read. A Reader holds a buffer of
-// this size while messages are small. Zero or less means DefaultReadBuffer. The smallest size is
-// 16.
+// WithReadBuffer sets how many bytes a Reader asks for in each read, at least 16. Zero or less
+// means DefaultReadBuffer.
 func WithReadBuffer(bytes int) Option {
 	return func(s *settings) { s.readBuffer = max(positive(bytes, DefaultReadBuffer), 16) }
 }
 
-// WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin. Only n
-// modulo 4096 counts. The default is DefaultReadOffset.
-//
-// Some processors read a pipe at half the speed if the buffer begins at offset 0 to 31. Offset 0 is
-// slow because the Reader moves messages within the buffer.
+// WithReadOffset sets where in a page of memory (4096 bytes) the buffers of a Reader begin. The
+// default is DefaultReadOffset. Some processors read a pipe at half the speed at offsets 0 to 31.
 func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
 
 // WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. Zero, the
-// default, or a negative n mean that each frame is passed whole. The bytes on the wire stay the
-// same.
+// default, or less passes each frame whole. A frame of up to 4096 bytes is always passed whole.
 //
-// A frame of up to 4096 bytes always goes out in one call, because a pipe does not mix such a write
-// with writes of other processes. The first piece of a larger frame may be shorter than n, so that
-// the next piece begins at the start of a page of memory.
-//
-// With smaller writes, a reader on another CPU can begin sooner, but each write costs a system
-// call. If several processes or goroutines write to the stream without a common lock, their pieces
-// can mix. A Mux keeps the pieces of a frame together.
+// With smaller writes, a reader on another CPU can begin sooner. But if several processes write to
+// the stream without a common lock, their pieces can mix.
 func WithWriteSize(n int) Option { return func(s *settings) { s.writeSize = max(n, 0) } }
 
 // WithPolicy sets what a Reader does after a message that is larger than the limit.
 func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 
 // WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank
-// lines. A blank line is then an empty message. A line ends with LF or CR LF, as without this
-// option.
+// lines, which then are empty messages.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
-// WithLenient makes a Content-Length Reader accept what some servers send:
-//
-//   - Header lines that have no colon. They are ignored.
-//   - Blank lines before a header. They are ignored.
-//   - A line of white space as the end of a header.
-//
-// Without this option, each of these is an error.
+// WithLenient makes a Content-Length Reader accept what some servers send: header lines without a
+// colon and blank lines before a header, which are ignored, and a line of white space as the end of
+// a header.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
-// WithIDs makes a Writer take the ids of chunked messages from the function ids, so that the output
-// can be the same each time. The goroutine that sends calls ids. Without this option, or if ids is
-// nil, the ids are random UUIDs (version 4): they are unique but can be guessed.
+// WithIDs makes a Writer take the ids of chunked messages from ids, so that its output can be the
+// same each time. If ids is nil, they are random UUIDs, which can be guessed.
 func WithIDs(ids func() [16]byte) Option {
 	return func(s *settings) { s.ids = ids }
 }
 
-// WithMaxInFlight bounds the number of incomplete messages that a chunk reader holds, and the
-// number of their bytes together. For a bound of zero or less, the default holds: 64 messages, or
-// 64 MiB.
+// WithMaxInFlight bounds the incomplete messages that a Reader of chunks holds, and their bytes
+// together. Zero or less means the default: 64 messages, or 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
 		s.flightMessages = positive(messages, s.flightMessages)
@@ -170,25 +148,22 @@ func WithMaxInFlight(messages, bytes int) Option {
 	}
 }
 
-// WithExpiry sets how long a chunk reader keeps an incomplete message after its latest chunk came.
-// The default is one minute. If d is zero or less, the reader keeps the message for ever. There is
-// no timer: the reader drops old messages when a frame arrives.
+// WithExpiry sets how long a Reader of chunks keeps an incomplete message after its latest chunk.
+// The default is one minute. Zero or less means for ever. Old messages are dropped only when a
+// frame arrives.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
-// WithProgress makes ReadMessage of a chunk reader call f with each chunk that it accepts. For the
-// last chunk it calls f before it returns the message. The slices in a Chunk are valid only during
-// the call.
+// WithProgress makes ReadMessage call f with each chunk that it accepts, before it returns the
+// message. The slices in a Chunk are valid only during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithSkipped makes ReadMessage call f when it has skipped a whole message that is larger than the
-// limit. It does so only with the policy Resync, and only if the framing states no sizes.
-//
-// f receives the error that an earlier ReadMessage returned, with Size set to the size of the
-// message. A carriage return before the newline counts, too.
+// WithSkipped makes ReadMessage call f when it has skipped a message that is larger than the limit,
+// with the earlier error and the real Size. It does so only with the policy Resync, and if the
+// framing states no sizes.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
-// WithQueue sets how many Sends of a Mux may wait or write at once. A further Send first waits
-// until one of them has returned. Zero or less means 1024.
+// WithQueue sets how many Sends of a Mux may wait or write at once. Further ones wait before that.
+// Zero or less means 1024.
 func WithQueue(messages int) Option {
 	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
 }
@@ -209,10 +184,8 @@ func (s *settings) id() [16]byte {
 	return s.random.next()
 }
 
-// An idSource makes version 4 UUIDs from two SplitMix64 generators (Steele, Lea, Flood: Fast
-// splittable pseudorandom number generators, 2014). Each begins with a random number, and repeats
-// none of its numbers. With the generators of math/rand/v2, which are not inlined, the id of a
-// small message would cost twice as much.
+// An idSource makes version 4 UUIDs from two SplitMix64 generators (Steele, Lea, Flood 2014). With
+// math/rand/v2, the id of a small message would cost twice as much.
 type idSource struct{ high, low uint64 }
 
 func (s *idSource) next() (id [16]byte) {

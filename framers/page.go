@@ -7,10 +7,9 @@ import (
 
 const maxInt = math.MaxInt
 
-// Some processors copy slowly if the destination address is 1 to 31 bytes above the source address,
-// both modulo the page size. On an AMD Zen 3, where the kernel uses "rep movsb" for pipes, such a
-// copy took 4 to 5 times as long. A pipe begins each write at the start of a page. So only the
-// addresses of our buffers decide whether a copy is slow.
+// Some processors copy slowly to an address that is 1 to 31 bytes above the source address, both
+// modulo the page size: an AMD Zen 3 took 4 to 5 times as long. A pipe begins each write at the
+// start of a page.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -29,8 +28,7 @@ func newBuffer(n, offset int) []byte {
 }
 
 // slowTogether reports whether the kernel copies the second piece slowly if one call sends the
-// first two pieces. It returns false if the second piece is too short for a call of its own. Such a
-// call copies the piece fast, except if the piece begins in the last 31 bytes of a page.
+// first two. It is false if the second is too short for a call of its own.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
@@ -40,9 +38,8 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns how many bytes of pieces a call should send if it may send n. The result is
-// n, or so much less that the next byte is at the start of a page of memory. If n is below two
-// pages, the result is n.
+// toPageStart returns how many of at most n bytes to send in one call: n, or less, so that the next
+// byte begins a page of memory.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

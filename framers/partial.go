@@ -58,8 +58,8 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 	}
 }
 
-// extend appends a chunk to the data. The buffer grows by only a quarter at a time, so that the
-// memory of many buffers stays close to the bytes that are charged for them.
+// extend appends a chunk to the data. The buffer grows by a quarter, so that memory stays close to
+// the bytes that are charged.
 func (p *partialMessage) extend(chunk []byte, top int) {
 	if need := len(p.data) + len(chunk); need > cap(p.data) {
 		larger := max(need, min(cap(p.data)/4*5, top))
@@ -78,8 +78,8 @@ type partialSet struct {
 	top        int               // the largest capacity of one message's buffer
 }
 
-// find returns the message with an id, or nil if there is none. It begins with the newest message,
-// because that is the most likely one.
+// find returns the message with an id, or nil. The newest, which is the most likely, is looked at
+// first.
 func (s *partialSet) find(id *chunkID) *partialMessage {
 	for _, p := range slices.Backward(s.list) {
 		if p.id == *id {
@@ -137,14 +137,12 @@ func (s *partialSet) empty(p *partialMessage) {
 	p.dropped = true
 }
 
-// mostSpare is the most bytes that several spare buffers may have together. A single spare buffer
-// may be larger.
+// mostSpare is the most bytes that several spare buffers may have together. A single one may be
+// larger.
 const mostSpare = 16 << 20
 
 // recycle keeps the buffer of a message that was taken off the list, because new memory would be
-// the largest cost of a large message. It keeps several buffers: messages whose frames come in
-// turns become complete one right after the other. After shrinkAfter successive messages that did
-// not need large spare buffers, they are given back.
+// the largest cost of a large message.
 func (s *partialSet) recycle(p *partialMessage) {
 	if !s.makeRoom(cap(p.data)) {
 		return
@@ -160,9 +158,8 @@ func (s *partialSet) recycle(p *partialMessage) {
 	}
 }
 
-// makeRoom frees spares, the smallest first, until a further spare of size bytes fits beside them.
-// It returns false if it would have to free a spare of at least that size. If there are no spares,
-// the further one always fits.
+// makeRoom frees spares, the smallest first, until another of size bytes fits. It returns false if
+// that would cost a spare of at least that size.
 func (s *partialSet) makeRoom(size int) bool {
 	for len(s.spares) > 0 && s.spareBytes+size > mostSpare {
 		least := 0

@@ -27,9 +27,8 @@ var raw = &form{
 	},
 }
 
-// Raw returns the framing that adds nothing. If size is above 0, each message has size bytes. If
-// size is 0, the stream has no messages, and a Reader delivers what each read gives. Raw costs
-// least of all framings, so every other framing is compared with it.
+// Raw returns the framing that adds nothing: each message has size bytes. If size is 0, the stream
+// has no messages, and a Reader delivers what each read gives.
 func Raw(size int) (Framing, error) { return newRaw(raw, size) }
 
 func newRaw(f *form, size int) (Framing, error) {
@@ -39,8 +38,8 @@ func newRaw(f *form, size int) (Framing, error) {
 	return framing{f, size}, nil
 }
 
-// raw waits for the first byte of a message, and declares the message's size. If size is 0, the
-// bytes that have come are the message, up to the limit.
+// raw waits for the first byte of a message, and declares the message's size. Size 0 takes all that
+// has come, up to the limit.
 func (b *bodyReader) raw(size int) error {
 	in := &b.in
 	if err := in.need(1); err != nil {

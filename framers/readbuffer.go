@@ -5,17 +5,15 @@ import (
 	"io"
 )
 
-// A readBuffer is the buffer of a Reader. Messages are slices of it, so a message is moved at most
-// once.
+// A readBuffer is the buffer of a Reader. Messages are slices of it.
 //
 //	0 ...... base ........ pos ........ end ...... len(buf)
 //	  free   |  searched     | not yet    |  free
 //	         |               | searched   |
 //	         |  held                      |
 //
-// The held part begins with the message being received. If the next read needs room, the held part
-// is moved to the front. If that does not suffice, the buffer grows to top, top/2, top/4 or so on.
-// So the old and the new buffer together take at most 1.5 × top.
+// The held part begins with the message being received. If the next read needs room, it is moved to
+// the front, or into a larger buffer.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
@@ -30,20 +28,18 @@ type readBuffer struct {
 	err            error // an error that came together with data; the next fill returns it
 }
 
-// shrinkAfter is the number of successive messages that must fit a quarter of a grown buffer before
-// the buffer is given back.
+// shrinkAfter is how many messages in a row must fit a quarter of a grown buffer before the buffer
+// is given back.
 const shrinkAfter = 32
 
-// framingSlack is room, in bytes, for what stands around the largest message: the header of a
-// chunk, or CR LF.
+// framingSlack is room, in bytes, for what stands around a message, such as the header of a chunk.
 const framingSlack = 128
 
 // readSize stands for the usual size of a read, as the argument of fill.
 const readSize = 0
 
 func newReadBuffer(r io.Reader, s *settings) readBuffer {
-	// The buffer must have room for the largest message, for the largest header, and for the bytes
-	// that an error quotes.
+	// The largest header and the bytes that an error quotes must fit, too.
 	largest := max(s.maxMessage, mostHeaderBytes, headBytes)
 	return readBuffer{
 		r:          r,
@@ -56,8 +52,8 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 // held returns what was read and has not been delivered.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] lies. A fill may move bytes, so i must have been found
-// after the latest fill.
+// offset returns where in the stream buf[i] lies. A fill may move bytes, so i must be newer than
+// the latest fill.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
 // next ends the message at hand. From now on the held part begins at i.
@@ -73,9 +69,8 @@ func (in *readBuffer) next(i int) {
 	in.pos = i
 }
 
-// fill reads once, at most limit bytes and at most in.size. It returns nil if any bytes came. If an
-// error came with them, the next call returns the error. After io.EOF every call returns io.EOF.
-// Any other error is returned once.
+// fill reads once, at most limit bytes. It returns nil if any bytes came. An error that came with
+// them is returned by the next call.
 func (in *readBuffer) fill(limit int) error {
 	if err := in.err; err != nil {
 		if err != io.EOF {
@@ -126,8 +121,8 @@ func (in *readBuffer) makeRoom() {
 	}
 }
 
-// shouldSlide reports whether to move the held bytes to the front. The parameter held is their
-// number, and want is the room needed behind them.
+// shouldSlide reports whether to move the held bytes to the front. want is the room needed behind
+// them.
 func (in *readBuffer) shouldSlide(held, want int) bool {
 	switch {
 	case held == 0: // nothing has to be moved
@@ -139,8 +134,7 @@ func (in *readBuffer) shouldSlide(held, want int) bool {
 	case in.base+in.last+want > len(in.buf): // a message like the last would not fit
 		return true
 	}
-	// Only few bytes must be moved. Then the next large message is put into memory that is still in
-	// the cache.
+	// Move few bytes, so that the next large message is put into memory that is still in the cache.
 	return len(in.buf) > in.size && held <= len(in.buf)/16
 }
 
@@ -150,16 +144,15 @@ func (in *readBuffer) replace(n int) {
 	in.shrinkCount = 0
 }
 
-// giveBack replaces a grown buffer by one of the usual size. It does nothing if the held bytes need
-// more than half of the usual size.
+// giveBack replaces a grown buffer by one of the usual size, unless the held bytes need more than
+// half of that.
 func (in *readBuffer) giveBack() {
 	if len(in.buf) > in.size && len(in.held()) <= in.size/2 {
 		in.replace(in.size)
 	}
 }
 
-// slide moves the held bytes to the front of the given slice, which becomes the buffer. It may be
-// the present buffer.
+// slide moves the held bytes to the front of a slice, which becomes the buffer.
 func (in *readBuffer) slide(to []byte) {
 	copy(to, in.held())
 	in.pos -= in.base
@@ -168,8 +161,8 @@ func (in *readBuffer) slide(to []byte) {
 	in.buf = to
 }
 
-// capacity returns the smallest of top, top/2, top/4 and so on that is at least n, or top if all
-// are smaller.
+// capacity returns the smallest of top, top/2, top/4 and so on that is at least n. So an old and a
+// new buffer together take at most 1.5 × top.
 func capacity(n, top int) int {
 	c := top
 	for c/2 >= n {
@@ -178,8 +171,7 @@ func capacity(n, top int) int {
 	return c
 }
 
-// need reads until n bytes are held. If the stream ends before the first of them, need returns
-// io.EOF.
+// need reads until n bytes are held. It returns io.EOF if the stream ends before the first.
 func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
@@ -195,8 +187,8 @@ func (in *readBuffer) need(n int) error {
 	return nil
 }
 
-// take returns the next n bytes, and ends the message with them. After an error other than the end
-// of the stream, no bytes are lost, and take may be called again.
+// take returns the next n bytes, and ends the message with them. After a read error it may be
+// called again.
 func (in *readBuffer) take(n int) ([]byte, error) {
 	if err := in.need(n); err != nil {
 		return nil, inside(err)
@@ -206,8 +198,7 @@ func (in *readBuffer) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// skip drops n bytes without holding them. If it fails, it returns how many of them are still to be
-// dropped.
+// skip drops n bytes without holding them. After an error it returns how many are left.
 func (in *readBuffer) skip(n int64) (int64, error) {
 	for {
 		here := min(n, int64(in.end-in.base))

@@ -10,24 +10,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The framing chunked+zstd turns a message into one of these two forms, and splits the result into
-// frames as the framing chunked does:
+// The framing chunked+zstd splits one of two forms of a message into frames:
 //
 //	0 message                  as it is, if it is small or does not shrink
 //	1 escape(zstd(message))    \n is =n, = is ==
 //
-// A message with a newline always takes the second form, so no frame holds a newline.
+// A message with a newline always takes the second form.
 const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size in bytes from which on pack compresses messages without a newline.
-	// For a smaller message, the zstd header takes as many bytes as the compression saves.
+	// compressFrom is the size in bytes from which messages are compressed. Below, the zstd header
+	// takes as many bytes as compression saves.
 	compressFrom = 512
 	// maxBlock is the most bytes that one block of a zstd frame can decompress to.
 	maxBlock = 128 << 10
-	// undeclared is the size in bytes of the largest message that may be in a zstd frame that does
-	// not declare the message's size. The encoder declares every larger size.
+	// undeclared is the size in bytes of the largest message whose zstd frame may leave out the
+	// size.
 	undeclared = 255
 )
 
@@ -42,7 +41,7 @@ var zstdChunks = &form{
 	reader: func(f framing, r io.Reader, s settings) Reader {
 		limit := s.maxMessage
 		if limit <= maxInt/4 {
-			// In the worst case every byte is escaped. Each block of the zstd frame also has a
+			// In the worst case every byte is escaped, and each block of the zstd frame has a
 			// header.
 			s.maxMessage = 2*limit + limit/1024 + 1<<10
 		}
@@ -50,12 +49,11 @@ var zstdChunks = &form{
 	},
 }
 
-// Compressed returns the chunked framing with messages compressed by zstd at its fastest level.
-// Size 0 means DefaultChunk. The framing carries every message. No other program speaks its format.
-// [All] leaves it out, because it pays only where the pipe is slower than the processor.
+// Compressed returns the chunked framing with messages compressed by zstd. Size 0 means
+// DefaultChunk. No other program speaks it, and it pays only where the pipe is slower than the
+// processor.
 //
-// The limit of WithMaxMessage is for the message before compression. While a Reader decompresses a
-// message, it also holds the compressed form.
+// The limit of WithMaxMessage is for the message before compression.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
 
 // encoder serves every Writer: EncodeAll keeps no state, and may be called concurrently.
@@ -67,8 +65,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// A packer turns messages into the bytes that are split into frames. It reuses its buffers, so the
-// result of pack is valid until the next call.
+// A packer compresses and escapes messages. The result of pack is valid until the next call.
 type packer struct {
 	compressed []byte
 	packed     []byte // what pack returns
@@ -174,9 +171,8 @@ func (r *zstdReader) ReadMessage() ([]byte, error) {
 	return nil, r.damaged(fmt.Errorf("form %q", first))
 }
 
-// decompress returns the message in a zstd frame. A hostile frame of 26 bytes may declare a message
-// of 2^62 bytes. So decompress allocates no more than the limit, and no more than the frame's
-// blocks can decompress to.
+// decompress returns the message in a zstd frame. A hostile frame may declare a huge message, so no
+// more is allocated than the limit and the frame's blocks allow.
 func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	if r.decoder == nil {
 		var err error
@@ -220,13 +216,11 @@ func (r *zstdReader) decompress(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-// decompressedBound returns the most bytes that the blocks of a zstd frame can decompress to. Each
-// block begins with a header of 3 bytes. Bit 0 says whether the block is the last, bits 1 and 2 are
-// the kind of the block, and the other bits are its size.
+// decompressedBound returns the most bytes that the blocks of a zstd frame can decompress to.
 func decompressedBound(b []byte) int {
 	most := 0
 	for len(b) > 3 {
-		bits := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+		bits := int(b[0]) | int(b[1])<<8 | int(b[2])<<16 // the block's header
 		last := bits&1 == 1
 		kind := bits >> 1 & 3
 		size := bits >> 3
@@ -247,13 +241,12 @@ func decompressedBound(b []byte) int {
 	return most
 }
 
-// beginning decompresses the first block of a message that is larger than the limit, for the error
-// about the message. It puts that block into a zstd frame of its own, because the window of the
-// whole frame may be larger than the limit.
+// beginning decompresses the first block of a message that is too large, for the error. In a frame
+// of its own, the block needs only a small window.
 func (r *zstdReader) beginning(blocks []byte) []byte {
 	// The frame's header: the magic number, no declared size, and a window of maxBlock.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
-	// See decompressedBound for the header of a block.
+	// The block's header, as in decompressedBound.
 	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
 	kind := blocks[0] >> 1 & 3
 	if kind == 1 {
