@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits. macOS has no pipe2(2), which would make such a pipe in
-// one call. So ForkLock keeps other goroutines from starting a child until the descriptors are
-// marked close-on-exec.
+// pipe makes a pipe that no child inherits. macOS has no pipe2(2), so ForkLock keeps children from
+// being started meanwhile.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -49,8 +48,8 @@ func replace(from, fd int) error {
 // wakeThreads has nothing to do: replace has ended the calls.
 func wakeThreads() error { return nil }
 
-// pollable refuses FIFOs, because kqueue cannot watch them. kqueue does not report that the last
-// writer of a FIFO has left, so a reader would wait for ever.
+// pollable refuses FIFOs: kqueue does not report that the last writer has left, so a reader would
+// wait for ever.
 func pollable(e *End) error {
 	if e.kind == FIFO {
 		err := unsupported("a fifo in Go's poller")
@@ -59,15 +58,14 @@ func pollable(e *End) error {
 	return nil
 }
 
-// macOS keeps its C library stable, but not its system calls. So the next three functions call
-// libSystem, and the Go scheduler sees these calls.
+// The next three functions call libSystem, because macOS does not keep its system calls stable.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) { return result(unix.Read(fd, p)) }
 
 func sysWrite(fd int, p []byte) (int, syscall.Errno) { return result(unix.Write(fd, p)) }
 
-// sysWritev turns the vectors back into slices, because unix.Writev takes slices. Neither sysWritev
-// nor unix.Writev allocates memory for up to eight vectors.
+// sysWritev turns the vectors back into slices, as unix.Writev takes them. For up to eight vectors
+// it allocates nothing.
 func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	var few [8][]byte
 	bufs := few[:0]

@@ -26,9 +26,8 @@ func replace(from, fd int) error {
 	return os.NewSyscallError("dup3", unix.Dup3(from, fd, unix.O_CLOEXEC))
 }
 
-// The next three functions make raw system calls: the Go scheduler is not told when a call begins
-// or ends. Telling it would take 30 ns each time, as in syscall.Read. A non-blocking call is over
-// too soon for this to matter to the scheduler. For a blocking call, see the package comment.
+// The next three functions make raw system calls, of which the Go scheduler is not told: that would
+// take 30 ns each time. For blocking calls, see the package comment.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),
@@ -48,9 +47,8 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// pollable refuses writers to terminals. Linux does not wake a poller when a terminal has room
-// again (n_tty_poll asks for no such wake-up), so a writer in Go's poller would wait for ever.
-// FreeBSD is treated like Linux.
+// pollable refuses writers to terminals: Linux does not wake a poller when a terminal has room
+// again (n_tty_poll), so a writer would wait for ever.
 func pollable(e *End) error {
 	if e.kind == PTY && e.dir == writes {
 		err := unsupported("a pseudo-terminal in Go's poller")

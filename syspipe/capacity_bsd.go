@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity measures the capacity, since neither system tells it. It fills a new pipe of the
-// same kind instead of the caller's pipe, because all pipes of a kind hold the same number of
-// bytes. Kinds differ: a FIFO of macOS is a pair of sockets, and holds less than an anonymous pipe.
+// pipeCapacity fills a new pipe of the same kind, because neither system tells the capacity of the
+// caller's pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {
@@ -20,8 +19,8 @@ func pipeCapacity(kind Kind, _ int) (int, error) {
 	return fillAndClose(w, r)
 }
 
-// setPipeCapacity accepts only the capacity that the pipe grows to by itself. Neither system lets a
-// program choose another capacity.
+// setPipeCapacity accepts only the capacity that a pipe grows to by itself: neither system lets a
+// program choose.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	grown, err := pipeCapacity(kind, fd)
 	if err == nil && grown != n {
@@ -37,8 +36,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 // neither for macOS nor for FreeBSD.
 const fionread = 0x4004667f
 
-// buffered can only ask the reading end. A pipe of FreeBSD has two directions, and its writing end
-// would tell how many bytes are in the opposite direction.
+// buffered can only ask the reading end. On FreeBSD, the writing end would tell of the opposite
+// direction.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")
@@ -47,8 +46,7 @@ func (e *End) buffered() (int, error) {
 	return n, os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is the value that SO_SNDBUF returns, divided by the value that it was set to.
-// Here both values are the same.
+// socketBufferScale is what SO_SNDBUF returns, divided by what it was set to.
 const socketBufferScale = 1
 
 const socketLimit = "sysctl kern.ipc.maxsockbuf"

@@ -14,8 +14,7 @@ func pipeCapacity(_ Kind, fd int) (int, error) {
 }
 
 // setPipeCapacity asks the kernel for a capacity of n bytes. If the kernel refuses, the error says
-// why. EPERM has two causes: n is above the limit for a single pipe, or all pipes of this user
-// together have reached their limit.
+// why.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	var err error = unix.EINVAL // the kernel's error for sizes above maxPipe
 	if n <= maxPipe {
@@ -57,8 +56,8 @@ func (e *End) buffered() (int, error) {
 	return int(n), os.NewSyscallError("FIONREAD", err)
 }
 
-// socketBufferScale is the value that SO_SNDBUF returns, divided by the value that it was set to.
-// Linux doubles the value, to have room for its bookkeeping (socket(7)).
+// socketBufferScale is what SO_SNDBUF returns, divided by what it was set to: Linux doubles it
+// (socket(7)).
 const socketBufferScale = 2
 
 const socketLimit = "net.core.wmem_max, in /proc/sys/net/core/wmem_max"

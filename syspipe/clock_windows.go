@@ -9,25 +9,22 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Go's own clock goes in steps of 0.5 to 15.6 ms on Windows. The performance counter has finer
-// steps, but x/sys has no function for it.
+// Go's own clock goes in steps of 0.5 to 15.6 ms on Windows. This counter has finer steps.
 var (
 	kernel32     = windows.NewLazySystemDLL("kernel32.dll")
 	queryCounter = kernel32.NewProc("QueryPerformanceCounter")
 	counterRate  = query(kernel32.NewProc("QueryPerformanceFrequency")) // ticks per second
 )
 
-// Now returns the time since a moment that is the same for all processes. It reads the finest clock
-// of the system that never goes back.
+// Now returns the time since a moment that is the same for all processes. It never goes back.
 func Now() time.Duration {
 	hi, lo := bits.Mul64(query(queryCounter), uint64(time.Second))
 	ns, _ := bits.Div64(hi, lo, counterRate)
 	return time.Duration(ns)
 }
 
-// query calls a function that stores a number at the given address, and returns that number. The
-// two functions above cannot fail on the versions of Windows that Go supports. Unlike
-// LazyProc.Call, query allocates nothing.
+// query returns the number that a function stores at the given address. The two functions above
+// cannot fail. Unlike LazyProc.Call, query allocates nothing.
 func query(call *windows.LazyProc) (n uint64) {
 	syscall.SyscallN(call.Addr(), uintptr(unsafe.Pointer(&n)))
 	return n

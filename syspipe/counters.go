@@ -14,13 +14,13 @@ type Counters struct {
 	Waits    uint64        // times that the end had to wait; refusals in a row are one wait
 	WaitTime time.Duration // total of all waits, each from its first refusal to the next success
 
-	// SeesEAGAIN says whether EAGAIN is counted. SeesWaits says whether Waits and WaitTime are
-	// counted. Both depend on the system and on the end's IO. A field that is not counted is 0.
+	// SeesEAGAIN says whether EAGAIN is counted, and SeesWaits whether Waits and WaitTime are. What
+	// is not counted is 0.
 	SeesEAGAIN, SeesWaits bool
 }
 
 // A counter counts one direction of an end. Its fields are not atomic, because only one goroutine
-// uses a direction. An atomic add for each field would cost too much: a 64 B write takes 130 ns.
+// uses a direction.
 type counter struct {
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration
@@ -28,8 +28,7 @@ type counter struct {
 	since                              time.Time // when the kernel refused, if waiting
 }
 
-// moved counts a call that was asked to move some bytes and moved n of them. If a wait is under
-// way, it is over now.
+// moved counts a call that moved n of the asked bytes, and ends a wait.
 func (c *counter) moved(asked, n int) {
 	c.calls++
 	c.bytes += uint64(n)

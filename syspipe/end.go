@@ -14,10 +14,10 @@ import (
 // Options say what [Open] makes. The zero Options make a default pipe, safe in any program.
 type Options struct {
 	// Capacity is how many bytes to ask for; 0 leaves the system's default. The system may round
-	// it; [End.Capacity] tells the result. A refusal is a [*CapacityError].
+	// it. A refusal is a [*CapacityError].
 	Capacity int
-	// IO is how both ends wait. The zero IO is [Poller]. If the system has no poller for this kind,
-	// the ends wait in the way that comes closest (see [End.UsePoller]).
+	// IO is how both ends wait: with [Poller] if it is zero, or with what comes closest (see
+	// [End.UsePoller]).
 	IO IO
 }
 
@@ -71,8 +71,7 @@ const (
 	duplex = reads | writes
 )
 
-// newEnd makes an end from a descriptor that is in blocking mode. initIO later sets how the end
-// waits.
+// newEnd makes an end from a descriptor. initIO later sets how the end waits.
 func newEnd(kind Kind, dir direction, d descriptor) *End {
 	e := &End{kind: kind, dir: dir, io: Blocking, descriptor: d}
 	e.open.Store(true)
@@ -86,10 +85,7 @@ func (e *End) Kind() Kind { return e.kind }
 func (e *End) IO() IO { return e.io }
 
 // SetIO decides how the end waits. Call it before the first Read or Write. An end that has [Poller]
-// keeps it for good, because nothing can take a descriptor out of Go's poller again.
-//
-// SetIO sets or clears non-blocking mode. This changes the mode of all duplicates of this end. The
-// other end of the pipe has a mode of its own.
+// keeps it for good. SetIO changes the blocking mode of all duplicates of the end, too.
 func (e *End) SetIO(io IO) error {
 	if err := io.Supported(); err != nil {
 		return err
@@ -110,8 +106,7 @@ func (e *End) SetIO(io IO) error {
 }
 
 // UsePoller calls SetIO with [Poller]. If the system has no poller for this end, UsePoller sets
-// what comes closest. On Unix, this is a pause of 1 ms between two tries. On Windows, it is a call
-// that blocks only its own thread.
+// what comes closest: pauses of 1 ms on Unix, [Blocking] on Windows.
 func (e *End) UsePoller() error {
 	err := e.SetIO(Poller)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -151,8 +146,8 @@ func (e *End) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write hands all of p to the kernel, in as many system calls as needed. On an error it returns how
-// many bytes the kernel accepted. If the reader has left, the error is a [*BrokenPipeError].
+// Write hands all of p to the kernel. On an error it returns how many bytes the kernel accepted. If
+// the reader has left, the error is a [*BrokenPipeError].
 func (e *End) Write(p []byte) (int, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -163,8 +158,7 @@ func (e *End) Write(p []byte) (int, error) {
 }
 
 // Writev writes the buffers one after the other, if possible in one call of writev(2). It neither
-// keeps nor changes bufs or their bytes. Windows has no such call for pipes, so there Writev first
-// copies the buffers together.
+// keeps nor changes them.
 func (e *End) Writev(bufs [][]byte) (int64, error) {
 	if !e.enter() {
 		return 0, e.failed("write", os.ErrClosed)
@@ -174,9 +168,9 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Vmsplice writes like Write, but gives the memory pages of p to the pipe instead of copying their
-// bytes. So p must not change until the reader has read all of it. It is enough to write two
-// buffers in turn, if each is at least as long as the pipe's capacity.
+// Vmsplice writes like Write, but gives the memory pages of p to the pipe. So p must not change
+// until the reader has read all of it. Two buffers in turn are enough, if each is at least as long
+// as the pipe's capacity.
 //
 // Vmsplice works only on Linux, for pipes and FIFOs, with any IO except [Poller]. Otherwise the
 // error wraps [errors.ErrUnsupported].
@@ -257,7 +251,7 @@ func (e *End) write(p []byte) (int, error) {
 }
 
 // retryAfter counts a write that failed with errno. If the write may be tried again, retryAfter
-// waits as long as it has to and returns nil.
+// waits and returns nil.
 func (e *End) retryAfter(errno syscall.Errno, asked int) error {
 	e.out.account(asked, 0, errno)
 	switch errno {
@@ -269,8 +263,7 @@ func (e *End) retryAfter(errno syscall.Errno, asked int) error {
 	return errno
 }
 
-// writeFailed returns the error of a Write that failed with err after the kernel had accepted n
-// bytes.
+// writeFailed returns the error of a Write that failed after the kernel had accepted n bytes.
 func (e *End) writeFailed(n int64, err error) error {
 	if !e.open.Load() {
 		return e.failed("write", os.ErrClosed)
@@ -281,8 +274,8 @@ func (e *End) writeFailed(n int64, err error) error {
 	return e.failed("write", err)
 }
 
-// wait waits after EAGAIN as the end's io says: in poll(2), or by sleeping for a pause. With Spin
-// it does not wait.
+// wait waits after EAGAIN in poll(2) or by sleeping, as the end's io says. With Spin it does not
+// wait.
 func (e *End) wait(toward direction) error {
 	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
@@ -299,9 +292,8 @@ func (e *End) wait(toward direction) error {
 }
 
 // SetReadDeadline sets the time after which reads fail with an error that wraps
-// [os.ErrDeadlineExceeded]. This includes a read that is waiting already. The zero time means no
-// deadline. Only an end with the IO [Poller] has deadlines. For any other end, SetReadDeadline
-// returns an error that wraps [os.ErrNoDeadline].
+// [os.ErrDeadlineExceeded]. The zero time means no deadline. For an end without [Poller], the error
+// wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
@@ -323,16 +315,8 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 }
 
 // Close closes the descriptor and the duplicates that Pass made. A read or write under way fails
-// with an error that wraps [os.ErrClosed], and Close waits until it has returned. A second Close
-// returns an error that wraps [os.ErrClosed], too.
-//
-// How soon a read or write under way returns depends on the IO of the end:
-//
-//	poller          at once
-//	blocking        at once: Linux and FreeBSD send each thread of the process a SIGURG, which is
-//	                harmless (Go's scheduler sends it too)
-//	poll            as blocking, but on macOS within 100 ms
-//	spin, sleep=D   at the next try
+// with an error that wraps [os.ErrClosed], and Close waits until it has returned. With [Spin] or
+// [Sleep], that is at its next try.
 func (e *End) Close() error {
 	if !e.open.Swap(false) {
 		return e.failed("close", os.ErrClosed)
@@ -349,16 +333,15 @@ func (e *End) Close() error {
 // busy reports whether a read or a write is under way.
 func (e *End) busy() bool { return e.calls.Load() > 0 }
 
-// awaitNone returns when none of the counted calls is under way any more. This takes long only if
-// one of the calls sleeps between two tries.
+// awaitNone returns when none of the counted calls is under way any more.
 func awaitNone(calls *atomic.Int32) {
 	for pause := time.Microsecond; calls.Load() > 0; pause = min(2*pause, time.Millisecond) {
 		time.Sleep(pause)
 	}
 }
 
-// briefly runs f if the end is open, and adds op to an error. The function f may use the descriptor
-// but must not wait, because Close waits until f returns.
+// briefly runs f if the end is open, and adds op to an error. Close waits until f returns, so f
+// must not wait.
 func (e *End) briefly(op string, f func() error) error {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

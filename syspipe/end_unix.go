@@ -13,9 +13,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
-// pollerSubstitute is how an end waits if Go's poller cannot watch it. It is a pause of 1 ms
-// between two tries. [Poll] would not do, because poll(2) cannot watch such an end either.
-// [Blocking] would not do, because Close could not end a read that waits in the kernel.
+// pollerSubstitute is how an end waits if Go's poller cannot watch it. [Poll] could not watch it
+// either, and with [Blocking], Close could not end a read.
 const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -28,8 +27,7 @@ type descriptor struct {
 	gather     gather
 }
 
-// A polledRead is the state of a read through Go's poller. Each End keeps one, so that a read
-// allocates nothing.
+// A polledRead is the state of a read through Go's poller. Each End keeps one, to allocate nothing.
 type polledRead struct {
 	try   func(fd uintptr) bool // readOnce, for Go's poller
 	buf   []byte                // the caller's
@@ -45,10 +43,9 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// readAgain reads once more after EIO, by which a terminal reports the end of file. The kernel
-// looks first for bytes and then for a writer (n_tty_read). If a writer writes and leaves between
-// these two checks, the read fails with EIO although there are bytes to read. On a loaded machine,
-// this happened to three of 120,000 writers. The caller counts both reads as one call.
+// readAgain reads once more after EIO, by which a terminal reports the end of file. If a writer
+// writes and leaves at the wrong moment, there are bytes to read all the same (three writers of
+// 120,000).
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {
@@ -127,12 +124,8 @@ func (e *End) writePolled(p []byte) (int, error) {
 // from a socket whose reader left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-// pollTimeout is the longest time that one call of poll(2) waits. The limit is needed on macOS, for
-// two reasons:
-//   - Nothing can interrupt the call there. So the end has to check regularly whether it was
-//     closed.
-//   - The call does not report there that the other end of a FIFO has left. So the read or write
-//     has to be tried again regularly.
+// pollTimeout is the longest time that one poll(2) waits. On macOS, nothing can interrupt it, and
+// it does not report that the other end of a FIFO has left.
 const pollTimeout = 100 * time.Millisecond
 
 // poll waits in poll(2) until a read or write, as toward says, may be tried again.
@@ -176,8 +169,7 @@ func (e *End) closeDescriptor() error {
 }
 
 // interrupt ends the calls under way. It replaces e.fd by the reading end of a pipe without a
-// writer, and then wakes the threads. From then on no call blocks: a read meets the end of file,
-// and a write fails with EBADF.
+// writer, where no call blocks, and wakes the threads.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
 		return nil // each read or write looks between its tries whether the end is open
@@ -209,7 +201,7 @@ func (e *End) writable() (bool, error) {
 }
 
 // HungUp reports whether nobody can write to a stream any more. There may still be bytes to read.
-// It returns false for a stream without a descriptor.
+// It is false for a stream without a descriptor.
 func HungUp(stream any) bool {
 	f, ok := stream.(syscall.Conn)
 	if !ok {

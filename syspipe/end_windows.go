@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// supportedIOs are the ways to wait on Windows. [Sleep] is not listed, because every system has it.
-// [Poll] is missing, because Windows has no call that waits until a pipe has bytes or room.
+// supportedIOs are the ways to wait on Windows, besides [Sleep]. [Poll] is missing: no call of
+// Windows waits until a pipe has bytes or room.
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// pollerSubstitute is how an end of an anonymous pipe waits if [Poller] is asked for. Go's poller
-// does not take such a pipe, because the pipe is synchronous. On Windows the Go scheduler sees
-// blocking calls, so a call blocks only its own thread.
+// pollerSubstitute is how an end waits that Go's poller does not take. On Windows, it blocks only
+// its own thread.
 const pollerSubstitute = Blocking
 
 // descriptor is what an [End], one end of a pipe, consists of on Windows.
@@ -32,8 +31,8 @@ type descriptor struct {
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what ReadFile or WriteFile needs besides the buffer. An End keeps one for each of
-// the two functions, so that a call allocates nothing.
+// A request is what ReadFile or WriteFile needs besides the buffer. Each End keeps two, to allocate
+// nothing.
 type request struct {
 	done       uint32             // bytes moved by the last call
 	overlapped windows.Overlapped // has the event to wait for, if the handle is overlapped
@@ -72,13 +71,11 @@ func (e *End) setNowait(nowait bool) error {
 	return nil
 }
 
-// countersSeen reports which counters are known. If the system waits inside the call, neither is
-// known.
+// countersSeen reports which counters are known: none, if the system waits inside the call.
 func (e *End) countersSeen() (eagain, waits bool) { return e.nowait, e.nowait }
 
 // sysRead reads once and returns what read(2) of Unix would return: 0 bytes at the end of file, and
-// EAGAIN if no bytes have come yet. A read also ends if somebody writes zero bytes. Then sysRead
-// returns EINTR, so that the caller reads again.
+// EAGAIN if no bytes have come yet.
 func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	n, err := e.transfer(&e.reading, func(o *windows.Overlapped) error {
 		return windows.ReadFile(e.handle, p, &e.reading.done, o)
@@ -90,7 +87,7 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	case e.nowait && (empty || err == windows.ERROR_NO_DATA):
 		return 0, syscall.EAGAIN
 	case empty:
-		return 0, syscall.EINTR
+		return 0, syscall.EINTR // somebody wrote zero bytes: the caller reads again
 	}
 	return n, errnoOf(err)
 }
@@ -140,8 +137,8 @@ func errnoOf(err error) syscall.Errno {
 	return windows.ERROR_GEN_FAILURE
 }
 
-// offer returns how much of p to write in one call. With PIPE_NOWAIT the system takes all bytes of
-// a write or none, so it would for ever refuse a write that is longer than the pipe's quota.
+// offer returns how much of p to write in one call. With PIPE_NOWAIT, the system always refuses a
+// write that is longer than the pipe's quota.
 func (e *End) offer(p []byte) []byte {
 	if !e.nowait || e.quota <= 0 {
 		return p
@@ -149,12 +146,12 @@ func (e *End) offer(p []byte) []byte {
 	return p[:min(e.quota, len(p))]
 }
 
-// readerGone are the errors of a write after the reader has left: ERROR_NO_DATA if the reader left
-// before the write began, ERROR_BROKEN_PIPE if it left while the write waited. See ReaderLeft.
+// readerGone are the errors of a write after the reader has left: before the write, or while it
+// waited.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
-// transfer runs one ReadFile or WriteFile to its end. With a synchronous handle, the call itself
-// waits. With an overlapped handle, the call only begins, and transfer waits for its event.
+// transfer runs one ReadFile or WriteFile to its end. With an overlapped handle, the call only
+// begins, and transfer waits.
 func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, error) {
 	r.done = 0
 	if !e.overlapped {
@@ -194,8 +191,8 @@ func (e *End) closeDescriptor() error {
 		return e.file.Close()
 	}
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		// A counted call may enter the kernel only after this cancellation. So cancel again until
-		// no call is counted. The error does not matter: it says that there was nothing to cancel.
+		// A call may enter the kernel only after this cancellation. So cancel again until there is
+		// none. An error says that there was nothing to cancel.
 		windows.CancelIoEx(e.handle, nil)
 		time.Sleep(pause)
 	}

@@ -31,15 +31,14 @@ func (e *CapacityError) Error() string {
 func (e *CapacityError) Unwrap() error { return e.Err }
 
 // A BrokenPipeError is returned by a write when nobody holds the reading end any more.
-// errors.Is(err, syscall.EPIPE) holds for it on every system. The caller gets no signal.
+// errors.Is(err, syscall.EPIPE) holds for it on every system.
 type BrokenPipeError struct {
 	Kind Kind
 	// Accepted is how many bytes of this call the kernel took before the error. The reader need not
-	// have read them. On macOS the number may be too low: if the reader leaves during a write, the
-	// kernel does not report how many bytes of that write it took.
+	// have read them. On macOS the number may be too low.
 	Accepted int64
-	// Err is what the system said. On Unix this is EPIPE, or ECONNRESET from a socket whose reader
-	// left bytes unread. On Windows it is ERROR_NO_DATA (232) or ERROR_BROKEN_PIPE (109).
+	// Err is what the system said: EPIPE or ECONNRESET on Unix, ERROR_NO_DATA (232) or
+	// ERROR_BROKEN_PIPE (109) on Windows.
 	Err error
 }
 
@@ -54,7 +53,7 @@ func (e *BrokenPipeError) Unwrap() error { return e.Err }
 func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE }
 
 // ReaderLeft reports whether a write to an [End] or a file failed because nobody holds the reading
-// end any more. It also knows the errors by which Windows says so.
+// end any more, on any system.
 func ReaderLeft(err error) bool {
 	if errors.Is(err, syscall.EPIPE) {
 		return true
@@ -67,8 +66,8 @@ func ReaderLeft(err error) bool {
 	return false
 }
 
-// ErrorName names the outcome of a read or write by a short word: "success", "EAGAIN", "EPIPE",
-// "ECONNRESET" or "EOF". For any other error it returns the error's text.
+// ErrorName names the outcome of a read or write: "success", "EAGAIN", "EPIPE", "ECONNRESET" or
+// "EOF". For any other error it returns the error's text.
 func ErrorName(err error) string {
 	switch {
 	case err == nil:

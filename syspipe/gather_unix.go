@@ -10,8 +10,8 @@ import (
 // maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
 const maxIovecs = 1024
 
-// A gather is the state of one call of Writev. It has those bytes of the caller's buffers that
-// writev(2) still has to write. Each End has one gather, so that Writev allocates nothing.
+// A gather is the state of one Writev: the bytes that it still has to write. Each End has one, to
+// allocate nothing.
 type gather struct {
 	try   func(fd uintptr) bool // tryWritev, for Go's poller
 	vecs  []syscall.Iovec       // what is left to write
@@ -96,8 +96,7 @@ func (e *End) tryWritev(uintptr) bool {
 	return true
 }
 
-// sysWritev makes one system call. For a single vector this is write(2), because it is faster. For
-// more vectors it is writev(2).
+// sysWritev makes one system call. For a single vector this is write(2), because it is faster.
 func (e *End) sysWritev(vecs []syscall.Iovec) (int, syscall.Errno) {
 	if len(vecs) == 1 {
 		return e.sysWrite(unsafe.Slice(vecs[0].Base, vecs[0].Len))

@@ -1,20 +1,13 @@
 package syspipe
 
 // Grow makes the pipe hold n bytes, or as many as the system allows, and returns how many bytes it
-// holds then. It never makes a pipe smaller. Either end may call Grow. If the pipe holds less than
-// n bytes in the end, the error says why:
-//   - The error is a [*CapacityError] if the system has a limit, for one pipe or for all pipes of
-//     this user together.
-//   - The error wraps [errors.ErrUnsupported] if the capacity cannot be changed. This is so for a
-//     socket pair, and for every pipe on a system other than Linux.
+// holds then. It never makes a pipe smaller. Either end may call Grow.
 //
-// A caller that only wants more speed can ignore the error.
+// If the pipe holds less than n bytes in the end, the error is a [*CapacityError]. If the capacity
+// cannot be changed, as for a socket pair or outside Linux, the error wraps
+// [errors.ErrUnsupported]. A caller that only wants more speed can ignore both.
 //
-// In a larger pipe, a fast writer gets further ahead of its reader before it has to wait. If the
-// two ends run on two CPUs, this spares them a sleep and a wake-up per 64 KiB.
-//
-// If the two ends run on one CPU, a pipe of 1 MiB costs nothing if it fits into the core's cache
-// (AMD Zen 5). If it does not fit, it costs a quarter of the speed (Intel Sapphire Rapids).
+// On one CPU, a pipe that does not fit into the core's cache can cost a quarter of the speed.
 func (e *End) Grow(n int) (now int, err error) {
 	err = e.briefly("grow", func() (err error) {
 		now, err = e.capacity()

@@ -2,16 +2,11 @@ package syspipe
 
 import "golang.org/x/sys/unix"
 
-// maxPipe is the largest size to ask for. F_SETPIPE_SZ cuts its argument to 32 bits, so it would
-// mistake a larger size for a small one.
+// maxPipe is the largest size to ask for. F_SETPIPE_SZ would mistake a larger size for a small one.
 const maxPipe = 1<<31 - 1
 
-// growFrom makes the pipe hold n bytes. The parameter now is its present capacity, which is less.
-// If the kernel refuses n bytes, growFrom asks for the limit of one pipe, or for half of n if n is
-// not above that limit. It then halves the size until the kernel agrees. Even the limit may be
-// refused, if the pipes of this user have many pages already.
-//
-// growFrom returns how many bytes the pipe holds then, and the error of the first refusal.
+// growFrom makes a pipe that holds now bytes hold n, or less if the kernel refuses. It returns how
+// many bytes the pipe holds then, and the error of the first refusal.
 func (e *End) growFrom(now, n int) (int, error) {
 	if !e.kind.IsPipe() {
 		return now, unsupported("growing a " + e.kind.noun())
@@ -24,6 +19,7 @@ func (e *End) growFrom(now, n int) (int, error) {
 	if limit, ok := ReadLimit(maxSizeFile); ok && n > limit {
 		size = uint64(limit)
 	}
+	// Even the limit may be refused, if the pipes of this user have many pages already.
 	const half = 1 << 30 // of 2 GiB, the most that a pipe can hold
 	for size = min(size, half); size > uint64(now); size /= 2 {
 		_, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, int(size))

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// An IO is how an end waits when the kernel cannot serve it yet. The zero IO is [Poller]. A
-// positive IO, made by [Sleep], is a pause between two tries, in nanoseconds.
+// An IO is how an end waits when the kernel cannot serve it yet. A positive IO, made by [Sleep], is
+// a pause between two tries, in nanoseconds.
 type IO int64
 
 const (
 	// Poller leaves the waiting to Go's network poller, as every os.File that is a pipe does.
 	Poller IO = -iota
-	// Blocking makes raw calls on a blocking descriptor and waits inside the kernel, as a C program
-	// does. The caller must lock its OS thread; see the package comment for the price.
+	// Blocking waits inside the kernel, as a C program does. The caller must lock its OS thread;
+	// see the package comment for the price.
 	Blocking
 	// Poll waits in poll(2) when a non-blocking call cannot go on.
 	Poll
@@ -26,8 +26,7 @@ const (
 // DefaultPause is the pause of "sleep" without a duration. A widely used SDK pauses for as long.
 const DefaultPause = 10 * time.Millisecond
 
-// Sleep returns the IO that pauses for d before it repeats a non-blocking call. If d is zero or
-// less, Sleep returns [Spin].
+// Sleep returns the IO that pauses for d between two tries, or [Spin] if d is zero or less.
 func Sleep(d time.Duration) IO {
 	if d <= 0 {
 		return Spin
@@ -35,8 +34,7 @@ func Sleep(d time.Duration) IO {
 	return IO(d)
 }
 
-// Pause returns how long an end with this IO sleeps between two tries. It returns 0 if such an end
-// does not sleep.
+// Pause returns how long an end with this IO sleeps between two tries, or 0.
 func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
 
 // IOs returns every way to wait, always in the same order. [Sleep] comes once, with [DefaultPause].
@@ -77,9 +75,8 @@ func ParseIO(name string) (IO, error) {
 	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-// Supported returns nil if any kind of pipe on this operating system has ends that can wait in this
-// way. Otherwise the error wraps [errors.ErrUnsupported] and names the system. Even if Supported
-// returns nil, [End.SetIO] may fail for an end of another kind.
+// Supported returns nil if this system can wait in this way, for some kind of pipe at least.
+// Otherwise the error wraps [errors.ErrUnsupported].
 func (io IO) Supported() error {
 	if io.Pause() > 0 || slices.Contains(supportedIOs, io) {
 		return nil

@@ -15,33 +15,29 @@ type Kind string
 const (
 	// Anonymous is pipe(2), or CreatePipe on Windows: what a shell's | and os/exec use.
 	Anonymous Kind = "anonymous"
-	// FIFO is a pipe with a name in the file system. Open makes it in a private folder and removes
-	// the name once both ends are open.
+	// FIFO is a pipe with a name in the file system. Open removes the name once both ends are open.
 	FIFO Kind = "fifo"
-	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM): what Node.js gives its children as standard
-	// streams. It has two directions.
+	// SocketPair is socketpair(AF_UNIX, SOCK_STREAM), with two directions: what Node.js gives its
+	// children as standard streams.
 	SocketPair Kind = "socketpair"
-	// Named is a named pipe of Windows in overlapped mode, with which deadlines and Go's poller
-	// work.
+	// Named is a named pipe of Windows. Deadlines and Go's poller work with it.
 	Named Kind = "named"
-	// PTY is a pseudo-terminal that passes bytes on unchanged. A program in the terminal writes to
-	// one side, and the program that shows the terminal reads from the other side. Linux only.
+	// PTY is a pseudo-terminal that passes bytes on unchanged, from a program in it to the one that
+	// shows it. Linux only.
 	PTY Kind = "pty"
 )
 
-// Kinds returns every kind that this package knows, even a kind that this system does not have. The
-// order is always the same.
+// Kinds returns every kind that this package knows, even a kind that this system does not have.
 func Kinds() []Kind { return append(StreamKinds(), PTY) }
 
 // StreamKinds returns the kinds that programs can get as standard streams, without terminals.
 func StreamKinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
-// IsPipe reports whether the kind is a pipe and not a socket pair or a terminal. Some calls, such
-// as [End.Vmsplice], work only with pipes.
+// IsPipe reports whether the kind is a pipe and not a socket pair or a terminal.
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
 // Supported returns nil if this operating system has the kind. Otherwise the error wraps
-// [errors.ErrUnsupported] and names the system.
+// [errors.ErrUnsupported].
 func (k Kind) Supported() error {
 	if slices.Contains(supportedKinds, k) {
 		return nil
@@ -82,8 +78,8 @@ func joinNames[T any](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// System names the system whose rules pipes follow here. This is [runtime.GOOS], or "gvisor" if the
-// kernel is gVisor. gVisor claims to be a certain build of Linux: see [IsGVisor].
+// System names the system whose rules pipes follow here: [runtime.GOOS], or "gvisor" if the kernel
+// is gVisor, which claims to be Linux.
 func System() string {
 	version, err := os.ReadFile("/proc/version")
 	if err == nil && IsGVisor(string(version)) {
@@ -98,7 +94,7 @@ func IsGVisor(version string) bool {
 }
 
 // ReadLimit returns the number in a file such as /proc/sys/fs/pipe-max-size, where Linux has a
-// limit of pipes. It returns false if there is no such file or no number in it.
+// limit of pipes.
 func ReadLimit(file string) (int, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

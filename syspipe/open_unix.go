@@ -61,8 +61,8 @@ func openEnds(kind Kind) (w, r *End, err error) {
 	return w, r, nil
 }
 
-// openFIFO makes a FIFO in a folder that nobody else can use, opens both ends, and then removes the
-// FIFO and the folder. After an error it returns the ends that it has opened.
+// openFIFO makes a FIFO in a private folder, opens both ends, and removes the folder. After an
+// error it returns the ends that it has opened.
 func openFIFO() (w, r *End, err error) {
 	dir, err := os.MkdirTemp("", "syspipe-fifo-")
 	if err != nil {
@@ -146,8 +146,7 @@ func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	return uint64(number), nil
 }
 
-// duplicate returns a duplicate of the end as a file, in the end's blocking mode. Neither
-// os.NewFile changes this mode, nor the method Fd, which os/exec calls.
+// duplicate returns a duplicate of the end as a file, which keeps the end's blocking mode.
 func (e *End) duplicate() (*os.File, error) {
 	const atLeast = 3 // not the number of a standard stream that is closed
 	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, atLeast)
@@ -213,8 +212,7 @@ func describe(fd int) (Stream, error) {
 }
 
 // capacity returns the capacity of the end's pipe. For a socket pair or a terminal, it fills a new
-// one and counts the bytes. A terminal states no capacity, and the buffer size that a socket states
-// includes the kernel's bookkeeping. The new socket pair gets the buffer sizes of the end.
+// one and counts, because the system does not state a usable number.
 func (e *End) capacity() (int, error) {
 	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)

@@ -25,13 +25,12 @@ func open(kind Kind, capacity int) (w, r *End, err error) {
 	return newHandle(Anonymous, writes, write), newHandle(Anonymous, reads, read), nil
 }
 
-// defaultNamedCapacity is used if the caller asks for no capacity. Windows has no default for named
-// pipes. With a capacity of 0, every write waits for its reader.
+// defaultNamedCapacity is used if the caller asks for no capacity. With a capacity of 0, every
+// write would wait for its reader.
 const defaultNamedCapacity = 64 << 10
 
-// openNamed makes a named pipe whose name only this process knows, and connects to it. The server's
-// end writes, and the client's end reads. The server's end is opened for both directions, because
-// the system does not tell the quota of an end that can only write (GetNamedPipeInfo).
+// openNamed makes a named pipe whose name only this process knows. The server's end writes, and the
+// client's end reads.
 func openNamed(capacity int) (w, r *End, err error) {
 	if capacity == 0 {
 		capacity = defaultNamedCapacity
@@ -41,6 +40,7 @@ func openNamed(capacity int) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// Duplex, because the system does not tell the quota of an end that can only write.
 	server, err := windows.CreateNamedPipe(name,
 		windows.PIPE_ACCESS_DUPLEX|
 			windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
@@ -120,9 +120,8 @@ func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	return newHandle(kind, dir, h), nil
 }
 
-// capacity returns the write quota that was asked for. The system does not round this number. It
-// also accepts a longer blocking write: it copies the whole write into the kernel and makes the
-// writer wait until the reader has taken the surplus.
+// capacity returns the write quota that was asked for. A longer blocking write waits until the
+// reader has taken the surplus.
 func (e *End) capacity() (int, error) {
 	var out, in uint32
 	if err := windows.GetNamedPipeInfo(e.handle, nil, &out, &in, nil); err != nil {

@@ -8,8 +8,7 @@ import (
 	"os/exec"
 )
 
-// A reference tells a child which of its descriptors is an end. It is passed to the child as JSON,
-// and is of no use to any other process.
+// A reference tells a child, as JSON, which of its descriptors is an end.
 type reference struct {
 	Number    uint64    `json:"number"` // of the descriptor (Windows: handle) in the child
 	Kind      Kind      `json:"kind"`
@@ -17,14 +16,12 @@ type reference struct {
 	IO        IO        `json:"io"`
 }
 
-// Pass lets the child that cmd starts next inherit a duplicate of the end. Give the returned
-// reference to the child in an argument, in the environment or on standard input. The child calls
-// [Inherited] with it, to take up the duplicate.
+// Pass lets the child that cmd starts next inherit a duplicate of the end. The child calls
+// [Inherited] with the returned reference. Hand it over in an argument, in the environment or on
+// standard input.
 //
-// Open the end with the IO that the child needs. On Windows, this must not be [Poller].
-//
-// Close the end after cmd.Start. While the parent keeps it open, the other end of the pipe sees
-// neither end of file nor a broken pipe.
+// Close the end after cmd.Start: while it is open here, the other end of the pipe sees neither end
+// of file nor a broken pipe. On Windows, the end's IO must not be [Poller].
 func (e *End) Pass(cmd *exec.Cmd) (ref string, err error) {
 	e.passing.Lock() // so that a concurrent Close either prevents the duplicate or closes it
 	defer e.passing.Unlock()
@@ -51,8 +48,8 @@ func (e *End) closeDuplicates() error {
 	return errors.Join(errs...)
 }
 
-// File returns a duplicate of the end as a file, which exec.Cmd can give to a child as one of its
-// standard streams. The caller closes the file.
+// File returns a duplicate of the end as a file, for the standard streams of a child. The caller
+// closes the file.
 func (e *End) File() (f *os.File, err error) {
 	err = e.briefly("duplicate", func() (err error) {
 		f, err = e.duplicate()
@@ -62,8 +59,7 @@ func (e *End) File() (f *os.File, err error) {
 }
 
 // Inherited takes up the end that the parent process handed over with [End.Pass]. Take up each
-// reference only once. The returned end belongs to the caller. It waits as the parent's end did,
-// and SetIO can change that. Children of this process do not inherit it.
+// reference only once. The returned end belongs to the caller, and waits as the parent's end did.
 func Inherited(ref string) (*End, error) {
 	var r reference
 	err := json.Unmarshal([]byte(ref), &r)

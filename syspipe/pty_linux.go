@@ -11,8 +11,8 @@ import (
 
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair, PTY}
 
-// openPTY makes a pseudo-terminal. The side that a program gets as its terminal is the writing end.
-// The other side is the reading end. After an error openPTY returns the ends that it has opened.
+// openPTY makes a pseudo-terminal. The side for a program is the writing end. After an error it
+// returns the ends that it has opened.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)
@@ -41,8 +41,7 @@ func openPTY() (w, r *End, err error) {
 func ptyPeer(ours int, flags uintptr) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(ours), unix.TIOCGPTPEER, flags)
 	if errno == syscall.ENOTTY {
-		// This is gVisor. Another way to open the side would be of no use: a reader in gVisor never
-		// learns that the writer has left.
+		// This is gVisor, where a reader never learns that the writer has left.
 		return -1, unsupported("TIOCGPTPEER")
 	}
 	if errno != 0 {

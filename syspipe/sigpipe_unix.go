@@ -9,9 +9,8 @@ import (
 )
 
 // CountSIGPIPE begins to count the SIGPIPE signals that this process gets. The returned function
-// tells how many came since its last call, or returns nil if the system has no such signal. Only
-// one goroutine may call it. Several signals at the same time count as one, because the system
-// delivers only one of them.
+// tells how many came since its last call, or nil if the system has no such signal. Only one
+// goroutine may call it. Signals at the same time count as one.
 func CountSIGPIPE() func() *int {
 	pipes := make(chan os.Signal, 16)
 	marks := make(chan os.Signal, 1)
@@ -27,14 +26,10 @@ func CountSIGPIPE() func() *int {
 	}
 }
 
-// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. It sends a
-// SIGWINCH and waits until that arrives. Go hands pending signals on in the order of their numbers,
-// so the SIGWINCH arrives after every earlier SIGPIPE.
-//
-// A SIGWINCH may also come because a terminal was resized. One may be in the channel already, and
-// one may be on its way there. So awaitSignals sends three. The third SIGWINCH that it receives is
-// surely one that it has sent.
+// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. Go hands
+// pending signals on in the order of their numbers, and SIGWINCH has the larger one.
 func awaitSignals(marks <-chan os.Signal) {
+	// Two may come from a resized terminal. The third is surely one of ours.
 	for range 3 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 			return

@@ -6,9 +6,8 @@ import (
 	"runtime"
 )
 
-// TryWrite makes one non-blocking system call and returns its result. Unlike Write, it neither
-// waits nor tries again. It may return a short count with a nil error. If the kernel refuses the
-// write for now, errors.Is(err, syscall.EAGAIN) holds.
+// TryWrite makes one non-blocking system call and returns its result, even a short count. If the
+// kernel refuses the write for now, errors.Is(err, syscall.EAGAIN) holds.
 //
 // The end's IO must not be [Blocking]. On Windows it must be [Spin] or [Sleep].
 func (e *End) TryWrite(p []byte) (int, error) {
@@ -51,8 +50,8 @@ func (e *End) mayTry(op string) error {
 	return nil
 }
 
-// Writable reports whether poll(2) says that the end is writable now. This predicts nothing: a
-// write may be refused although the end is writable, or may succeed although it is not.
+// Writable reports whether poll(2) says that the end is writable now. This predicts nothing about
+// the next write.
 func (e *End) Writable() (can bool, err error) {
 	err = e.briefly("poll", func() (err error) {
 		can, err = e.writable()

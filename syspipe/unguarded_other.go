@@ -2,10 +2,8 @@
 
 package syspipe
 
-// ReadUnguarded is the same as Read on this system. On Linux and FreeBSD it makes the system call
-// itself, without Read's guard against a concurrent Close. macOS and Windows have no stable system
-// calls, only stable libraries.
+// ReadUnguarded is the same as Read on this system, which has no stable system calls.
 func (e *End) ReadUnguarded(p []byte) (int, error) { return e.Read(p) }
 
-// WriteUnguarded is the same as Write, for the reason that [End.ReadUnguarded] tells.
+// WriteUnguarded is the same as Write on this system.
 func (e *End) WriteUnguarded(p []byte) (int, error) { return e.Write(p) }

@@ -7,8 +7,7 @@
 //	}
 //
 // Do not call Check in tests that run in parallel, because each test would see what the others have
-// open. Descriptors are counted only where /dev/fd lists them, and children only where /proc lists
-// them.
+// open.
 package leaktest
 
 import (
@@ -29,8 +28,7 @@ const patience = 20 * time.Second
 var checked = make(map[string]bool)
 
 // Check fails t if anything is left when the test and its cleanups are done. Call it first in the
-// test, so that its check runs after all other cleanups. Check also gives the test a folder of its
-// own for temporary files. A second call in one test does nothing.
+// test. It also gives the test a folder of its own for temporary files.
 func Check(t testing.TB) {
 	t.Helper()
 	if checked[t.Name()] {
@@ -78,8 +76,8 @@ func descriptors() int {
 	return len(list)
 }
 
-// children returns the IDs of this process's children. It includes children that have ended but
-// were not waited for. It returns none on a system that does not list them.
+// children returns the IDs of this process's children, also of those that were not waited for. It
+// returns none on a system that does not list them.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")
