@@ -21,9 +21,9 @@
 //
 // # Blocking ends
 //
-// With [Blocking], an end makes raw system calls that the Go scheduler does not see. This reaches
-// the speed of C. But while such a call waits, it keeps the garbage collector from stopping the
-// world, and can delay goroutines that wait in Go's poller.
+// On Linux and FreeBSD, an end with [Blocking] makes raw system calls that the Go scheduler does
+// not see. This reaches the speed of C. But while such a call waits, it keeps the garbage collector
+// from stopping the world, and can delay goroutines that wait in Go's poller.
 //
 // So use Blocking only in a process made for the purpose. There, set GOMAXPROCS to at least the
 // number of blocking ends plus two, call [runtime.LockOSThread], use no end with [Poller], and turn
