@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// interpreters are programs that users know by the script that they run. A version may follow the
-// name, as in python3.12.
+// interpreters are programs that users know by the script that they run. A version may follow, as
+// in python3.12.
 var interpreters = []string{
 	"bash", "bun", "dash", "deno", "java", "node", "nodejs", "perl", "php", "python", "ruby", "sh",
 	"zsh",
@@ -25,8 +25,7 @@ func argsOf(pid int) []string {
 	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 }
 
-// commandOf names a process as a user would: an interpreter with its script ("node server.js"),
-// pipebench with its subcommand, and any other program by the name that the kernel has for it.
+// commandOf names a process as a user would, with its script or subcommand: "node server.js".
 func commandOf(pid int, args []string, name string) string {
 	if len(args) == 0 {
 		return name

@@ -13,8 +13,8 @@ type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
-	// PID is the process that the diagnosis is about. It is 0 if the diagnosis is not about a
-	// single process. For [MutualRead], PID is the server.
+	// PID is the process that the diagnosis is about, or 0 if it is not about a single one. For
+	// [MutualRead], it is the server.
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread
@@ -41,9 +41,8 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems describes all kinds of diagnosis. A report lists its diagnoses in this order: first the
-// kinds that best explain why a program hangs. The kinds after [Unread] do not explain a hang (see
-// explains).
+// problems lists the kinds in the order of a report: those that best explain a hang come first. The
+// kinds after [Unread] do not explain a hang.
 var problems = []struct {
 	kind Problem
 	text string
@@ -74,8 +73,7 @@ func (kind Problem) rank() int {
 	return len(problems)
 }
 
-// order returns a number by which diagnoses are sorted: by their kind and, among full pipes, the
-// cause before what it causes.
+// order returns a number to sort diagnoses by: by kind, and causes before what they cause.
 func (d Diagnosis) order() int {
 	n := 2 * d.Kind.rank()
 	if d.passedOn {
@@ -87,8 +85,8 @@ func (d Diagnosis) order() int {
 // needsTwoLooks reports whether the problem can only be found by comparing the two looks of [Over].
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
-// Problems describes the problems for which the report was checked. After one look ([Process]) they
-// are fewer than after two looks ([Over]).
+// Problems describes what the report was checked for, which is more after [Over] than after
+// [Process].
 func (r *Report) Problems() []string {
 	var list []string
 	for _, p := range problems {
@@ -99,9 +97,8 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to r what its processes did since the report "before" was made. Then it makes the
-// diagnoses of r again, and drops those that the earlier report does not confirm. inDoubt is true
-// if a process may be spinning, but has had too little CPU time to be sure.
+// compare adds to r what happened since the report before, and keeps only confirmed diagnoses.
+// inDoubt says that a process may spin, but that only a longer look can tell.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -125,8 +122,7 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether the process pid moved at least fewBytes bytes between the two looks. It
-// returns false if the process is not in the tree.
+// moves reports whether the process pid moved at least fewBytes bytes between the two looks.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
 		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
@@ -144,9 +140,8 @@ func (d Diagnosis) same(earlier Diagnosis) bool {
 	return d.PID != 0 || slices.Equal(d.Channels, earlier.Channels)
 }
 
-// diagnose finds what is wrong. A channel gets only the first diagnosis that is found for it (see
-// finder.add), so diagnose looks for the more specific problems first. If these explain a hang, it
-// does not look for the less likely problems.
+// diagnose finds what is wrong. The order of the checks matters, because a channel keeps the first
+// diagnosis that it gets.
 func (r *Report) diagnose() []Diagnosis {
 	f := finder{report: r}
 	for i := range r.Channels {
@@ -191,9 +186,8 @@ type finder struct {
 	pairs     []pair   // processes that wait for each other's bytes
 }
 
-// add records a diagnosis of the given channels and returns it. The caller may complete the
-// diagnosis before it calls add again. If one of the channels has a diagnosis already, add records
-// nothing and returns nil.
+// add records a diagnosis, unless one of the channels has one already: then it returns nil. The
+// caller may change the result until the next call.
 func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
@@ -214,8 +208,7 @@ func (f *finder) explains() bool {
 	})
 }
 
-// addProcess records a diagnosis of a process. The sentence is the number and the name of the
-// process, followed by what the process does.
+// addProcess records a diagnosis of p: its PID and name, and then what it does.
 func (f *finder) addProcess(kind Problem, p Proc, does string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
@@ -225,9 +218,8 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-// checkPair checks two processes a and b that can write to each other: a writes to b through the
-// first channel, and b writes to a through the second. It finds out whether both are blocked in
-// writing, or both wait for bytes from each other.
+// checkPair finds two processes that can write to each other, if both are stuck in writing or both
+// wait to read.
 func (f *finder) checkPair(there, back *Channel) {
 	bothFull := there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers)
 	for _, a := range there.Writers {
@@ -294,9 +286,8 @@ func (f *finder) checkChannel(c *Channel) {
 	}
 }
 
-// readerOfItself returns a process that is in a read of the channel and is its only writer. It
-// returns false if there is none. A process that polls is none: programs have such pipes to wake up
-// their own threads.
+// readerOfItself returns a process that reads the channel and is its only writer. Polling does not
+// count: programs have such pipes to wake up their own threads.
 func (c *Channel) readerOfItself() (Holder, bool) {
 	for _, r := range c.Readers {
 		if r.inCall && heldOnlyBy(c.Writers, r.PID) {
@@ -306,9 +297,8 @@ func (c *Channel) readerOfItself() (Holder, bool) {
 	return Holder{}, false
 }
 
-// certainReaders returns the processes that wait to read the channel, each once. It leaves out a
-// process that only new bytes would wake up. A Go program watches every pipe that it makes in that
-// way, also a pipe that it makes for its children and never reads.
+// certainReaders returns the processes that wait to read the channel, without those that only new
+// bytes wake up: in that way, a Go program watches even pipes that it never reads.
 func (c *Channel) certainReaders() []Holder {
 	var list []Holder
 	for _, r := range c.Readers {
@@ -319,8 +309,7 @@ func (c *Channel) certainReaders() []Holder {
 	return list
 }
 
-// checkUnread finds unread bytes in the standard input of a process that is not waiting to read
-// them. Unread bytes of other descriptors are no problem: a program may read them when it likes.
+// checkUnread finds bytes that a process leaves unread in its standard input.
 func (f *finder) checkUnread(c *Channel) {
 	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == stdin })
 	if i >= 0 && c.isLeftUnread() {
@@ -330,8 +319,8 @@ func (f *finder) checkUnread(c *Channel) {
 	}
 }
 
-// checkUnreadOutput finds unread bytes in the standard output of a process. A client may read them
-// when it likes, so this is a diagnosis only if nothing else explains the hang.
+// checkUnreadOutput finds unread bytes in the standard output of a process. They are often
+// harmless, so it is for hangs that nothing else explains.
 func (f *finder) checkUnreadOutput(c *Channel) {
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
 	if i >= 0 && c.isLeftUnread() {
@@ -340,8 +329,7 @@ func (f *finder) checkUnreadOutput(c *Channel) {
 	}
 }
 
-// isLeftUnread reports whether there are bytes in a channel that has room for more, and no reader
-// waits for them.
+// isLeftUnread reports whether a channel has bytes and room for more, and no reader waits.
 func (c *Channel) isLeftUnread() bool {
 	return c.Queued > 0 && !c.Full && len(c.Readers) > 0 && !anyWaits(c.Readers)
 }
@@ -364,8 +352,8 @@ func firstWaiting(list []Holder) Holder {
 	return list[max(i, 0)]
 }
 
-// describeIdle says which processes hold the reading end and do not read. If there is only one such
-// process, describeIdle also says what that process does instead.
+// describeIdle says who holds the reading end without reading, and what a single such process does
+// instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -387,8 +375,7 @@ func (f *finder) describeIdle(readers []Holder) string {
 	return text
 }
 
-// doesInstead says what a process does that does not read: it computes, it waits to write, or it
-// waits for bytes of another process. It returns "" if none of these is known.
+// doesInstead says what a process does that does not read; "" if not known.
 func (r *Report) doesInstead(pid int) string {
 	for _, p := range r.Processes {
 		if p.PID == pid && r.Computes(p) {
@@ -401,8 +388,8 @@ func (r *Report) doesInstead(pid int) string {
 	return r.waitsElsewhere(pid)
 }
 
-// RunShare returns the share of the time between the two looks in which the busiest thread of the
-// process had a CPU or waited for one. It returns 0 if that is not known.
+// RunShare returns for which share of the time between the two looks, from 0 to 1, the busiest
+// thread of p ran or waited for a CPU. It is 0 if not known.
 func (r *Report) RunShare(p Proc) float64 {
 	if p.Recent == nil || r.Look <= 0 {
 		return 0
@@ -413,8 +400,7 @@ func (r *Report) RunShare(p Proc) float64 {
 // Computes reports whether a thread of the process was never at rest between the two looks.
 func (r *Report) Computes(p Proc) bool { return !p.Stopped && r.RunShare(p) >= busyShare }
 
-// waitsToWrite returns the process to which the process pid waits to write; false if pid does not
-// wait at a full channel.
+// waitsToWrite returns the process to which the process pid waits to write.
 func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
 	for i := range r.Channels {
 		c := &r.Channels[i]
@@ -425,9 +411,8 @@ func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
 	return Holder{}, false
 }
 
-// waitsElsewhere names the channel from which a process waits for bytes of another process, such as
-// ": it waits for the stdout of 4711 (server)". It returns "" if there is not exactly one such
-// channel.
+// waitsElsewhere names the channel at which a process waits for another, such as ": it waits for
+// the stdout of 4711 (server)"; "" for none or several.
 func (r *Report) waitsElsewhere(pid int) string {
 	text := ""
 	for i := range r.Channels {
@@ -445,12 +430,12 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount is how many channels that lead nowhere make a leak. A few are normal: programs use them
-// to wake up their own threads.
+// leakCount is how many channels that lead nowhere make a leak. A few are normal: programs wake up
+// their own threads with them.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels that lead nowhere: such a process has both ends, or
-// nobody has the other end any more.
+// checkLeaks finds processes with many channels of which they have both ends, or nobody has the
+// other end.
 func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{} // by PID
 	closedOf := map[int]int{}     // by PID: how many of its channels have lost the other end
@@ -483,8 +468,8 @@ func (f *finder) checkLeaks(channels []Channel) {
 	}
 }
 
-// checkHolders finds a process that needlessly holds the writing end of a channel. Because of it, a
-// reader waits in vain for the end of file. A process gets at most one such diagnosis.
+// checkHolders finds a process that holds a writing end needlessly, so that a reader waits in vain
+// for the end of file.
 func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	if c.Queued > 0 || !anyWaits(c.Readers) {
 		return
@@ -506,9 +491,7 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// whyNeedless says why w seems to hold the writing end needlessly, or returns "" if w may need the
-// end. In all cases w has inherited the end from an ancestor. The ancestor still has the end, has
-// closed it, or is gone.
+// whyNeedless says why w, which has inherited a writing end, seems not to need it; "" if it may.
 func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
@@ -529,8 +512,8 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			// The parent of w descends from the reader, and has closed the end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		// If the process that started w has ended, a farther ancestor is now the parent of w. The
-		// reader descends from that ancestor, too.
+		// If whoever started w has ended, the parent of w is now a farther ancestor, as of the
+		// reader.
 		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
 		if isOrphan && !descends(r.PID, w.PID, all) {
 			return "and whoever started it is gone"
@@ -539,16 +522,16 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	return ""
 }
 
-// startedReader reports whether the process parent reads the channel itself or is the parent of a
-// reader. A shell is the parent of both sides of a pipe between two commands.
+// startedReader reports whether the process parent reads the channel or is the parent of a reader,
+// as the shell of a pipeline is.
 func startedReader(c *Channel, parent int, all map[int]Proc) bool {
 	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
 		return r.PID == parent || all[r.PID].Parent == parent
 	})
 }
 
-// descends reports whether the process ancestor is the parent of the process pid, or the parent of
-// that parent, and so on.
+// descends reports whether the process ancestor is the parent of pid, or a parent of that, and so
+// on.
 func descends(pid, ancestor int, all map[int]Proc) bool {
 	for range all { // a bound, because parents that changed meanwhile may form a circle
 		pid = all[pid].Parent
@@ -599,9 +582,8 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 	f.checkBuffers(p, r)
 }
 
-// checkBuffers finds a process that holds back its output until a block is full. Such a process has
-// written only whole blocks since its start, and it mostly rests. checkBuffers leaves out a process
-// that waits because its standard output is full.
+// checkBuffers finds a process that holds back its output: it mostly rests, and has written only
+// whole blocks since its start.
 func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
@@ -626,9 +608,8 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says how a process spun between two looks, or returns "" if it did not spin. sure is false
-// if the busiest thread got too little CPU time to tell. On a busy machine, a program that starts
-// up waits for a CPU all the time, so it is never at rest either.
+// spins says how a process spun between two looks; "" if it did not. sure is false if the process
+// got too little CPU time to tell.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -648,20 +629,14 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns the part of the time between two looks during which a thread ran. From the time
-// between the looks it subtracts the time in which the thread waited for a CPU, because that
-// depends on other programs.
+// share returns for what part of look a thread ran, after its waits for a CPU are taken off look.
 func (t cpuTime) share(look time.Duration) float64 {
 	possible := max(look-t.waited, t.ran, 1) // never 0, because it is a divisor
 	return float64(t.ran) / float64(possible)
 }
 
-// blockSize returns the size of the blocks in which a process writes, in bytes. It returns 0 in
-// these cases:
-//
-//   - There were too few writes to tell.
-//   - The writes differ in size, or their size is not a usual block size.
-//   - The reads are about as large as the writes. Then the process just passes on what it reads.
+// blockSize returns 4 or 8 KiB if a process writes only in blocks of that size; 0 if not, or if the
+// process just passes on what it reads.
 func (u *Usage) blockSize() int64 {
 	if u.WriteCalls < manyFull {
 		return 0
@@ -676,8 +651,7 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns the Holder that stands for the standard output of a process. It returns nil if
-// the standard output is not a channel.
+// outputOf returns the standard output of a process, or nil if it is not a channel.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

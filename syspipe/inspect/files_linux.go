@@ -36,11 +36,8 @@ func openFiles(pid int) ([]openFile, error) {
 	return list, nil
 }
 
-// readOpenFile describes a descriptor of a process. It returns false if the descriptor has been
-// closed meanwhile, or does not refer to a pipe, FIFO or socket.
-//
-// The link /proc/PID/fd/N holds "pipe:[INODE]", "socket:[INODE]" or the path of a FIFO.
-// /proc/PID/fdinfo/N says how the file was opened, in octal: "flags:\t0100001".
+// readOpenFile describes a descriptor, or returns false if it is closed, or no pipe, FIFO or
+// socket.
 func readOpenFile(pid, fd int) (openFile, bool) {
 	link := procfs.Path(pid, "fd", strconv.Itoa(fd))
 	name, err := os.Readlink(link)
@@ -75,10 +72,8 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	return f, true
 }
 
-// measurePipe finds out how full a pipe is, and whether all processes at its other end are gone.
-// For this it opens the end of a holder a second time, in non-blocking mode, and closes it again.
-// If that fails, it tries the next holder. All holders have the end open in the given mode,
-// O_WRONLY or O_RDONLY.
+// measurePipe finds out how full a pipe is and whether its other end is gone, by opening the end of
+// a holder once more. All holders have it open in the given mode, O_WRONLY or O_RDONLY.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))

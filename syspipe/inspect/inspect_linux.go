@@ -15,9 +15,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Process looks once at a process and its descendants. If the process is gone, the error wraps
-// [fs.ErrNotExist]. If the process belongs to somebody else, the error wraps [fs.ErrPermission]. If
-// the descriptors of a descendant cannot be read, Proc.Unreadable gives the reason.
+// Process looks once at a process and its descendants. The error wraps [fs.ErrNotExist] if the
+// process is gone, and [fs.ErrPermission] if it belongs to somebody else.
 func Process(pid int) (r *Report, err error) {
 	defer func() {
 		if err != nil {
@@ -59,18 +58,12 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxDoubt bounds the time for which [Over] looks again and again while it cannot tell whether a
-// process spins. On a busy machine, a process may get too little CPU time to come to rest.
+// maxDoubt bounds how long [Over] goes on while it cannot tell whether a process spins.
 const maxDoubt = 5 * time.Second
 
-// Over looks at the processes twice, with a pause in between. It returns the report of the second
-// look, which includes what the processes did in the pause. If it cannot tell whether a process
-// spins, Over looks again after another pause, for up to five seconds in all. If the process ends
-// in the meantime, the error wraps [fs.ErrNotExist].
-//
-// A problem that one look can show is reported only if both looks show it. A pipe may be full for
-// just a moment, and a child has all descriptors of its parent open until it executes another
-// program.
+// Over looks twice, with a pause in between, and leaves out problems that are gone by then. If it
+// cannot tell whether a process spins, it goes on for up to five seconds. If the process ends
+// meanwhile, the error wraps [fs.ErrNotExist].
 func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	if err != nil {
@@ -129,8 +122,7 @@ type snapshot struct {
 	sockets map[uint64]socket // by inode
 }
 
-// read adds to the snapshot what a process has open and for what its threads wait. It skips the
-// waits of kernel threads, because /proc says of these that they are in call 0, which is read.
+// read adds to the snapshot what a process has open and what its threads wait for.
 func (s *snapshot) read(pid int) {
 	p := s.procs[pid]
 	files, err := openFiles(pid)
@@ -138,7 +130,7 @@ func (s *snapshot) read(pid int) {
 		p.Unreadable = err.Error()
 	} else {
 		s.open = append(s.open, files...)
-		if !p.ofKernel {
+		if !p.ofKernel { // /proc shows kernel threads in call 0, which is read
 			s.threads[pid] = readThreads(&p)
 		}
 	}
@@ -164,8 +156,7 @@ func (s *snapshot) tree(root int) []Proc {
 }
 
 // channels returns the channels of which the tree holds an end, with all their holders. inherited
-// are the channels that the tree seems to have only because it inherited them (see
-// Report.Inherited).
+// are those that belong in Report.Inherited.
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -215,12 +206,8 @@ func (c *Channel) isInherited(inTree map[int]bool) bool {
 	return heldOutside
 }
 
-// channelsOf returns the channels of which an open file is an end. In these channels, the process
-// that has the file open is the only holder.
-//
-//   - A pipe or FIFO is one channel.
-//   - A connected Unix socket is an end of two channels, one for each direction.
-//   - Any other socket is an end of none.
+// channelsOf returns the channels of which an open file is an end: one for a pipe or FIFO, one each
+// way for a connected Unix socket, and none for other sockets.
 func (s *snapshot) channelsOf(f openFile) []Channel {
 	p := s.procs[f.pid]
 	h := Holder{
@@ -262,9 +249,8 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// withWaits returns h with those fields set that say for what its process waits. A thread may sleep
-// in the call ("read" or "write") on the descriptor, or in poll or epoll until that call is
-// possible. A stopped process waits for nothing, whatever call it was in.
+// withWaits returns h with the fields set that say what its process waits for. The call is "read"
+// or "write".
 func (s *snapshot) withWaits(h Holder, call string) Holder {
 	if h.stopped {
 		return h
@@ -284,8 +270,8 @@ func (s *snapshot) withWaits(h Holder, call string) Holder {
 	return h
 }
 
-// measure finds out how full a channel is, and whether it has lost all readers or all writers. Then
-// it corrects which of its holders wait (see dropEdges).
+// measure finds out how full a channel is and whether its readers or writers are gone, and corrects
+// which of its holders wait.
 func (c *Channel) measure() {
 	if c.Kind == "socket" {
 		// No system call tells how much room a socket has. But if a writer waits for room, the
@@ -304,8 +290,8 @@ func (c *Channel) measure() {
 	}
 }
 
-// dropEdges clears Waits in the holders that only new bytes or new room would wake up (see edge).
-// There may be bytes or room now, but the kernel has told these holders of that already.
+// dropEdges clears Waits in the holders that only new bytes or new room would wake up: the kernel
+// has told them of what is there already.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

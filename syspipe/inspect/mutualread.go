@@ -13,10 +13,8 @@ type pair struct {
 	there, back    *Channel // "there" leads to the server, "back" to the client
 }
 
-// waitingPair returns a and b as a pair, or false if they do not wait for each other. The first
-// channel leads from a to b, the second from b to a. The server is the process that has one of the
-// channels as its standard input. If both or neither have, it is the process that descends from the
-// other.
+// waitingPair returns a and b as a pair if they wait for each other. The first channel leads from a
+// to b. The server is the one that reads its standard input here; in doubt, the descendant.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
@@ -45,8 +43,7 @@ func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
 
-// A chain is what lies behind a client: the servers for which the client waits, and the relays in
-// between. A relay waits for its client and for its own servers.
+// A chain is what lies behind a client: the servers for which it waits, and the relays in between.
 type chain struct {
 	servers  []Holder
 	relays   []Holder
@@ -54,9 +51,8 @@ type chain struct {
 	network  bool // a server also waits for a socket that is no channel
 }
 
-// checkMutualRead finds clients and servers that wait for each other. If certain is true, it looks
-// only for clients that can do nothing but read the answer: then an answer is certainly missing. If
-// certain is false, it looks only for other clients, which may just be idle, like their servers.
+// checkMutualRead finds clients and servers that wait for each other. If certain is true, an answer
+// must be missing; if it is false, the processes may just be idle.
 func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
@@ -82,17 +78,15 @@ func (f *finder) checkMutualRead(certain bool) {
 	}
 }
 
-// canOnlyRead reports whether the client of a pair has a single thread, and that thread is reading
-// from the server.
+// canOnlyRead reports whether the only thread of the pair's client is reading from the server.
 func (f *finder) canOnlyRead(p pair) bool {
 	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
 	return f.report.all[p.client.PID].threadCount == 1 &&
 		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
-// isRelay reports whether the client of a pair also waits at its standard input, for its own
-// client. Such a process may have nothing to ask, so it may not be waiting for an answer of this
-// server.
+// isRelay reports whether the client of a pair also waits at its standard input, so that it may
+// have nothing to ask.
 func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
 		_, oneHolder := c.Owner()
@@ -101,9 +95,8 @@ func (f *finder) isRelay(p pair) bool {
 	})
 }
 
-// follow adds the pair p to the chain. If the server of p is a relay, follow also adds the pairs of
-// that relay and the servers behind it. It returns false if the server of p also waits for a child,
-// or for a process with which it forms no pair: that process may have to answer.
+// follow adds the pair p to the chain and, if its server is a relay, the servers behind that. It
+// returns false if one of them may wait for a process outside the chain.
 func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)

@@ -3,22 +3,16 @@
 //
 //	report, err := inspect.Over(ctx, pid, time.Second)
 //	if err != nil {
-//		return err
+//	return err
 //	}
 //	for _, d := range report.Diagnoses {
-//		fmt.Println(d.Sentence)
+//	fmt.Println(d.Sentence)
 //	}
 //
-// The package reads /proc and needs no privilege for one's own processes. It does not trace or stop
-// the processes, and reads and writes none of their data.
-//
-// To ask how full a pipe is, the package opens one of its ends, which some process has open
-// already, for some microseconds. If the last reader or the last writer closes the pipe at just
-// that moment, the other side notices it some microseconds later.
-//
-// The processes go on while [Process] looks at them, so the report may not be consistent. [Over]
-// looks twice, and so sees whether anything moves, and which process is busy without moving a byte.
-// Only Linux is supported. Elsewhere the error wraps [errors.ErrUnsupported].
+// It needs no privilege for one's own processes, does not stop them, and touches none of their
+// data. To ask how full a pipe is, it opens the pipe for some microseconds, so a process may see
+// the end of file that much later. Only Linux is supported. Elsewhere the error wraps
+// [errors.ErrUnsupported].
 package inspect
 
 import (
@@ -31,13 +25,11 @@ type Report struct {
 	PID       int       `json:"pid"`
 	Processes []Proc    `json:"processes"` // the process PID first, then its descendants
 	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets; sorted by ID
-	// Inherited are channels that the tree (the process and its descendants) seems to have only
-	// because it inherited them. Such a channel is empty, and is no standard stream of the tree. No
-	// thread of the tree waits to read or write it. A process outside the tree has it open, too.
+	// Inherited are channels that the processes seem to have only because a parent had them: they
+	// are empty, nobody here waits for them, and a process elsewhere has them, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks that [Over] takes. It is 0 for [Process], which looks
-	// once.
+	// Look is the time between the two looks of [Over]; 0 after [Process].
 	Look time.Duration `json:"look_ns"`
 
 	taken time.Time    // when the report was made
@@ -51,17 +43,15 @@ type Proc struct {
 	Command string   `json:"command"` // an interpreter is named with its script: "node server.js"
 	Args    []string `json:"-"`       // the program and its arguments, which may hold secrets
 	Threads []Thread `json:"threads"`
-	// Stopped says that the process does nothing until it gets SIGCONT, as after SIGSTOP or Ctrl-Z.
+	// Stopped says that the process does nothing until it gets SIGCONT.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM says what the signal SIGTERM does to the process: it "ends" the process, is "handled"
-	// by the process, or is "ignored". SIGTERM is "" if that is not known.
+	// SIGTERM is what that signal does: it "ends" the process, is "handled", or is "ignored"; "" if
+	// not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total is what the process did since its start. Recent is what it did between the two looks.
-	// Each is nil if not known.
+	// Total counts from the start of the process, Recent between the two looks; nil if not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
-	// Unreadable says why the descriptors of the process could not be read. It is "" if they could
-	// be read.
+	// Unreadable says why the descriptors could not be read; "" if they could.
 	Unreadable string `json:"unreadable,omitempty"`
 
 	ofKernel    bool // it is a thread of the kernel
@@ -70,14 +60,13 @@ type Proc struct {
 	network     bool // it waits for a socket that is no channel, such as a network connection
 }
 
-// A Usage counts the reads and writes of a process, of files and pipes of every kind. It also has
-// the time for which the busiest thread of the process had a CPU or waited for one.
+// A Usage counts the reads and writes of a process, of files and pipes of every kind.
 type Usage struct {
 	ReadCalls  int64         `json:"read_calls"`
 	WriteCalls int64         `json:"write_calls"`
 	ReadBytes  int64         `json:"read_bytes"`
 	WriteBytes int64         `json:"write_bytes"`
-	Runnable   time.Duration `json:"runnable_ns"`
+	Runnable   time.Duration `json:"runnable_ns"` // its busiest thread ran or waited for a CPU
 
 	threads map[int]cpuTime // by TID
 	busy    cpuTime         // of the thread that was runnable longest; only since sets it
@@ -89,15 +78,13 @@ type cpuTime struct {
 	runnable    bool // it is running or waiting for a CPU now
 }
 
-// A Thread is a thread that sleeps in the kernel because it waits for a descriptor, for a child, or
-// until somebody opens the other end of a FIFO.
+// A Thread is a thread that waits for a descriptor, for a child, or for the other end of a FIFO.
 type Thread struct {
 	TID int    `json:"tid"`
 	In  string `json:"in"` // "read", "write", "poll", "open", or "wait" for a child
 	FD  int    `json:"fd"` // of a read or write; -1 if not known
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
-	// Child is the PID of the child for which the thread waits. It is 0 if that is not known, or if
-	// any of several children would do.
+	// Child is the PID of the child for which the thread waits; 0 if not known, or for any child.
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
 	Path string `json:"path,omitempty"`
@@ -110,8 +97,7 @@ type watch struct {
 	fd  int
 	in  bool // it waits for bytes to read
 	out bool // it waits for room to write
-	// edge says that only new bytes or new room wake the thread up (EPOLLET). So the thread may
-	// wait even if there are bytes or room already.
+	// edge says that only new bytes or room wake the thread up (EPOLLET), not what is there.
 	edge bool
 }
 
@@ -129,16 +115,14 @@ type Channel struct {
 	NoWriter bool     `json:"no_writer"` // no process has the writing end: end of file when empty
 }
 
-// A Holder is a process that has an end of a channel open. If several descriptors of a process are
-// the same end, there is a Holder for each.
+// A Holder is a descriptor of a process that is an end of a channel.
 type Holder struct {
 	PID         int    `json:"pid"`
 	Command     string `json:"command"`
 	FD          int    `json:"fd"`
 	NonBlocking bool   `json:"non_blocking"`
-	// Waits says that a thread of the process sleeps until it can read or write this descriptor.
-	// The thread sleeps in a read or write, in poll or select, or in a call on an epoll descriptor
-	// that watches this descriptor.
+	// Waits says that a thread sleeps until it can read or write this descriptor, in that call or
+	// in one such as poll.
 	Waits bool `json:"waits"`
 
 	inCall        bool // a thread sleeps in the read or write itself
@@ -165,8 +149,7 @@ func (h Holder) stream() string {
 	return fmt.Sprintf("descriptor %d", h.FD)
 }
 
-// Owner returns the process that holds all open ends of the channel. It returns false if there is
-// no such process. (Programs have such channels to wake up their own threads.)
+// Owner returns the process that holds all open ends of the channel, if a single one does.
 func (c *Channel) Owner() (pid int, ok bool) {
 	for _, list := range [][]Holder{c.Writers, c.Readers} {
 		for _, h := range list {

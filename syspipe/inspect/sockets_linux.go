@@ -27,8 +27,7 @@ const (
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace, by inode. The map lacks sockets
-// about which the kernel does not tell.
+// unixSockets returns the Unix sockets of this network namespace that the kernel shows, by inode.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
 	const kind = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC
@@ -69,8 +68,8 @@ func unixSockets() map[uint64]socket {
 	}
 }
 
-// readSocket reads a struct unix_diag_msg and the attributes that follow it. It adds the socket to
-// the map if the socket is connected, or was connected to a peer that has been closed.
+// readSocket adds a socket to the map, if it is connected or has lost its peer. b is a struct
+// unix_diag_msg with its attributes.
 func readSocket(b []byte, into map[uint64]socket) {
 	if len(b) < diagAnswerSize {
 		return

@@ -12,10 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// calls has short names of the system calls in which a thread can wait, by their numbers. The
-// thread waits for a descriptor, for a child, or until somebody opens the other end of a FIFO. The
-// first argument of every "read" or "write" is the descriptor. Some architectures have further
-// calls, which an init function adds.
+// calls names the system calls in which a thread can wait, by number. A "read" or "write" must have
+// the descriptor as its first argument. Some architectures add calls in an init function.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -27,8 +25,8 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// readThreads returns the threads of a process that wait in one of the system calls in [calls]. It
-// leaves out threads about which /proc does not tell. It also sets p.threadCount and p.running.
+// readThreads returns the threads of p that wait in one of [calls], and sets p.threadCount and
+// p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -47,10 +45,8 @@ func readThreads(p *Proc) []Thread {
 	return list
 }
 
-// readThread describes a thread, and reports whether the thread waits in one of the system calls in
-// [calls]. It reads the number and the arguments of the call from /proc/PID/task/TID/syscall, such
-// as "0 0x3 0x7ffd...", or the word "running". If it may not read that file, it finds the call by
-// the kernel function in which the thread sleeps (wchan).
+// readThread describes a thread, if it waits in one of [calls]. If it may not see the call, it
+// infers it from the kernel function in which the thread sleeps.
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
@@ -92,9 +88,8 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf returns the short name of the system call that belongs to a kernel function: a thread that
-// sleeps in the function is in that call. It returns "" if the call is not in [calls]. Kernel
-// functions have been renamed over time: pipe_read became anon_pipe_read.
+// callOf returns the short name of the call to which a kernel function belongs; "" if it is not in
+// [calls]. The functions change their names from kernel to kernel.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -115,8 +110,8 @@ func callOf(function string) string {
 	return ""
 }
 
-// parseCall parses the text of /proc/PID/task/TID/syscall. It returns the number of the system call
-// and its first three arguments. The number is -1 if the text names no call.
+// parseCall parses /proc/PID/task/TID/syscall, such as "0 0x3 0x7ffd...". The number is -1 if the
+// thread is in no call.
 func parseCall(text string) (number int, args [3]uint64) {
 	fields := strings.Fields(text)
 	if len(fields) <= len(args) {
@@ -135,8 +130,7 @@ func parseCall(text string) (number int, args [3]uint64) {
 	return number, args
 }
 
-// awaitedChild returns the PID of the child for which a call of wait4 or waitid waits. It returns 0
-// if the call waits for any of several children.
+// awaitedChild returns the child for which a wait4 or waitid waits; 0 for any of several.
 func awaitedChild(pid, number int, args [3]uint64) int {
 	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
 		return int(args[0])
@@ -147,8 +141,7 @@ func awaitedChild(pid, number int, args [3]uint64) int {
 	return onlyChild(pid)
 }
 
-// onlyChild returns the PID of the only child of a process. It returns 0 if the process has no
-// child or several.
+// onlyChild returns the only child of a process; 0 if it has none or several.
 func onlyChild(pid int) int {
 	if children := procfs.Children(pid); len(children) == 1 {
 		return children[0]
@@ -159,8 +152,8 @@ func onlyChild(pid int) int {
 // maxPath is PATH_MAX of linux/limits.h.
 const maxPath = 4096
 
-// readString reads a string that ends with a NUL byte from the memory of a process. It returns ""
-// if the memory cannot be read, or if the string has maxPath bytes or more.
+// readString reads a NUL-terminated string from the memory of a process; "" if it cannot, or if the
+// string has maxPath bytes or more.
 func readString(pid int, address uint64) string {
 	text, _, found := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
 	if !found {
@@ -169,8 +162,7 @@ func readString(pid int, address uint64) string {
 	return text
 }
 
-// readMemory reads up to size bytes from the memory of a process. It returns no bytes if that is
-// not allowed.
+// readMemory reads up to size bytes from the memory of a process; none if that is not allowed.
 func readMemory(pid int, address uint64, size int) []byte {
 	f, err := os.Open(procfs.Path(pid, "mem"))
 	if err != nil {
@@ -182,9 +174,7 @@ func readMemory(pid int, address uint64, size int) []byte {
 	return buf[:n]
 }
 
-// onSIGTERM says what SIGTERM does to a process (see Proc.SIGTERM). /proc/PID/status has two masks
-// of signals: SigIgn for the signals that are ignored, and SigCgt for the signals that are caught.
-// An example is "SigIgn:\t0000000000004000".
+// onSIGTERM says what SIGTERM does to a process, as in Proc.SIGTERM.
 func onSIGTERM(pid int) string {
 	status, err := procfs.Text(pid, "status")
 	if err != nil {
@@ -204,8 +194,7 @@ func hasSIGTERM(mask string) bool {
 	return err == nil && bits&(1<<(unix.SIGTERM-1)) != 0
 }
 
-// readUsage reads the counters in /proc/PID/io, with lines such as "rchar: 4711", and the CPU time
-// of each thread. It returns nil if /proc/PID/io may not be read.
+// readUsage reads what a process has done since its start; nil if that is not allowed.
 func readUsage(pid int) *Usage {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {
@@ -226,9 +215,8 @@ func readUsage(pid int) *Usage {
 	return u
 }
 
-// readCPUTime reads the state of a thread and its schedstat. The file schedstat has three numbers:
-// the ns on a CPU, the ns of waiting for a CPU, and the count of time slices. The times are 0 if
-// the kernel does not count them.
+// readCPUTime reads how long a thread ran and waited for a CPU. The times are 0 if the kernel does
+// not count them.
 func readCPUTime(pid, tid int) cpuTime {
 	var t cpuTime
 	if text, err := procfs.Text(pid, "task", strconv.Itoa(tid), "schedstat"); err == nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// maxWatches is the largest number of descriptors that are read from the arguments of a call. A
-// select takes no more (FD_SETSIZE).
+// maxWatches bounds how many descriptors are read from a call. A select takes no more (FD_SETSIZE).
 const maxWatches = 1024
 
 // watched returns the descriptors for which a thread waits in a call ("epoll", "poll" or "select"),
@@ -35,8 +34,7 @@ func watched(pid int, call string, args [3]uint64) []watch {
 	return list
 }
 
-// newWatch makes a watch from the events of an epoll descriptor. The events of poll have the same
-// values.
+// newWatch makes a watch from events of epoll. Those of poll have the same values.
 func newWatch(fd int, events uint32) watch {
 	return watch{
 		fd:   fd,
@@ -59,8 +57,8 @@ func pollWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// selectWatches reads the arguments of select: the number of bits in each set, the set of
-// descriptors to read from, and the set to write to. A set is an array of 64-bit words.
+// selectWatches reads the arguments of select: the number of bits in each set, the set to read, and
+// the set to write.
 func selectWatches(pid int, args [3]uint64) []watch {
 	const wordBits, wordBytes = 64, 8
 	var list []watch
@@ -78,18 +76,14 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches returns the descriptors that an epoll descriptor watches. If it watches another
-// epoll descriptor, the descriptors behind that one are included. It reads /proc/PID/fdinfo/FD,
-// which has a line for each watched descriptor, with its events in hexadecimal:
+// epollWatches returns what an epoll descriptor watches, also through another one; nothing for any
+// other descriptor. Each has a line in /proc/PID/fdinfo/FD:
 //
 //	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
-//
-// A descriptor of another type has no such line.
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
 
-// maxNested is how many epoll descriptors Linux allows in a chain in which each watches the next.
-// We need the bound, too, because the chain that we see may be a circle: while we read, a number in
-// /proc may come to stand for another file.
+// maxNested is how deep Linux lets epoll descriptors watch each other. It also ends the circles
+// that we may see while descriptors are closed and opened.
 const maxNested = 5
 
 func nestedWatches(pid, fd, depth int) []watch {
@@ -112,9 +106,8 @@ func nestedWatches(pid, fd, depth int) []watch {
 	return list
 }
 
-// anyEpoll returns what all epoll descriptors of a process watch. It is for a thread that waits for
-// one of them, if it is not known for which. All these watches have edge set, because none is
-// certain.
+// anyEpoll returns what all epoll descriptors of a process watch, for a thread that waits for an
+// unknown one. So it sets edge: none of them is certain.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)

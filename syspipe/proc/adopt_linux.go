@@ -17,9 +17,8 @@ var (
 	ownChildren sync.Map     // PIDs of the children that we started and have not waited for
 )
 
-// Adopt makes this process the parent of every descendant whose own parent has ended. The session,
-// the group and the environment of the descendant do not matter, so no daemon escapes [EndAdopted].
-// Adopt cannot be undone. It returns true if the system can do this, as Linux can.
+// Adopt makes every descendant whose own parent has ended a child of this process, for good. It
+// returns false if the system cannot do this; Linux can.
 func Adopt() bool {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1 /* on */, 0, 0, 0) != nil {
 		return false
@@ -28,9 +27,8 @@ func Adopt() bool {
 	return true
 }
 
-// adopted lists the living processes that this one has adopted, and their descendants. It reaps
-// adopted processes that have ended, so that no zombies stay. known is false if [Adopt] was not
-// called.
+// adopted lists the living processes that this one has adopted, and their descendants, and reaps
+// those that have ended. known is false if [Adopt] was not called.
 func adopted() (list []int, known bool) {
 	if !adopting.Load() {
 		return nil, false
@@ -54,13 +52,9 @@ func adopted() (list []int, known bool) {
 	return list, true
 }
 
-// EndAdopted waits until all processes that this one has adopted, and their descendants, have
-// ended. After the time "patience", it kills those that are still there and returns the PID and the
-// name of each. As in [EndMarked], processes that are running get more time. known is false if
-// [Adopt] was not called.
-//
-// We cannot tell which of our children left an adopted process behind. So call EndAdopted only when
-// no other child of ours may leave a process behind.
+// EndAdopted is [EndMarked] for the processes that this one has adopted, and their descendants.
+// known is false if [Adopt] was not called. Call it only when no other child may leave a process
+// behind, because nobody can tell whose it is.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() (pids []int, unclear, known bool) {
 		pids, known = adopted()

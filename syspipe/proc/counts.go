@@ -1,7 +1,6 @@
 package proc
 
-// Counts tell what a process did from its start to its end. This includes what those children did
-// for which the process waited.
+// Counts tell what a process did in its life, with the children for which it waited.
 type Counts struct {
 	Reads, Writes           int64 // how many system calls read and wrote
 	ReadBytes, WrittenBytes int64 // bytes that these calls moved
@@ -9,8 +8,8 @@ type Counts struct {
 	Forced                  int64 // involuntary context switches: the kernel took the CPU away
 }
 
-// Counts returns the counts of a process that has ended. It returns false if the process still
-// runs, and on systems other than Linux, which do not tell.
+// Counts returns the counts of a process that has ended. It returns false before that, and on
+// systems other than Linux.
 func (p *Process) Counts() (Counts, bool) {
 	if !p.Ended(0) {
 		return Counts{}, false

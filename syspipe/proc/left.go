@@ -9,10 +9,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// Marked lists the living processes whose environment had this variable, of the form "NAME=value",
-// at their start. unclear is true if a process is just executing another program, so that its
-// environment cannot be read yet. known is false if the system does not show the environments of
-// processes.
+// Marked lists the living processes that were started with this variable ("NAME=value") in their
+// environment. unclear is true if some environment cannot be read yet. known is false if the system
+// shows none.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -32,9 +31,8 @@ func Marked(variable string) (list []int, unclear, known bool) {
 	return list, unclear, known
 }
 
-// isInExec reports whether a process without an environment is just executing another program.
-// Such a process has memory, but no arguments yet. A zombie and a thread of the kernel have no
-// memory.
+// isInExec reports whether a process without an environment is just executing another program: it
+// has memory, but no arguments yet.
 func isInExec(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
@@ -44,13 +42,9 @@ func isInExec(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until all processes whose environment had this variable, of the form
-// "NAME=value", at their start have ended. Children inherit the variable, whatever group or session
-// they move to. known is false if the system does not show the environments of other processes.
-//
-// After the time "patience", EndMarked kills the processes that are still there and returns the PID
-// and the name of each, as "1234 (name)". While one of them is running, rather than waiting for
-// something, it gives them more time: four times patience in all.
+// EndMarked waits until all processes that [Marked] lists have ended. After patience, or four times
+// patience while one of them is running, it kills the others and returns each as "1234 (name)".
+// known is false if the system does not show environments.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
@@ -62,13 +56,12 @@ const (
 	maxUnclear   = 50              // empty lists in a row that are all unclear
 )
 
-// moreTime is a factor. On a busy machine, a process that is running may be about to end. Then
-// endAll waits for moreTime times patience before it kills.
+// moreTime times patience is how long endAll spares a process that is running, which may be about
+// to end.
 const moreTime = 4
 
-// endAll calls list until list finds no process any more. After the time "patience" (see also
-// moreTime) it kills the processes that list finds. It lists and kills repeatedly, because a
-// process may fork between the listing and the killing.
+// endAll waits until list finds no process any more, and kills them after patience. It does so
+// again and again, because a process may fork meanwhile.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

@@ -3,41 +3,32 @@
 // work.
 //
 //	func double(w *proc.Work) error {
-//		var n int
-//		if err := w.Args(&n); err != nil {
-//			return err
-//		}
-//		return w.Report(2 * n)
+//	var n int
+//	if err := w.Args(&n); err != nil {
+//	return err
+//	}
+//	return w.Report(2 * n)
 //	}
 //
 //	func main() {
-//		proc.Main(map[string]proc.Job{"double": double}) // a worker works here, and exits
-//		p, err := proc.Self("double", 21)
-//		if err != nil {
-//			log.Fatal(err)
-//		}
-//		defer p.Close()
-//		if err := p.Start(ctx); err != nil {
-//			log.Fatal(err)
-//		}
-//		var n int
-//		err = p.Report(&n) // 42
+//	proc.Main(map[string]proc.Job{"double": double}) // a worker works here, and exits
+//	p, err := proc.Self("double", 21)
+//	if err != nil {
+//	log.Fatal(err)
+//	}
+//	defer p.Close()
+//	if err := p.Start(ctx); err != nil {
+//	log.Fatal(err)
+//	}
+//	var n int
+//	err = p.Report(&n) // 42
 //	}
 //
-// # How a process ends
+// When a process ends, all processes left in its group are killed too, unless it is Attached.
 //
-// A process ends by itself, at the end of the context of [Process.Start], by [Process.Stop] (which
-// asks the process to end before it kills), or by [Process.Kill]. In each case, all processes left
-// in its group are killed too, unless the process is Attached.
-//
-// If this process dies, even by SIGKILL, its children end too. How they end depends on the child
-// and the system:
-//
-//   - A child that does named work holds a leash, a pipe from us. It exits at the end of file of
-//     the leash.
-//   - Linux sends SIGKILL to every other child, but not to the processes that it has started.
-//   - Windows ends the other children when the last handle to their job is closed.
-//   - On other systems, the other children only see the end of their standard input.
+// If this process dies, even by SIGKILL, children that do named work exit. Linux and Windows kill
+// all other children, but Linux does not kill what these have started. On other systems, they only
+// see the end of their standard input.
 //
 // # Who may call concurrently
 //
@@ -62,17 +53,14 @@ import (
 
 // A Process is a child of this process: it runs any program, or this program with work to do.
 type Process struct {
-	// Cmd is the command that is started. Its streams, Env and Dir may be set before Start. Call
-	// none of its methods. To read all that the child wrote to a stream, use [Process.Pipe],
-	// because the pipes of Cmd are closed when the child ends. If Cmd.Stderr is not set, standard
-	// error goes to the Tail that [Process.Stderr] returns.
+	// Cmd is the command. Its streams, Env and Dir may be set before Start. Call none of its
+	// methods: to read a stream to its end, use [Process.Pipe].
 	Cmd *exec.Cmd
-	// Grace is the time between an interrupt and the kill when the context of Start ends. If Grace
-	// is 0, the process is killed at once.
+	// Grace is the time from an interrupt to the kill when the context of Start ends; 0 kills at
+	// once.
 	Grace time.Duration
-	// Attached says that we are just a wrapper of the child. When the child ends, the processes
-	// that it leaves behind go on. On Windows a console's Ctrl-C reaches the child as it reaches
-	// us.
+	// Attached says that we only wrap the child: the processes that it leaves behind go on, and on
+	// Windows a console's Ctrl-C reaches it.
 	Attached bool
 	// Session gives the child a session of its own, without our terminal. Windows ignores it.
 	Session bool
@@ -105,8 +93,7 @@ type Process struct {
 	closing sync.Once
 }
 
-// Command prepares a process that runs a program. If path has no separator, it is looked up in
-// PATH.
+// Command prepares a process that runs a program, which may be looked up in PATH.
 func Command(path string, args ...string) *Process {
 	return &Process{Cmd: exec.Command(path, args...), name: path}
 }
@@ -122,9 +109,8 @@ func ShellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Pipe connects a standard stream of the child (0, 1 or 2) with a new pipe and returns our end of
-// the pipe, which [Process.Close] closes, too. Call Pipe before Start. If Pipe fails, it closes the
-// process.
+// Pipe connects a standard stream of the child (0, 1 or 2) with a new pipe and returns our end,
+// which [Process.Close] closes. Call it before Start. If it fails, it closes the process.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -142,8 +128,8 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Connect does what Pipe does, with a pipe of the given kind and capacity (see [syspipe.Open]). If
-// nonBlocking is true, the child's end is in non-blocking mode. Our end always uses Go's poller.
+// Connect is [Process.Pipe] with a pipe of this kind and capacity (see [syspipe.Open]). nonBlocking
+// is about the child's end; ours uses Go's poller.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {

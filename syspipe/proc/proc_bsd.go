@@ -16,15 +16,14 @@ const TellsOfOthers = false
 func (p *Process) endWithUs() {}
 
 // awaitExit returns false without waiting: x/sys has no call that waits for a process and leaves it
-// a zombie. So the group is killed just after its leader was waited for. In so short a time, no
-// other group will have got the number.
+// a zombie.
 func (p *Process) awaitExit() bool { return false }
 
 // runningCPU returns false: x/sys has no call that tells the CPU time of another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
-// PeakMemory returns the largest resident memory that this process has had so far, in bytes. It
-// returns false for the pid of any other process, because the system does not tell.
+// PeakMemory returns the largest resident memory of this process so far, in bytes; false for the
+// pid of any other.
 func PeakMemory(pid int) (int64, bool) {
 	var r syscall.Rusage
 	known := pid == os.Getpid() && syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil
@@ -37,8 +36,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return residentPeak(r), ok
 }
 
-// residentPeak returns the largest resident memory that r names, in bytes; 0 if r is nil. macOS
-// counts this memory in bytes, the other systems in KiB.
+// residentPeak returns the largest resident memory in bytes. macOS counts it in bytes, the other
+// systems in KiB.
 func residentPeak(r *syscall.Rusage) int64 {
 	switch {
 	case r == nil:

@@ -18,9 +18,8 @@ const TellsOfOthers = true
 // stays in run until the process has ended.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
-// awaitExit waits until the process has ended and leaves it a zombie. So the system does not yet
-// give its PID, which is also the number of its group, to another process or group. awaitExit
-// reports whether that worked.
+// awaitExit waits until the process has ended and leaves it a zombie, so that nobody else gets its
+// PID. It returns false if that failed.
 func (p *Process) awaitExit() bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -30,8 +29,8 @@ func (p *Process) awaitExit() bool {
 	}
 }
 
-// runningCPU returns the CPU time that another process has used so far. It reads the CPU clock of
-// that process, which counts nanoseconds; /proc counts in ticks of 10 ms.
+// runningCPU returns the CPU time of a process so far, from its clock: /proc counts in ticks of 10
+// ms.
 func runningCPU(pid int) (time.Duration, bool) {
 	// The number of the clock is made as in clock_getcpuclockid(3).
 	const allThreads = 2 // CPUCLOCK_SCHED
@@ -47,9 +46,8 @@ func runningCPU(pid int) (time.Duration, bool) {
 // the system does not tell.
 func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
-// peakOf returns the largest resident memory of a process that has ended, in bytes. A process
-// begins with the peak of the process that forked it, which is us. So a peak up to our own says
-// nothing, and peakOf returns false.
+// peakOf returns the largest resident memory of a process that has ended, in bytes; false up to our
+// own peak, with which every child begins.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -60,8 +58,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts reads how many read and write calls a zombie has made, and how many bytes they moved.
-// The calls of children for which the zombie has waited are included.
+// readCounts reads the read and write calls of a zombie, with those of the children for which it
+// waited.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // A group is a process group. Its number is the PID of its leader.
 type group struct{ leader int }
 
-// start starts the process as the leader of its own group. So a terminal's Ctrl-C reaches us but
-// not the group, and we can end a wrapper such as npx together with the program that it runs.
+// start starts the process as the leader of its own group, which a terminal's Ctrl-C does not
+// reach, and which we can end as a whole.
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid = p.Session // a session's leader leads a group as well
 	p.Cmd.SysProcAttr.Setpgid = !p.Session
@@ -35,8 +35,7 @@ func (p *Process) signalGroup(s syscall.Signal) bool {
 // releaseGroup does nothing: a group on Unix is only a number.
 func (p *Process) releaseGroup() {}
 
-// Signaled returns the number and the name of the signal that ended a process. It returns false if
-// no signal did.
+// Signaled returns the number and the name of the signal that ended a process, if one did.
 func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 	if state == nil {
 		return 0, "", false
@@ -52,9 +51,8 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 // system does not tell.
 func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
 
-// ChildrenCPU returns the processor time of the children that this process has waited for. It
-// includes the time of the children that these had waited for. It returns false if the system does
-// not tell.
+// ChildrenCPU returns the processor time of the children that this process has waited for, and of
+// theirs. It returns false if the system does not tell.
 func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
 
 func cpuOf(who int) (time.Duration, bool) {

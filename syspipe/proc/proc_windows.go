@@ -14,14 +14,11 @@ import (
 // TellsOfOthers says whether /proc tells about other processes. (Wine's does not.)
 const TellsOfOthers = false
 
-// A group is a Windows job. Windows ends the processes in a job when the last handle to the job is
-// closed, so none of them outlives us even if we crash. A process that does named work (see [Main])
-// has no job, because it may start processes that outlive it. It exits when we close its leash, a
-// pipe.
+// A group is a Windows job, whose processes Windows ends when we close it or crash. A process that
+// does named work (see [Main]) has none: it may start processes that outlive it.
 type group struct{ job windows.Handle } // 0: none
 
-// start starts the process. If the process gets a job, it is started suspended, so that it is in
-// the job before it can start other processes.
+// start starts the process, suspended until it is in its job, so that no child of it escapes.
 func (p *Process) start() error {
 	if p.Attached {
 		return p.Cmd.Start()
@@ -60,9 +57,8 @@ func (p *Process) start() error {
 // for.
 func (p *Process) awaitExit() bool { return false }
 
-// resumeProcess lets a suspended process run. ResumeThread would need a handle to the first thread
-// of the process. Go keeps no such handle, and to find the thread we would have to list all threads
-// of the system.
+// resumeProcess lets a suspended process run. ResumeThread would need a handle to its first thread,
+// and Go keeps none.
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 func (g *group) open() (err error) {
@@ -81,9 +77,8 @@ func (g *group) open() (err error) {
 	return nil
 }
 
-// signalGroup kills the group if s is SIGKILL. For any other signal it sends CTRL_BREAK, the only
-// request to end that can go to a single group. CTRL_BREAK works only if we share a console with
-// the group, and not for an Attached process.
+// signalGroup kills the group if s is SIGKILL. For any other signal it sends CTRL_BREAK, which
+// works only if we share a console with the group.
 func (p *Process) signalGroup(s syscall.Signal) bool {
 	if s != syscall.SIGKILL {
 		if p.Attached {

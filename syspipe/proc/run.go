@@ -17,8 +17,7 @@ var (
 )
 
 // Start starts the process, in a process group or job of its own. When ctx ends, the process is
-// ended (see Grace). A process can be started only once, and only before Close. If Start fails, it
-// closes the process.
+// ended (see Grace). A process can be started once; if that fails, it is closed.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -38,9 +37,8 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// run starts the process, sends the error of the start (or nil) to started, and waits for the end
-// of the process. It does all this on one thread, because Linux kills a child when the thread that
-// started it ends (see endWithUs).
+// run starts the process, sends the error or nil to started, and waits for the end. It stays on one
+// thread, because Linux kills the child when that thread ends.
 func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -63,14 +61,13 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 		p.addUsage()
 	} else {
 		p.exit = p.Cmd.Wait()
-		p.endGroup()
+		p.endGroup() // at once, before another group gets the number
 	}
 	forgetChild(p.Cmd.Process.Pid)
 	close(done)
 }
 
-// begin starts the process, unless it was started or closed before. It holds the lock, so nobody
-// can signal or close the process meanwhile.
+// begin starts the process, unless it was started or closed before.
 func (p *Process) begin() (done chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,9 +149,8 @@ func (p *Process) Ended(d time.Duration) bool {
 	}
 }
 
-// Wait waits until the process has ended. It returns nil for exit code 0, and otherwise an error
-// that wraps [exec.ExitError] and contains what [Process.Stderr] kept. Wait may be called more than
-// once. If the process was not started, Wait returns an error.
+// Wait waits until the process has ended. Unless the exit code is 0, the error wraps
+// [exec.ExitError] and contains what [Process.Stderr] kept. Wait may be called more than once.
 func (p *Process) Wait() error {
 	done := p.Done()
 	if done == nil {
@@ -189,10 +185,8 @@ func (p *Process) signal(s syscall.Signal) bool {
 	return p.started && !p.reaped && p.signalGroup(s)
 }
 
-// Stop ends a process that the caller has already asked to end, for example by closing its standard
-// input. If the process still runs after untilTerminate, Stop calls Terminate. If it still runs
-// after another untilKill, Stop kills it. Stop returns when the process is gone, and reports
-// whether it had to do anything. It does nothing if the process was not started.
+// Stop waits for a process that was asked to end, as by closing its input. It calls Terminate after
+// untilTerminate, and kills after another untilKill. forced is false if neither was needed.
 func (p *Process) Stop(untilTerminate, untilKill time.Duration) (forced bool) {
 	done := p.Done()
 	if done == nil || p.Ended(untilTerminate) {
@@ -205,8 +199,8 @@ func (p *Process) Stop(untilTerminate, untilKill time.Duration) (forced bool) {
 	return true
 }
 
-// Close kills the process and its group, waits until the process is gone, and closes our ends of
-// its pipes. It may be called more than once, and also if the process was not started.
+// Close kills the group, waits until the process is gone, and closes our ends of its pipes. It may
+// be called more than once, and before Start.
 func (p *Process) Close() {
 	p.closing.Do(func() {
 		p.mu.Lock()
@@ -232,8 +226,8 @@ func (p *Process) closeChildOnly() {
 	p.childOnly = nil
 }
 
-// ExitCode returns the exit code, or 128 plus the number of the signal that ended the process. It
-// returns -1 if the process has not ended.
+// ExitCode returns the exit code, or 128 plus the signal that ended the process; -1 if it has not
+// ended.
 func (p *Process) ExitCode() int {
 	if !p.Ended(0) {
 		return -1

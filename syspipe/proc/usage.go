@@ -9,15 +9,13 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// running returns the PID of the process. It returns false if the process was not started or has
-// ended.
+// running returns the PID of the process, if it runs.
 func (p *Process) running() (pid int, ok bool) {
 	pid, ok = p.pid()
 	return pid, ok && !p.Ended(0)
 }
 
-// CPU returns the processor time that the process has used so far, or in all if it has ended. It
-// returns false if the system does not tell.
+// CPU returns the processor time that the process has used so far, or in all if it has ended.
 func (p *Process) CPU() (time.Duration, bool) {
 	if pid, ok := p.running(); ok {
 		return runningCPU(pid)
@@ -29,9 +27,8 @@ func (p *Process) CPU() (time.Duration, bool) {
 	return state.UserTime() + state.SystemTime(), true
 }
 
-// TreeCPU returns the processor time that the process and its descendants have used so far. A
-// descendant that has got another parent meanwhile does not count. known is false if the system
-// does not tell. TreeCPU takes longer than [Process.CPU].
+// TreeCPU returns the processor time that the process and its descendants have used so far. It
+// leaves out descendants that have got another parent, and takes longer than [Process.CPU].
 func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -49,8 +46,7 @@ func (p *Process) TreeCPU() (sum time.Duration, known bool) {
 	return sum, known
 }
 
-// Resident returns the memory that the process and its descendants have in use, in bytes. known is
-// false if the system does not tell, or if the process does not run.
+// Resident returns the memory that the running process and its descendants have in use, in bytes.
 func (p *Process) Resident() (sum int64, known bool) {
 	root, ok := p.running()
 	if !ok {
@@ -65,9 +61,8 @@ func (p *Process) Resident() (sum int64, known bool) {
 	return sum, known
 }
 
-// PeakAddresses returns the largest address space of the process so far, in bytes. This includes
-// memory that was allocated but never touched. It returns false if the system does not tell, or if
-// the process does not run.
+// PeakAddresses returns the largest address space of the running process so far, in bytes. It
+// includes memory that was never touched.
 func (p *Process) PeakAddresses() (int64, bool) {
 	pid, ok := p.running()
 	if !ok {
@@ -76,9 +71,8 @@ func (p *Process) PeakAddresses() (int64, bool) {
 	return procfs.StatusBytes(pid, "VmPeak")
 }
 
-// PeakMemory returns the largest resident memory of the process so far, in bytes. After the end of
-// the process, some systems tell nothing. Then PeakMemory returns the largest value that earlier
-// calls found. It returns false if the peak is not known.
+// PeakMemory returns the largest resident memory of the process so far, in bytes. Call it before
+// the end, too, because some systems tell nothing afterwards.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool
@@ -94,8 +88,8 @@ func (p *Process) PeakMemory() (int64, bool) {
 	return n, n > 0
 }
 
-// Runnable reports whether a thread of the process or of a descendant has a CPU, waits for a CPU,
-// or waits for a disk. It returns false if the system does not tell.
+// Runnable reports whether a thread of the process or of a descendant runs, or waits for a CPU or a
+// disk. It is false if the system does not tell.
 func (p *Process) Runnable() bool {
 	root, ok := p.running()
 	if !ok {
@@ -116,8 +110,7 @@ func isRunnable(pid int) bool {
 	return false
 }
 
-// Name returns the name of a process. It returns "" if the process has been waited for, or if the
-// system does not tell.
+// Name returns the name of a process; "" if it is gone or the system does not tell.
 func Name(pid int) string {
 	stat, err := procfs.ReadStat(pid)
 	if err != nil {
@@ -126,8 +119,8 @@ func Name(pid int) string {
 	return stat.Command
 }
 
-// OpenFiles returns what each descriptor of a process refers to, such as "pipe:[4711]". It returns
-// nothing if the process has ended, or if the system does not tell.
+// OpenFiles returns what each descriptor of a process refers to, such as "pipe:[4711]", as far as
+// the system tells.
 func OpenFiles(pid int) map[int]string {
 	fds, _ := procfs.Descriptors(pid)
 	files := map[int]string{}
@@ -140,6 +133,5 @@ func OpenFiles(pid int) map[int]string {
 	return files
 }
 
-// Tree lists a process and its living descendants. If the system does not tell, it lists only the
-// process itself.
+// Tree lists a process and its living descendants, or only the process if the system does not tell.
 func Tree(pid int) []int { return procfs.Tree(pid) }

@@ -15,9 +15,8 @@ import (
 // workEnv is the environment variable that gives a process work to do: an assignment, as JSON.
 const workEnv = "PIPEBENCH_WORK"
 
-// workerProcs is set in the environment of a worker. Two of a worker's threads may be in raw system
-// calls at the same time (see [syspipe.Blocking]), and each occupies one of the GOMAXPROCS slots.
-// The Go runtime needs further slots to go on.
+// workerProcs gives a worker spare slots of GOMAXPROCS, because two of its threads may each block
+// one in a raw system call.
 const workerProcs = "GOMAXPROCS=4"
 
 // An assignment is a piece of work, in the form in which the environment hands it over.
@@ -30,15 +29,13 @@ type assignment struct {
 // begun is the first report of every worker. A process that does not call [Main] does not send it.
 const begun = "begun"
 
-// ErrNotBegun is returned if a process that was started to work ended before it began. The usual
-// reason is that its main function does not call [Main], or calls it too late.
+// ErrNotBegun says that a process ended before it began its work. Usually its main function does
+// not call [Main], or calls it too late.
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
-// Self prepares another process of this program, to do the work with the given name. The process
-// gets args, as JSON of at most some 30 KiB. It inherits the ends. They stay open in this process
-// too, so the caller should close them after [Process.Start]. The work may use the standard
-// streams.
+// Self prepares another process of this program, to do the work with the given name. It passes args
+// as JSON, at most some 30 KiB, and ends, which the caller should close after [Process.Start].
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself again and again
 		return nil, errors.New("this process was started to work and does not: " +
@@ -65,9 +62,8 @@ func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	return p, nil
 }
 
-// openPipes opens two pipes to the worker: its leash, and the pipe for its reports. The worker
-// exits when it reads the end of file from the leash. openPipes returns the worker's ends of both
-// pipes.
+// openPipes opens the leash, a pipe at whose end of file the worker exits, and the pipe for its
+// reports. It returns the worker's ends.
 func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	options := syspipe.Options{IO: syspipe.Blocking}
 	ourLeash, theirLeash, err := syspipe.Open(syspipe.Anonymous, options)
@@ -147,9 +143,8 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work of this process and exits, if [Self] started the process. If the work fails,
-// its error goes to standard error and the exit code is 1. In any other process, Main returns at
-// once. Call it first in main and in TestMain of every program that calls [Self].
+// Main does the work of this process and exits, if [Self] started it. If not, it returns at once.
+// Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
