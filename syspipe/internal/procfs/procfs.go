@@ -1,6 +1,5 @@
-// Package procfs reads what Linux tells about processes in the files of /proc. Other systems do not
-// have these files. The package keeps no cache. A process may end at any time. If its file is gone
-// or this process may not read it, a function returns an error or leaves the process out.
+// Package procfs reads what Linux tells about processes in the files of /proc. It keeps no cache.
+// If a process is gone or may not be read, a function returns an error or leaves the process out.
 package procfs
 
 import (
@@ -57,8 +56,7 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// Children returns the IDs of the children of a process. Children that have ended are included
-// until the process has waited for them.
+// Children returns the children of a process, with those that have ended and not been waited for.
 func Children(pid int) []int {
 	var list []int
 	threads, _ := Threads(pid)
@@ -85,8 +83,8 @@ func Tree(pid int) []int {
 // A Stat is what /proc/PID/stat says of a process, or /proc/PID/task/TID/stat of a thread.
 type Stat struct {
 	Command string
-	// State is a letter: 'R' if the process runs, 'S' if it sleeps, 'D' if it waits for a disk, 'T'
-	// or 't' if it is stopped, 'Z' or 'X' if it has ended.
+	// State is 'R' if the process runs, 'S' if it sleeps, 'D' if it waits for a disk, 'T' or 't' if
+	// it is stopped, 'Z' or 'X' if it has ended.
 	State   byte
 	Parent  int
 	Flags   uint64 // the kernel's PF_ constants
@@ -98,8 +96,7 @@ type Stat struct {
 // kernelThread is PF_KTHREAD of linux/sched.h.
 const kernelThread = 0x00200000
 
-// OfKernel reports whether s is about a thread of the kernel itself. Such a thread makes no system
-// calls.
+// OfKernel reports whether s is about a thread of the kernel, which makes no system calls.
 func (s Stat) OfKernel() bool { return s.Flags&kernelThread != 0 }
 
 // Ended reports whether the whole process has ended. If only its first thread has ended, the State
@@ -114,9 +111,8 @@ func ReadThread(pid, tid int) (Stat, error) {
 	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
 }
 
-// parseStat parses the text of a stat file, such as "1 (a command) S 0 …". The fields are in the
-// order of proc_pid_stat(5). The command may contain any characters, even blanks and parentheses.
-// If err is not nil, parseStat returns it.
+// parseStat parses the text of a stat file, such as "1 (a command) S 0 …", unless err is not nil.
+// The command may contain any characters, even parentheses.
 func parseStat(text string, err error) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
@@ -140,23 +136,20 @@ func parseStat(text string, err error) (Stat, error) {
 	}, nil
 }
 
-// number parses a field as a number. For any other text it returns 0, but the kernel writes only
-// numbers here.
+// number parses a field, which should be a number; 0 for any other text.
 func number(field string) int {
 	n, _ := strconv.Atoi(field)
 	return n
 }
 
-// Field returns the value in the line "name:\tvalue" of a text like that of /proc/PID/status. It
-// returns "" if there is no such line.
+// Field returns the value in the line "name:\tvalue" of a text; "" if there is no such line.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(value)
 }
 
-// StatusBytes returns the size with the given name in /proc/PID/status, in bytes. The file has
-// sizes in KiB: "VmHWM: 9 kB".
+// StatusBytes returns a size of /proc/PID/status, such as VmHWM, in bytes.
 func StatusBytes(pid int, name string) (int64, bool) {
 	text, err := Text(pid, "status")
 	if err != nil {
@@ -166,8 +159,7 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment that a process had at its start. It returns none if the process
-// is just being started.
+// Environ returns the environment with which a process started; none while it is being started.
 func Environ(pid int) ([]string, error) {
 	text, err := Text(pid, "environ")
 	if err != nil || text == "" {
