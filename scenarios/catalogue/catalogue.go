@@ -1,13 +1,11 @@
-// Package catalogue lists the situations in which a program, a server or a client is tested. It
-// says what a good program, server or client does in each. It is for pipebench's commands and may
-// change.
+// Package catalogue lists the situations in which a program, a server or a client is tested, and
+// what a good one does in each. It is for pipebench's commands and may change.
 //
 //	for _, s := range catalogue.Faults() {
 //		fmt.Println(s.Usage(), s.Title) // an argument of serve --fault, and what it does
 //	}
 //
-// Other packages create these situations, and find them here by name. The functions may be called
-// concurrently.
+// The functions may be called concurrently.
 package catalogue
 
 import (
@@ -34,11 +32,9 @@ type Situation struct {
 	Advice string // what a good program does
 	Mild   bool   // no protocol demands what Advice says, so the verdict "fails" becomes "slow"
 
-	// The other fields are for a fault of a server. Its name may be followed by Sign and a number
-	// of bytes. Sign is '@' before a threshold, '=' before a quantity, and 0 if the fault takes no
-	// number. Default is used if the number is left out.
-	Sign    byte
-	Default int64
+	// The other fields are for a fault of a server.
+	Sign    byte   // stands before a number of bytes: '@' a threshold, '=' a quantity; 0: none
+	Default int64  // the number if it is left out
 	Due     Duty   // what a client has to do if its server has the fault
 	Asked   string // what check --client passes to serve --fault; "": the name
 }
@@ -54,8 +50,8 @@ const (
 	Decide               // GiveUp or CarryOn, as the client decides
 )
 
-// For returns the situations of one side, in the order in which they are tried and shown. Names are
-// unique within a side.
+// For returns the situations of one side, in the order in which they are tried. No two of them have
+// the same name.
 func For(side Side) []Situation {
 	switch side {
 	case Program:
@@ -66,12 +62,11 @@ func For(side Side) []Situation {
 	return slices.Concat(faults, habits, shapes)
 }
 
-// Faults returns the faults of a server. serve --fault starts a server with such a fault, and check
-// --client judges how a client reacts.
+// Faults returns the faults of a server that serve --fault imitates.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error lists the known names. It does not quote the
-// name that was not found: the caller adds that.
+// Find returns the situation of that name. Its error lists the known names, and leaves it to the
+// caller to quote the unknown one.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
 	for _, s := range all {
@@ -87,8 +82,8 @@ func Find(all []Situation, name string) (Situation, error) {
 // "deaf@1MiB".
 func (s Situation) Usage() string { return s.Spec(s.Default) }
 
-// Spec returns the argument of serve --fault for a fault with that number of bytes. It leaves out
-// the number 0 if the number is a quantity, or if 0 is the default.
+// Spec returns the argument of serve --fault for a fault with that number of bytes. It leaves out a
+// quantity, or a default, of 0.
 func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
@@ -96,8 +91,7 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
 }
 
-// Cut splits an argument of serve --fault, such as "deaf@1MiB", into the fault's name, the sign and
-// the number of bytes. If there is no number, sign is 0.
+// Cut splits an argument of serve --fault, such as "deaf@1MiB". sign is 0 if there is no number.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]

@@ -1,7 +1,6 @@
 package catalogue
 
-// surroundings are the situations for a program. Each says what is at the other ends of the
-// program's streams.
+// surroundings are the situations for a program: what is at the other ends of its streams.
 var surroundings = []Situation{
 	{Name: "reference",
 		Title: "standard output is a file, twice",
@@ -257,8 +256,7 @@ var faults = []Situation{
 		Advice: "remember how far the buffer was searched, and grow it by doubling"},
 }
 
-// habits are situations for a client of MCP. They judge what it always does, even if its server has
-// no fault.
+// habits are situations for a client of MCP: what it always does, even if its server has no fault.
 var habits = []Situation{
 	{Name: "good-server",
 		Title:  "the server has no fault",
@@ -279,8 +277,8 @@ var habits = []Situation{
 		Advice: "close the server's input and wait, then SIGTERM, then SIGKILL"},
 }
 
-// shapes are situations for a client that reads lines of JSON, in whatever protocol. Each is a way
-// in which its server writes the lines.
+// shapes are situations for a client that reads lines of JSON: ways in which its server writes
+// them.
 var shapes = []Situation{
 	{Name: "line-64KiB",
 		Title: "of ten lines one has a little more than 64 KiB",

@@ -1,8 +1,5 @@
-// Package experiment runs each experiment in a process of its own, with a deadline. It is for
-// pipebench's commands and may change.
-//
-// An experiment may block for ever, and whether it does may be the very question. So its process is
-// killed at the deadline, and a finding says that it hangs. Then the next experiment can begin.
+// Package experiment runs each experiment in a process of its own, and kills it at a deadline: an
+// experiment may block for ever. It is for pipebench's commands and may change.
 package experiment
 
 import (
@@ -31,9 +28,8 @@ type Experiment struct {
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. It keeps the first error that a method meets or that is
-// passed to Check. After that error, the methods do nothing. So an experiment may ignore errors,
-// but a loop has to look at Err. What a trial opens stays open until its process ends.
+// A Trial is one run of an experiment. It keeps the first error, after which its methods do
+// nothing, so only a loop has to look at Err. What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
 	report func(results.Finding) error
@@ -76,9 +72,8 @@ func (t *Trial) Found(f results.Finding) {
 	}
 }
 
-// Start starts this program again. The new process does the job named work, with args and the ends.
-// The ends also stay open in this process. The new process ends when this process ends. After an
-// error, Start returns nil.
+// Start starts this program again, to do the job named work with args and the ends, which stay open
+// here, too. After an error, it returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -93,12 +88,8 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 	return p
 }
 
-// Jobs returns the jobs of all processes that the experiments need, by name. In all these jobs,
-// calls on pipe ends may block.
-//
-// The job named work gets the ID of an experiment. It runs the experiment with that ID, out of
-// those that the function all returns. The map others has the jobs of helper processes, which
-// experiments start.
+// Jobs returns the jobs that the experiments need, for [proc.Main]. The job named work runs one of
+// the experiments that all returns. others has the jobs of helper processes.
 func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
 	for name, job := range others {

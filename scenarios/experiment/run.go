@@ -19,16 +19,15 @@ const DefaultLimit = 5 * time.Second
 // longestLimit is about six times as long as the slowest experiment took in any emulator.
 const longestLimit = 2 * time.Minute
 
-// limitAfter returns the time limit of an experiment. The parameter start is how long its process
-// took to begin. Where processes start slowly, as in an emulator, the limit is above DefaultLimit,
-// because all else is slow there, too.
+// limitAfter returns the time limit of an experiment whose process took this long to begin. Where
+// processes start slowly, as in an emulator, all else is slow, too.
 func limitAfter(start time.Duration) time.Duration {
 	return min(max(DefaultLimit, 200*start), longestLimit)
 }
 
-// Run runs an experiment in a process of its own. The parameter work names the job that runs
-// experiments (see [Jobs]). Run calls found with each finding when it comes. If found returns an
-// error, Run stops and returns it. That an experiment fails or hangs is a finding, too.
+// Run runs an experiment in a process of its own, by the job named work (see [Jobs]), and calls
+// found with each finding. It stops if found returns an error; that the experiment fails or hangs
+// is a finding.
 func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,8 +73,7 @@ func Run(ctx context.Context, work string, e Experiment, found func(results.Find
 	return found(f)
 }
 
-// forward calls found with each finding that the process reports, until the process reports no
-// more.
+// forward calls found with each finding that the process reports.
 func forward(p *proc.Process, found func(results.Finding) error) error {
 	for {
 		var f results.Finding

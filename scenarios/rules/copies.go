@@ -26,12 +26,8 @@ func copyOffsets() []int {
 		2500, 3000, 3072, 3500, 4000, 4032, 4060, 4064, 4065, 4072, 4080, 4088, 4095)
 }
 
-// findCopyZone times reads from a pipe into buffers that begin at many offsets within a page. At
-// some offsets, which are the zone, a processor may copy much more slowly.
-//
-// What matters is the difference of the addresses of source and destination, modulo the size of a
-// page. This is the offset of the buffer, because the kernel puts the first byte of a write at the
-// start of a page of the pipe.
+// findCopyZone times reads from a pipe into buffers that begin at many offsets within a page, to
+// find those at which the processor copies much more slowly: the zone.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -54,6 +50,7 @@ func findCopyZone(t *trial) {
 	if t.Err() != nil {
 		return
 	}
+	// An offset is a difference of addresses, because the bytes in the pipe begin at a page.
 	z := zoneOf(offsets, best)
 	how := fmt.Sprintf("time reads of %d bytes into buffers at %d offsets: the differences "+
 		"(destination - source) mod %d at which a copy takes twice as long or longer",
@@ -65,8 +62,8 @@ func findCopyZone(t *trial) {
 	}
 }
 
-// timeRead writes the bytes of the slice "sent" to the pipe, reads them back into the slice "into",
-// and returns how long the reading took.
+// timeRead writes the bytes of "sent" to the pipe, and returns how long it takes to read them back
+// into "into".
 func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Duration {
 	if t.Err() != nil {
 		return 0
@@ -82,17 +79,16 @@ func (t *trial) timeRead(w io.Writer, r io.Reader, sent, into []byte) time.Durat
 	return took
 }
 
-// A zone holds the differences of addresses at which copies are slow. A difference is the address
-// of the destination minus that of the source, modulo copyPage.
+// A zone holds the differences of addresses at which copies are slow: destination minus source,
+// modulo copyPage.
 type zone struct {
 	slow    []int         // the differences, ascending
 	inside  time.Duration // median time of a copy in the zone
 	outside time.Duration // median time of the other copies
 }
 
-// zoneOf finds the offsets at which a copy takes at least twice the median time. times has the time
-// for each offset. If more than half of the offsets are slow, zoneOf finds no zone, because the
-// median itself is slow.
+// zoneOf finds the offsets at which a copy takes at least twice the median time. If more than half
+// of them are slow, it finds none.
 func zoneOf(offsets []int, times []time.Duration) zone {
 	var z zone
 	limit := 2 * median(times)
@@ -110,8 +106,7 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 	return z
 }
 
-// slowdown returns the time of a copy in the zone divided by the time of a copy outside the zone,
-// to one decimal. It returns 0 if the time outside is 0.
+// slowdown returns how many times as long a copy takes in the zone as outside; 0 if not known.
 func (z zone) slowdown() float64 {
 	if z.outside == 0 {
 		return 0

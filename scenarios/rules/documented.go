@@ -13,9 +13,7 @@ type Rule struct {
 	Source string // the document or source code that says so
 }
 
-// Documented returns the documented rules of a system, or nil if none are known. Each rule names
-// the document or source code that it comes from. [Run] tests the rules of this machine's system
-// only.
+// Documented returns the documented rules of a system, or nil if none are known.
 func Documented(os string) []Rule {
 	var found []Rule
 	for _, r := range documented {
@@ -26,8 +24,7 @@ func Documented(os string) []Rule {
 	return found
 }
 
-// documentedRule returns the rule that covers a step, from the rules of a system and the rules for
-// all systems. If several rules cover the step, it returns the most specific one.
+// documentedRule returns the most specific rule for a step, of this system or of all systems.
 func documentedRule(os, step string) (best Rule, ok bool) {
 	for _, r := range slices.Concat(Documented(os), Documented("")) {
 		covers := step == r.About || strings.HasPrefix(step, r.About+"/")

@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// breakPipes finds out what a write returns if the reader has closed its end, or closes it while
-// the write waits.
+// breakPipes finds out what a write returns after, or while, the reader closes its end.
 func breakPipes(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -35,9 +34,8 @@ type brokenWrite struct {
 	ended    time.Duration // time of syspipe.Now at which the write returned
 }
 
-// breakWrite starts a blocking write that is larger than the pipe's capacity. While the write
-// waits, the reader reads as many bytes as the parameter taken says. Then the reader closes its
-// end, and the write still waits.
+// breakWrite lets the reader read "taken" bytes and close its end, while a write that is larger
+// than the pipe waits.
 func (t *trial) breakWrite(taken int) {
 	w, r := t.open()
 	capacity := t.capacityOf(w)
@@ -73,8 +71,8 @@ func (t *trial) breakWrite(taken int) {
 	t.foundSignal(step+"sigpipe", signals)
 }
 
-// awaitSteady waits, for at most a second, until the number of bytes in the pipe has stopped
-// changing. Then the writer is blocked.
+// awaitSteady waits, for at most a second, until the number of bytes in the pipe stops changing:
+// then the writer is blocked.
 func awaitSteady(r *syspipe.End) {
 	const steady = 25 * time.Millisecond
 	last := -1
@@ -93,15 +91,13 @@ func awaitSteady(r *syspipe.End) {
 	}
 }
 
-// foundSignal reports whether SIGPIPE came. signals is the function that [syspipe.CountSIGPIPE]
-// returned.
+// foundSignal reports whether SIGPIPE came. signals is what [syspipe.CountSIGPIPE] returned.
 func (t *trial) foundSignal(step string, signals func() *int) {
 	n := signals()
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold is the job of a helper process. It keeps the pipe ends that were passed to it open until the
-// process is killed.
+// hold, a job, keeps the pipe ends that were passed to it open until its process is killed.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err
@@ -109,8 +105,8 @@ func hold(w *proc.Work) error {
 	select {}
 }
 
-// findEOF finds out when a reader sees the end of file. A helper process holds a copy of the
-// writing end. This process closes its own copy first, and ends the helper later.
+// findEOF finds out when a reader sees the end of file, if a helper process has a copy of the
+// writing end.
 func findEOF(t *trial) {
 	w, r := t.openNonBlocking()
 	holder := t.Start(workHold, nil, w)

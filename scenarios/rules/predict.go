@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// Predict returns the value that a step of [Run] should find according to the documented rules of a
-// system: a number, a string or a bool. ok is false if no rule predicts a value.
-//
-// The value is for an anonymous pipe that was opened without asking for a capacity. For Linux,
-// Predict assumes pages of 4 KiB.
+// Predict returns the value that a step of [Run] should find by the documented rules: a number, a
+// string or a bool. It assumes an anonymous pipe of the usual capacity and, on Linux, pages of 4
+// KiB.
 func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false
@@ -26,13 +24,11 @@ type system struct {
 	capacity int    // of a new pipe, in bytes
 }
 
-// predict returns the value that a step should find according to the documented rules. It returns
-// false if they predict no value for the step.
+// predict returns the value that a step should find, if the documented rules predict one.
 func (s system) predict(step string) (any, bool) {
 	name, n := splitStep(step)
 	if strings.HasSuffix(name, "/sigpipe") {
-		// If FreeBSD accepted only a part of a write, it sends SIGPIPE for the next write, which
-		// is the attempt to write the rest.
+		// On FreeBSD, after a write that was accepted in part, the next write gets the signal.
 		isSent := s.os != "windows"
 		isKnown := s.os != ""
 		return isSent, isKnown
@@ -41,11 +37,8 @@ func (s system) predict(step string) (any, bool) {
 	return value, ok
 }
 
-// splitStep splits a step into its name and the size in it. Examples:
-//
-//	"capacity/fill/4096"        gives "capacity/fill" and 4096
-//	"interleave/512/read-4096"  gives "interleave" and 512
-//	"broken/after-100/error"    gives "broken/after/error" and 100
+// splitStep splits a step into its name and the size in it: "interleave/512/read-4096" gives
+// "interleave" and 512.
 func splitStep(step string) (name string, n int) {
 	var names []string
 	for _, part := range strings.Split(step, "/") {
@@ -66,8 +59,7 @@ func splitStep(step string) (name string, n int) {
 	return strings.Join(names, "/"), n
 }
 
-// values returns what steps should find, as a map from the name of a step to its value. n is the
-// size in the steps, or 0 if they have none.
+// values returns what steps should find, by their names. n is the size in the steps, or 0.
 func (s system) values(n int) map[string]any {
 	values := map[string]any{
 		// POSIX says this. Windows does the same in its own words, which syspipe translates.
@@ -117,8 +109,8 @@ func (s system) values(n int) map[string]any {
 	return values
 }
 
-// atomic returns the size of the largest write, in bytes, that the system's pipe accepts either
-// whole or not at all. It returns 0 if no such limit is known here.
+// atomic returns the largest write, in bytes, that the pipe accepts whole or not at all; 0 if not
+// known.
 func (s system) atomic() int {
 	switch s.os {
 	case "linux":
@@ -131,8 +123,7 @@ func (s system) atomic() int {
 	return 0
 }
 
-// model returns a model of how the system's pipe accepts writes. It returns nil if that is not
-// documented.
+// model returns a model of how the system's pipe accepts writes; nil if that is not documented.
 func (s system) model() pipeModel {
 	switch s.os {
 	case "linux":
@@ -143,14 +134,12 @@ func (s system) model() pipeModel {
 	return nil
 }
 
-// A pipeModel stands for one pipe, which may be a real one, or one that follows a documented rule.
-// Each call makes a non-blocking write of n bytes to the pipe, and returns how many of these bytes
-// the pipe accepts. 0 means EAGAIN.
+// A pipeModel makes a non-blocking write of n bytes to one pipe, which may be imaginary. It returns
+// how many of them the pipe accepts; 0 means EAGAIN.
 type pipeModel func(n int) (accepted int)
 
-// ring models a pipe of Linux: a ring of slots, each of one page. The parameter free is the number
-// of unused slots. A write takes new slots, but its odd bytes beyond a multiple of the slot's size
-// go into the newest slot if all of them fit there.
+// ring models a pipe of Linux: slots of a page each, of which "free" are unused. The bytes of a
+// write beyond whole slots join the newest slot, if all of them fit there.
 func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false
@@ -170,9 +159,8 @@ func ring(slot, free int) pipeModel {
 	}
 }
 
-// buffer models the pipe of gVisor, and the pipe of macOS and FreeBSD after it has grown to its
-// largest size. The parameter free is the room in bytes, and atomic is PIPE_BUF. A write of at most
-// PIPE_BUF bytes is accepted whole or not at all. A larger write may be accepted in part.
+// buffer models the pipe of gVisor, or of a BSD when it has grown. A write of at most "atomic"
+// bytes (PIPE_BUF) is accepted whole or not at all.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {
@@ -189,9 +177,8 @@ const (
 	linuxSlots = 16       // of a new pipe of Linux, one page each (PIPE_DEF_BUFFERS)
 )
 
-// fillModel writes n bytes at a time to m until m refuses a write. total is the number of bytes
-// that m accepted. last is how many bytes of the last write m accepted, or 0 if it accepted that
-// write whole.
+// fillModel writes n bytes at a time to m until it refuses. last is what m accepted of the last
+// write, or 0 if that was all of it.
 func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

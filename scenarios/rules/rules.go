@@ -6,11 +6,7 @@
 //		return err
 //	})
 //
-// [Run] takes no size for granted. It measures the capacity of a pipe, the limits, and the size of
-// a slot, which is a unit of the pipe's buffer. Its predictions are for that capacity and for this
-// machine's page size. Calls of Run at the same time disturb each other's measurements of time.
-//
-// [Documented] also returns the rules of other operating systems, from documents and source code.
+// Calls of [Run] at the same time disturb each other's measurements of time.
 package rules
 
 import (
@@ -27,12 +23,11 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Work is the name of the [proc.Job] that makes one experiment, in a process that [Run] starts for
-// it.
+// Work is the name of the [proc.Job] that makes one experiment, in a process of its own.
 const Work = "rules/experiment"
 
-// An inquiry is an experiment that can be made with several kinds of pipe. It reports several
-// findings. Each finding is the result of one step, such as "capacity/fill/512".
+// An inquiry is an experiment that can be made with several kinds of pipe. It has a finding for
+// each step, such as "capacity/fill/512".
 type inquiry struct {
 	name string
 	how  string // what is done, in one line
@@ -70,8 +65,7 @@ func inquiries() []inquiry {
 	}
 }
 
-// ID returns the ID of the finding of a step. The finding is about one kind of pipe or, if kind is
-// empty, about all kinds.
+// ID returns the ID of the finding of a step. An empty kind stands for all kinds of pipe.
 func ID(kind syspipe.Kind, step string) string {
 	if kind == "" {
 		return "rule/" + step
@@ -79,8 +73,7 @@ func ID(kind syspipe.Kind, step string) string {
 	return "rule/" + string(kind) + "/" + step
 }
 
-// ParseID splits the ID of a finding into the kind of pipe and the step. kind is empty if the
-// finding is about all kinds. ok is false if the finding is not about a rule.
+// ParseID splits the ID of a finding about a rule. kind is empty if the finding is about all kinds.
 func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	step, ok = strings.CutPrefix(id, "rule/")
 	first, rest, _ := strings.Cut(step, "/")
@@ -91,7 +84,7 @@ func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 }
 
 // about returns the experiment that makes the inquiry with one kind of pipe. If kind is empty, the
-// pipe is anonymous, and the findings are about all kinds.
+// findings are about all kinds.
 func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 	return experiment.Experiment{
 		ID:    ID(kind, i.name),
@@ -110,9 +103,8 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment that makes the finding of a step, or "" if there
-// is none. Instead of a step, it also takes the common beginning of several steps of one
-// experiment, such as "interleave/4096/".
+// ExperimentOf returns the name of the experiment that makes the finding of a step, or of the steps
+// that begin with it; "" if there is none.
 func ExperimentOf(step string) string {
 	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.
 	for _, i := range inquiries() {
@@ -134,10 +126,10 @@ type Evidence struct {
 type Options struct {
 	Kinds []syspipe.Kind // nil: each of [syspipe.StreamKinds] that this system supports
 	Steps []string       // names of experiments, as the function [Steps] lists them; nil: all
-	// StepTimeout is how long one experiment may take. If it is 0, the limit is
-	// [experiment.DefaultLimit], or more on a machine that is slow to start a process.
+	// StepTimeout limits one experiment. If it is 0, the limit is [experiment.DefaultLimit], or
+	// more on a slow machine.
 	StepTimeout time.Duration
-	// Observe, if set, is called after each experiment, from the goroutine that called Run.
+	// Observe, if set, is called after each experiment, by the goroutine that called Run.
 	Observe func(Progress)
 }
 
@@ -173,10 +165,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Run makes the experiments and calls found for each finding as soon as it is known. If found
-// returns an error, Run stops and returns that error. If an experiment fails or hangs, or if this
-// system lacks a kind of pipe, that is a finding, too, and Run goes on. All experiments together
-// take about ten seconds.
+// Run makes the experiments, which take about ten seconds in all, and calls found for each finding.
+// It stops only if found returns an error: that an experiment fails or hangs is a finding, too.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -206,8 +196,8 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 	return nil
 }
 
-// kinds returns the kinds of pipe to look at. If this system lacks a kind that was asked for,
-// lacking contains a finding that says so.
+// kinds returns the kinds of pipe to look at, and a finding for each wanted kind that this system
+// lacks.
 func (o Options) kinds() (supported []syspipe.Kind, lacking []results.Finding) {
 	kinds := o.Kinds
 	if kinds == nil {

@@ -21,7 +21,7 @@ type sending struct {
 	write    int // largest number of bytes per write; 0 writes the whole message
 }
 
-// The first of the sendings is the usual way. All others are compared with it.
+// The first of the sendings is the usual way, with which the others are compared.
 var sendings = []sending{
 	{name: "whole"},
 	{name: "8KiB", write: 8 << 10},
@@ -48,13 +48,11 @@ func (s sending) cell(place string) results.Cell {
 	return c
 }
 
-// sendingForks is how many times the two processes are started for each [results.Cell]. On two CPUs
-// one pair of processes may be several times as fast as the next pair. That depends on whether the
-// ends happen to wait for each other.
+// sendingForks is how many times the two processes are started: on two CPUs, one pair of processes
+// may be several times as fast as the next.
 const sendingForks = 4
 
-// measure measures cells in turns, and returns a record for each. If this system cannot make a
-// cell, its record has no samples.
+// measure returns a record for each cell; one without samples if this system cannot make the cell.
 func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	records := make(map[results.Cell]results.Record)
 	plan := bench.Plan{
@@ -68,9 +66,8 @@ func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	return records
 }
 
-// places returns the placements to measure: both ends on one CPU and, if this machine has two CPUs,
-// each end on its own CPU. On a system where a program cannot choose its CPUs, places returns only
-// "free": the scheduler decides.
+// places returns where to run the two ends: on one CPU and, if there are two, on two. Where a
+// program cannot choose its CPUs, it returns only "free".
 func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
@@ -112,12 +109,12 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// maxSpread is the largest half-width of an interval, in percent of the median. If the interval is
-// wider, gainOf does not report a gain as one number.
+// maxSpread is the largest half-width of an interval, in percent of the median, of a gain that is
+// reported as one number.
 const maxSpread = 25
 
-// gainOf returns the median of a gain and its unit. If the interval is wider than maxSpread, the
-// value is a text with the two ends of the interval, and the unit is "".
+// gainOf returns a gain and its unit. If the interval is wider than maxSpread, the value is a text
+// with its two ends.
 func gainOf(gain stat.Estimate) (value any, unit string) {
 	spread, ok := gain.Spread()
 	if !ok || spread <= maxSpread {
@@ -126,9 +123,8 @@ func gainOf(gain stat.Estimate) (value any, unit string) {
 	return fmt.Sprintf("%.2f to %.2f times", gain.Interval.Lo, gain.Interval.Hi), ""
 }
 
-// timeWakeUps measures round trips of one byte between two processes. A round trip wakes each
-// process once, and copying one byte takes almost no time. So half of a round trip is the time of
-// one wake-up.
+// timeWakeUps measures round trips of one byte between two processes. Such a round trip takes two
+// wake-ups, and hardly anything else.
 func timeWakeUps(t *trial) {
 	var cells []results.Cell
 	for _, place := range t.places() {

@@ -22,8 +22,8 @@ func findCapacity(t *trial) {
 
 func findSlot(t *trial) { t.found("slot", t.slot(), "B", t.how) }
 
-// fillSizes returns sizes of writes that different systems treat differently. They are near
-// PIPE_BUF, a page, half a slot, and the capacity.
+// fillSizes returns sizes of writes that systems treat differently: near PIPE_BUF, a page, half a
+// slot, and the capacity.
 func fillSizes(slot int) []int {
 	return ascending(1, 511, 512, 2049, 4095, 4096, 4097, slot/2+1, 60<<10, 64<<10, 64<<10+1)
 }
@@ -34,8 +34,8 @@ func ascending(n ...int) []int {
 	return slices.Compact(n)
 }
 
-// fillPipes fills pipes with writes of several sizes. After each pipe has refused a write,
-// fillPipes tries whether it still accepts one byte, and whether poll(2) calls it writable.
+// fillPipes fills pipes with writes of several sizes, and then tries whether one more byte fits and
+// whether poll(2) says that it does.
 func fillPipes(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
 		w, _ := t.openNonBlocking()
@@ -71,8 +71,7 @@ func findGrowth(t *trial) {
 	}
 }
 
-// setCapacities asks for several capacities. It also reads the limits that the system sets for a
-// pipe and for all pipes of a user.
+// setCapacities asks for several capacities, and reads the limits of the system.
 func setCapacities(t *trial) {
 	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // the same for every size of slot
 		w, _ := t.openNonBlocking()
@@ -133,10 +132,8 @@ func (t *trial) findLargestCapacity() {
 	t.found(step, best, "B", how)
 }
 
-// findAllOrNothing looks for the largest size up to which each write is accepted either whole or
-// not at all. For a pipe it bisects: if a write of n bytes is accepted in part, so is every larger
-// write. For a socket it tries the usual sizes, because the room depends on the sizes of the
-// earlier writes.
+// findAllOrNothing looks for the largest write that is accepted either whole or not at all. For a
+// socket it tries only usual sizes, because the room depends on earlier writes.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
@@ -160,9 +157,8 @@ func findAllOrNothing(t *trial) {
 	t.found(step, whole, "B", how)
 }
 
-// largestUnsplit fills a new pipe for each of the usual sizes, in ascending order, with writes of
-// that size. At the first size with a write that is accepted in part, it stops and returns the size
-// before, or 0 if there is none.
+// largestUnsplit returns the last of the usual sizes before the first one of which a pipe accepts a
+// part, or 0.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {
@@ -202,8 +198,8 @@ func pollFullPipe(t *trial) {
 	t.found(step, n, "B", "bytes read from a full pipe until poll(2) calls it writable")
 }
 
-// writeToFullPipe finds out what a non-blocking write to a full pipe returns, and what a
-// non-blocking read from an empty pipe returns.
+// writeToFullPipe finds out what a non-blocking write to a full pipe, and a read from an empty one,
+// return.
 func writeToFullPipe(t *trial) {
 	w, r, capacity := t.full()
 	if t.Err() != nil {

@@ -24,9 +24,8 @@ type trial struct {
 	slotSize, capacity int // in bytes; 0 until they are measured
 }
 
-// found reports the finding of a step, and compares it with the value that the rules of this system
-// predict. If they predict none, the finding quotes the rule that covers the step, if there is one.
-// The unit is "" for a value without a unit. The text "how" says what was done.
+// found reports the finding of a step, compared with what the rules of this system predict. The
+// unit may be "". The text "how" says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -49,9 +48,8 @@ func (t *trial) found(step string, value any, unit, how string) {
 // undecided lists the values with which a finding neither confirms nor refutes a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports a finding and compares its value with the value want. The text "source" names
-// the document or code that predicts want. The verdict is [results.Holds] if the two values are
-// equal, and [results.Refuted] if they differ.
+// foundBeside reports a finding that holds if value equals want. The text "source" names what
+// predicts want.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
@@ -87,9 +85,8 @@ func valueText(value any, unit string) string {
 	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
 }
 
-// system returns what the predictions for this kind of pipe depend on. It returns the zero value
-// for a socket pair and for a FIFO of macOS, which is a socket pair inside. Only the rules for all
-// operating systems apply to these.
+// system returns what the predictions depend on. For a socket pair, and a FIFO of macOS, which is
+// one inside, only the rules for all systems apply.
 func (t *trial) system() system {
 	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
@@ -138,9 +135,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	return n, false
 }
 
-// fill writes n bytes with each call until the pipe refuses a write. total is the number of bytes
-// that the pipe accepted. last is how many bytes of the last write the pipe accepted, or 0 if it
-// accepted that write whole.
+// fill writes n bytes with each call until the pipe refuses. last is what it accepted of the last
+// write, or 0 if that was all of it.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
@@ -149,11 +145,10 @@ func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	}, n)
 }
 
-// full returns a pipe that accepts no further byte, and how many bytes it holds. It fills the pipe
-// with large writes, because they leave no room unused.
+// full returns a pipe that accepts no further byte, and how many bytes it holds.
 func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	w, r = t.openNonBlocking()
-	capacity, _ = t.fill(w, 1<<20)
+	capacity, _ = t.fill(w, 1<<20) // large writes leave no room unused
 	if runtime.GOOS == "windows" { // Windows refuses a write if not all of it fits
 		for n := 64 << 10; n > 0; n /= 8 {
 			more, _ := t.fill(w, n)
@@ -163,7 +158,7 @@ func (t *trial) full() (w, r *syspipe.End, capacity int) {
 	return w, r, capacity
 }
 
-// slot returns how many bytes must be read from a full pipe before the pipe accepts one more byte.
+// slot returns how many bytes must be read from a full pipe before one more byte fits.
 func (t *trial) slot() int {
 	if t.slotSize == 0 {
 		w, r, capacity := t.full()
@@ -175,8 +170,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read. If done
-// still returns false after "most" bytes, the trial fails.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read. After
+// "most" bytes, the trial fails.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Names of the jobs of helper processes. An experiment starts these processes.
+// Names of the jobs of helper processes.
 const (
 	workWrite = "rules/write" // writes messages of one letter until the reader leaves
 	workEcho  = "rules/echo"  // copies one block at a time from one pipe to another
@@ -42,10 +42,8 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// interleave reads for interleaveTime. On a slow machine it goes on until it has read
-// leastMessages, but at most for slowInterleaveTime. To find that no message was cut, it must have
-// read at least leastMessages whole messages and leastRuns runs. A run is a stretch of bytes from
-// one writer.
+// interleave reads for interleaveTime, or up to slowInterleaveTime until it has leastMessages.
+// Fewer messages or runs prove nothing. A run is a stretch of bytes from one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -53,9 +51,8 @@ const (
 	leastRuns          = 5
 )
 
-// interleaveWrites lets two processes write messages to one pipe. Each message consists of one
-// letter. Messages may look whole by luck, if their size divides the capacity and each read takes
-// all that the pipe holds. So interleaveWrites also tries small reads, and messages of other sizes.
+// interleaveWrites lets two processes write messages of one letter each to one pipe. It tries
+// several sizes, because messages may look whole by luck.
 func interleaveWrites(t *trial) {
 	slot := t.slot()
 	w, _ := t.openNonBlocking()
@@ -70,18 +67,14 @@ func interleaveWrites(t *trial) {
 	}
 }
 
-// interleaveSizes returns sizes of writes that different systems treat differently:
-//
-//   - PIPE_BUF of the BSDs and of Linux, and the size of a slot of the pipe's buffer
-//   - one byte more than each of these
-//   - 60 KiB, which every system splits
+// interleaveSizes returns sizes of writes that systems treat differently: PIPE_BUF and a slot, one
+// byte more than each, and 60 KiB, which every system splits.
 func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
 
-// interleave starts two processes that write messages of the given size to one pipe. For a while it
-// reads what they write, into a buffer of "read" bytes. It counts the runs that do not consist of
-// whole messages. A run is a stretch of equal letters, which come from one writer.
+// interleave lets two processes write messages of this size to one pipe, reads them into a buffer
+// of "read" bytes, and counts where a message was cut.
 func (t *trial) interleave(size, read int) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -109,8 +102,7 @@ func (t *trial) interleave(size, read int) {
 	t.foundInterleaved(size, read, c)
 }
 
-// A runCounter counts runs. A run is a stretch of equal letters: one or more messages of the same
-// writer.
+// A runCounter counts runs: stretches of equal letters, which come from one writer.
 type runCounter struct {
 	size     int // bytes of a message
 	messages int // whole messages in the runs that have ended
@@ -138,8 +130,7 @@ func (c *runCounter) count(p []byte) {
 // wholeMessages returns how many whole messages have been read so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
-// enough reports whether to stop reading. The parameter spent is how long the reading has taken.
-// The limit is interleaveTime if leastMessages were read, and slowInterleaveTime otherwise.
+// enough reports whether to stop reading, after the time spent.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= slowInterleaveTime ||
 		spent >= interleaveTime && c.wholeMessages() >= leastMessages
@@ -155,8 +146,7 @@ func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
 }
 
-// tooFew is the value of a finding if no message was cut, but too few messages were read to prove
-// anything.
+// tooFew is the value of a finding if no message was cut, but too few were read to prove anything.
 const tooFew = "too few"
 
 func echo(w *proc.Work) error {
@@ -179,12 +169,12 @@ func echo(w *proc.Work) error {
 	}
 }
 
-// stallTime is the time without an accepted byte that counts as a deadlock. The child only reads
-// and writes, so without a deadlock it would have read within this time.
+// stallTime without an accepted byte counts as a deadlock: the child, which only reads and writes,
+// needs far less.
 const stallTime = 500 * time.Millisecond
 
-// deadlock builds the most common deadlock. A parent writes everything that it has before it reads
-// anything, while its child writes answers as it reads. In the end both wait for room in a pipe.
+// deadlock builds the most common deadlock: a parent writes all that it has before it reads, while
+// its child writes answers as it reads.
 func deadlock(t *trial) {
 	toChild, in := t.open()
 	out, fromChild := t.open()
@@ -214,9 +204,8 @@ func deadlock(t *trial) {
 	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "" /* no source */)
 }
 
-// writeUntilStuck writes until no byte has been accepted for stallTime, and returns how many bytes
-// were accepted. A stall counts only after more bytes than the pipe's capacity were accepted,
-// because only then has the child begun to read.
+// writeUntilStuck writes until no byte has been accepted for stallTime, and returns how many were.
+// Before the pipe has been filled once, the child may just not have begun to read.
 func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)

@@ -3,10 +3,10 @@
 //
 //	report, err := inspect.Over(ctx, pid, time.Second)
 //	if err != nil {
-//	return err
+//		return err
 //	}
 //	for _, d := range report.Diagnoses {
-//	fmt.Println(d.Sentence)
+//		fmt.Println(d.Sentence)
 //	}
 //
 // It needs no privilege for one's own processes, does not stop them, and touches none of their

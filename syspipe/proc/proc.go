@@ -3,25 +3,25 @@
 // work.
 //
 //	func double(w *proc.Work) error {
-//	var n int
-//	if err := w.Args(&n); err != nil {
-//	return err
-//	}
-//	return w.Report(2 * n)
+//		var n int
+//		if err := w.Args(&n); err != nil {
+//			return err
+//		}
+//		return w.Report(2 * n)
 //	}
 //
 //	func main() {
-//	proc.Main(map[string]proc.Job{"double": double}) // a worker works here, and exits
-//	p, err := proc.Self("double", 21)
-//	if err != nil {
-//	log.Fatal(err)
-//	}
-//	defer p.Close()
-//	if err := p.Start(ctx); err != nil {
-//	log.Fatal(err)
-//	}
-//	var n int
-//	err = p.Report(&n) // 42
+//		proc.Main(map[string]proc.Job{"double": double}) // a worker works here, and exits
+//		p, err := proc.Self("double", 21)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer p.Close()
+//		if err := p.Start(ctx); err != nil {
+//			log.Fatal(err)
+//		}
+//		var n int
+//		err = p.Report(&n) // 42
 //	}
 //
 // When a process ends, all processes left in its group are killed too, unless it is Attached.
