@@ -10,8 +10,8 @@ import (
 
 const performance = "Performance Considerations" // a heading of document 000
 
-// IDs of findings of package failures about messages in chunks. Two of these constants, chunks and
-// memory, are prefixes of several IDs.
+// IDs of findings of package failures about messages in chunks, or prefixes of such IDs (chunks and
+// memory).
 const (
 	chunks      = "failure/broken-chunks/"                           // faulty chunks
 	memory      = "failure/kept-memory/"                             // the receiver's memory
@@ -21,8 +21,7 @@ const (
 	decodedText = "failure/split-utf8/strict"                        // each chunk decoded as text
 )
 
-// chunkClaims are the claims of document 000 about chunks: what they cost, and how a receiver joins
-// them.
+// chunkClaims are the claims of document 000 about chunks.
 var chunkClaims = []Claim{
 	{
 		ID: "000-overhead-bytes", Where: performance,
@@ -174,8 +173,8 @@ func judgeMemory(e *Evidence) Judgement {
 	return refuted(figure, "memory does not grow as the message does")
 }
 
-// judgeCleared compares the memory that the receiver held directly after a large message with the
-// memory that it held after some small messages.
+// judgeCleared compares what the receiver held directly after a large message, and after some small
+// ones.
 func judgeCleared(e *Evidence) Judgement {
 	atOnce := e.finding(memory + "16MiB/at-once")
 	later := e.finding(memory + "16MiB/later")

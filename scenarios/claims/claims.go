@@ -4,17 +4,14 @@
 //	err := claims.Measure(ctx, selected, set, claims.Options{}, keep)
 //	for _, f := range claims.Judge(set, selected) { … }
 //
-// A [Claim] is one checkable sentence, in our words. [Measure] measures what a [results.Set] lacks.
-// [Judge] judges claims by the measurements and findings in the set: about this system's pipes,
-// about readers and limits, and about servers made by others. The verdicts:
+// A [Claim] is one checkable sentence, in our words. The verdicts:
 //
 //	holds        true on this machine
 //	refuted      not true on this machine
 //	depends      true in some of the cases that the claim covers; the reason names them
 //	cannot-tell  this system lacks what it takes, or there was no server to ask
 //
-// A refuted claim does not mean that anything failed. Sentences about constants and arithmetic are
-// no claims, because they are true or false on every machine alike. A guide says which are true.
+// A refuted claim does not mean that anything failed.
 package claims
 
 import (
@@ -32,8 +29,8 @@ type Claim struct {
 	Says  string // in our words
 	MacOS string // what the source code of macOS says about it; "" if not known
 
-	// Needs names what the claim is judged by. Each item is the beginning of the IDs of findings,
-	// or stands for measurements (needCosts, needTrips, needReaders).
+	// Needs names what the claim is judged by: beginnings of the IDs of findings, or measurements
+	// (needCosts, needTrips, needReaders).
 	Needs []string
 	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement
@@ -51,8 +48,8 @@ type Judgement struct {
 	Figure  string // the deciding figure, with its interval if it has one
 	Why     string // the reason, in a line
 
-	// Unsure is true if the intervals of the figures allow another verdict. Then the next run may
-	// give that verdict, although nothing else has changed.
+	// Unsure says that the intervals of the figures allow another verdict, so the next run may give
+	// it.
 	Unsure bool
 }
 
@@ -78,8 +75,8 @@ func All() []Claim {
 		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
-// constants are the IDs of sentences that only compare numbers or cite a document. Nothing is
-// measured for them. The guide on claims has a table of them.
+// constants are the IDs of sentences for which nothing is measured, because they only compare
+// numbers or cite a document.
 var constants = []string{
 	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
 	"001-1000-tools", "001-50mb-excluded", "001-http2-1000", "001-grpc-4mb", "001-rarely-1mb",
@@ -109,9 +106,8 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the listed claims in the order of the documents. The list has IDs of claims, and
-// numbers of documents, such as "003", for all claims of a document. If the list is empty, Select
-// returns all claims.
+// Select returns the claims with these IDs and those of these documents, such as "003". An empty
+// list stands for all claims.
 func Select(only []string) ([]Claim, error) {
 	all := All()
 	if len(only) == 0 {
@@ -132,9 +128,8 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. If a claim lacks records, Judge returns the latest
-// finding about that claim in the set. If there is none, Judge returns why an experiment had no
-// result, if that is known. Otherwise it leaves the claim out.
+// Judge judges claims by a set of records. It leaves out a claim that lacks records, unless the set
+// has an earlier finding about it, or says why an experiment had no result.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

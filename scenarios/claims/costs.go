@@ -9,16 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A ratio compares two cells that differ only in their framing. It estimates the figure of the
-// first cell divided by that of the second, from the rounds in which both were measured.
+// A ratio is the figure of a framing divided by that of another, from the rounds with both.
 type ratio struct {
 	size      int
 	placement string
 	stat.Estimate
 }
 
-// plainCells returns the records of cells with that pattern and framing, at any size, and at any
-// placement except "free". The other fields of the cells must be those of [results.UsualCell].
+// plainCells returns the records of [results.UsualCell] with that pattern and framing, at any size,
+// and at any placement except "free".
 func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
@@ -35,9 +34,8 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 // anySize is the value for the parameter least if messages of all sizes count.
 const anySize = 0
 
-// ratios compares a framing with the framing base by one metric. It returns a ratio for each
-// placement and each message size, without sizes below least. It also notes the ratios in the
-// claim's evidence.
+// ratios compares a framing with the framing base by one metric: for each placement, and each
+// message size from least on. It notes the ratios in the claim's evidence.
 func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ratio {
 	var all []ratio
 	for _, a := range e.plainCells(pattern, framing) {
@@ -65,12 +63,8 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 
 func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.placement }
 
-// within judges the claim that no ratio is above a bound:
-//
-//   - It holds if every interval ends at or below the bound.
-//   - It is refuted if every interval begins above the bound.
-//   - Otherwise the verdict is "depends". This is sure only if there are intervals on both sides of
-//     the bound.
+// within judges the claim that no ratio is above a bound, by the intervals. The verdict "depends"
+// is sure only if there are intervals on both sides of the bound.
 func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	above := 0
 	below := 0
@@ -92,8 +86,7 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes the lowest and the highest of the ratios, each with its interval. It adds the
-// smallest number of rounds behind any ratio.
+// rangeOf describes the lowest and the highest of the ratios, and the fewest rounds behind any.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"
@@ -123,8 +116,8 @@ func estimateText(e stat.Estimate) string {
 		results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
 }
 
-// costsAtMost judges whether a stream in chunks costs at most bound times as much as a stream of
-// raw bytes. The metric is "time" or "cpu". Messages smaller than least bytes do not count.
+// costsAtMost judges whether messages in chunks, of least bytes or more, cost at most bound times
+// as much as raw bytes. The metric is "time" or "cpu".
 func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgement {
 	all := e.ratios(metric, "stream", costFraming, results.FramingRaw, least)
 	figure := "against raw: " + rangeOf(all)
@@ -148,12 +141,12 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	return depends(figure, limit+" is kept to at some sizes and placements, and not at others")
 }
 
-// noticeable is the smallest share that counts as a difference if a document says "no" or "no
-// significant" difference. Even on an idle machine, two runs differ by as much.
+// noticeable is the share up to which a difference counts as none: even on an idle machine, two
+// runs differ by as much.
 const noticeable = 0.05
 
-// judgeSmall compares the time of round trips in chunks with the time of round trips in lines. One
-// sender in chunks puts every message into frames. Another one sends small messages as bare lines.
+// judgeSmall compares round trips in chunks with those in lines. One sender in chunks frames every
+// message, and another sends small ones as bare lines.
 func judgeSmall(e *Evidence) Judgement {
 	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)
 	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)
@@ -176,8 +169,7 @@ func judgeSmall(e *Evidence) Judgement {
 	return refuted(figure, "round trips take more than 5 % longer than those of lines")
 }
 
-// judgeWire judges by the overhead at each message size. The overhead is the bytes on the wire
-// beyond the payload, in percent of the payload.
+// judgeWire judges by the bytes on the wire beyond the payload, in percent of it, at each size.
 func judgeWire(e *Evidence) Judgement {
 	percent := make(map[int]float64)
 	for _, r := range e.plainCells("stream", costFraming) {

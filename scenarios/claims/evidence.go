@@ -14,15 +14,15 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// Values in [Claim.Needs] that stand for measurements by measureCells, and not for findings.
+// Values in [Claim.Needs] that stand for measurements, and not for findings.
 const (
 	needCosts   = "cells/costs"   // streams of chunks, and of raw bytes to compare them with
 	needTrips   = "cells/trips"   // round trips of chunks, and of lines to compare them with
 	needReaders = "cells/readers" // several readers of lines, for lines of growing size
 )
 
-// checkServer is the ID of the experiment that checks an MCP server made by others. It is also the
-// ID of the finding that there is no such server.
+// checkServer stands for the check of an MCP server made by others. It is also the ID of the
+// finding that there is no such server.
 const checkServer = "servers"
 
 // The situations of check --server that show whether claims about servers are true.
@@ -31,8 +31,8 @@ const (
 	endInFlight = "end-in-flight"
 )
 
-// serverCheck returns the ID of the finding that check --server makes about a situation. Without a
-// situation (""), it returns the prefix of all these IDs.
+// serverCheck returns the ID of the finding of check --server about a situation, or, for "", the
+// prefix of all of them.
 func serverCheck(situation string) string {
 	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
 }
@@ -94,8 +94,7 @@ func (e *Evidence) has(need string) bool {
 	return false
 }
 
-// whyMissing returns why the experiment for a need had no result. It returns "" if the set does not
-// say so, for example because the experiment was not made.
+// whyMissing returns why the experiment for a need had no result; "" if the set does not say so.
 func (e *Evidence) whyMissing(need string) string {
 	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]
@@ -106,9 +105,8 @@ func (e *Evidence) whyMissing(need string) string {
 	return ""
 }
 
-// judge judges a claim. If the claim lacks something that it needs, judge returns the last finding
-// about the claim in the set. If there is none, it returns a finding that says why an experiment
-// had no result. If no experiment says so, ok is false.
+// judge judges a claim. If it lacks something that it needs, f is the last finding about it, or
+// says why an experiment had no result; ok is false if there is neither.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -157,8 +155,8 @@ func (e *Evidence) idsBeginning(prefix string) []string {
 	return ids
 }
 
-// finding returns the finding with that ID, and notes its value in the evidence of the claim that
-// is being judged.
+// finding returns the finding with that ID, and notes its value as evidence of the claim being
+// judged.
 func (e *Evidence) finding(id string) results.Finding {
 	f := e.findings[id]
 	e.basis.From[id] = f.Value
@@ -173,9 +171,8 @@ func (e *Evidence) number(id string) int64 {
 // isSound reports whether the finding with that ID, of package failures, says that nothing failed.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim by the class of the finding with that ID. The claim holds if the class is
-// [failures.Sound], and is refuted otherwise. The parameters holding and refuting are the reasons
-// for these verdicts.
+// ifSound judges a claim that holds if the finding with that ID is of class [failures.Sound].
+// holding and refuting are the reasons for the verdicts.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -202,11 +199,8 @@ func (c *count) add(name string, good bool) {
 	}
 }
 
-// inAllCases judges a claim that something is true in all cases. The claim holds if it was true in
-// every counted case, and is refuted if it was true in none. Otherwise the verdict is "depends".
-//
-// The last three parameters are the reasons for these verdicts. In refuting and depending, "{}"
-// stands for the names of the cases in which it was not true.
+// inAllCases judges a claim that something is true in all cases. The last parameters are the
+// reasons for the verdicts, in which "{}" stands for the cases where it is not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
@@ -230,8 +224,8 @@ type server struct {
 	seen check.ServerEvidence
 }
 
-// checked returns the MCP servers that have a finding with that ID and a verdict, sorted by
-// command. Each server comes with its last such finding.
+// checked returns the last finding with that ID and a verdict about each MCP server, sorted by
+// command.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
 	for _, f := range e.servers[id] {

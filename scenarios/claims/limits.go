@@ -6,7 +6,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// IDs of findings of package failures. The constant oversized is a prefix of several IDs.
+// IDs of findings of package failures, or a prefix of such IDs (oversized).
 const (
 	oversized   = "failure/oversized-line/"
 	checksLate  = "failure/no-newline/checks-late" // checks only complete lines, as in document 001

@@ -21,8 +21,8 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are the IDs of the findings about a log line between messages. Each finding is about a
-// different reader.
+// logLines are the IDs of the findings about a log line between messages, each about another
+// reader.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
 	"failure/dirty-lines/json-stream/log-line", "failure/dirty-lines/content-length/log-line",
@@ -183,7 +183,7 @@ var lineClaims = []Claim{
 	},
 }
 
-// judgeDirtyLines judges whether servers still answer after lines that are blank or that are not
+// judgeDirtyLines judges whether servers still answer after blank lines and lines that are not
 // JSON.
 func judgeDirtyLines(e *Evidence) Judgement {
 	c := e.passing(dirtyLine)
@@ -192,8 +192,8 @@ func judgeDirtyLines(e *Evidence) Judgement {
 		"each answers the request after blank, log and broken lines", failing, failing)
 }
 
-// judgeEndInFlight judges by the number of servers that pass. A server passes if it answers all
-// requests in flight after the end of its input, and then exits in time.
+// judgeEndInFlight counts the servers that answer all requests after the end of their input, and
+// then exit in time.
 func judgeEndInFlight(e *Evidence) Judgement {
 	var c count
 	var each []string
@@ -207,9 +207,8 @@ func judgeEndInFlight(e *Evidence) Judgement {
 	return inAllCases(c, c.of("servers"), text, text, text)
 }
 
-// judgeBytewise compares a reader that reads one byte per call with a reader that reads all bytes
-// that have come. If there is a figure, all bytes were right, because otherwise the measurement
-// fails.
+// judgeBytewise compares a reader of one byte per call with one that reads all bytes that have
+// come.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
 	if len(ratios) == 0 {
@@ -223,8 +222,8 @@ func judgeBytewise(e *Evidence) Judgement {
 	}
 	figure := fmt.Sprintf("%s at %s, n = %d",
 		estimateText(worst.Estimate), results.FormatSize(int64(worst.size)), worst.N)
-	const dear = 3 // times as long as the other reader
-	if worst.Above(dear) {
+	const dear = 3         // times as long as the other reader
+	if worst.Above(dear) { // a wrong byte would have left no figure
 		return depends(figure, "the lines are right, and each byte is a system call: it will do "+
 			"where a message is a few bytes long")
 	}
@@ -246,10 +245,9 @@ func judgePieces(e *Evidence) Judgement {
 }
 
 // judgeRescan judges how the time grows with the message size if the reader searches its whole
-// buffer after each read. It uses only messages so large that the fixed cost of a message does not
-// matter.
+// buffer after each read.
 func judgeRescan(e *Evidence) Judgement {
-	const least = 256_000
+	const least = 256_000 // in smaller messages, the fixed cost of a message matters
 	var sizes, times []float64
 	for _, r := range e.plainCells("stream", "ndjson-rescan") {
 		if r.Cell.Size >= least {

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is the time limit of an experiment on pipes. It can be this long because no claim needs
-// an experiment that waits for something to hang.
+// longest is the time limit of an experiment on pipes. None that a claim needs waits for something
+// to hang.
 const longest = time.Minute
 
 // Options say how to measure what a set lacks.
@@ -27,18 +27,16 @@ type Options struct {
 	Run  string // names the run in its records
 	Seed int64  // for the messages and for the order of samples
 
-	// Server is the command of an MCP server to check. If it is nil, Measure checks the reference
-	// server of the TypeScript SDK, if that is on the PATH.
+	// Server is the command of an MCP server to check; nil stands for mcp-server-everything, if
+	// that is on the PATH.
 	Server []string
 
-	// Observe, if set, is called before each step, in the goroutine that called Measure. done is
-	// the number of finished steps, and total the number of all steps.
+	// Observe, if set, is called before each step, with how many of all steps are done.
 	Observe func(step string, done, total int)
 }
 
-// Measure makes the measurements that the selected claims need and the set lacks. It calls keep
-// with each result as soon as there is one. If one measurement fails, it still makes the others.
-// All claims together take about a minute on two CPUs.
+// Measure measures what the selected claims need and the set lacks, and calls keep with each
+// result. It goes on if a measurement fails. All claims together take about a minute.
 func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	keep func(results.Line) error) error {
 	needs := lacking(set, selected)
@@ -55,8 +53,8 @@ func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	return errors.Join(failed...)
 }
 
-// lacking names the experiments and measurements that the selected claims need and the set lacks.
-// It names each once.
+// lacking names, each once, the experiments and measurements that the claims need and the set
+// lacks.
 func lacking(set *results.Set, selected []Claim) []string {
 	e := newEvidence(set)
 	var needs []string
@@ -111,8 +109,8 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	}, keepFinding)
 }
 
-// experimentOf returns the ID of the experiment whose findings a need stands for. If the need
-// stands for measurements, experimentOf returns the need itself.
+// experimentOf returns the ID of the experiment that makes the findings of a need. A need for
+// measurements stays as it is.
 func experimentOf(need string) string {
 	if strings.HasPrefix(need, serverCheck("")) {
 		return checkServer

@@ -120,8 +120,7 @@ var pipeClaims = []Claim{
 	},
 }
 
-// judgePipeBuf judges by the size of the shortest write that was cut. A write is cut if another
-// process's bytes come between its bytes.
+// judgePipeBuf judges by the shortest write into which another process's bytes came.
 func judgePipeBuf(e *Evidence) Judgement {
 	whole := 0    // bytes of the longest write that stayed whole
 	shortest := 0 // bytes of the shortest write that was cut

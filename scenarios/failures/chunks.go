@@ -8,11 +8,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// brokenChunks returns readings of chunks:
-//
-//   - One has the frames of several messages in turn.
-//   - One has only the beginning of a message.
-//   - In each of the others, a message of three frames has one fault.
+// brokenChunks returns readings of chunks, most of them of a message of three frames with one
+// fault.
 func brokenChunks() ([]reading, error) {
 	const frameSize = 1 << 10
 	f, err := framers.Chunked(frameSize)
@@ -64,8 +61,8 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	return frames
 }
 
-// framesInTurn returns a reading of four messages. It has the first frame of each message, then the
-// second frame of each, and so on.
+// framesInTurn returns a reading of four messages: first a frame of each, then the second of each,
+// and so on.
 func framesInTurn(f framers.Chunker) reading {
 	c := reading{part: "in-turn", open: openFraming(f)}
 	var queues [][][]byte // the frames of each message
@@ -84,9 +81,8 @@ func framesInTurn(f framers.Chunker) reading {
 	return c
 }
 
-// firstFrames returns a reading of the first two of three frames, on a stream that stays open. The
-// reader reports each chunk when it comes. So it delivers both chunks, although the message is
-// incomplete.
+// firstFrames returns a reading of the first two of three frames. Its reader delivers each chunk
+// when it comes.
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
@@ -114,8 +110,8 @@ func firstFrames(f framers.Chunker) reading {
 	return c
 }
 
-// partialReads returns readings of lines, most of which are about as long as a multiple of 4096
-// bytes: just below, exactly, or just above. The readers get the lines in pieces of several sizes.
+// partialReads returns readings of lines in pieces of several sizes. Most lines are about as long
+// as a multiple of 4096 bytes.
 func partialReads() ([]reading, error) {
 	var sent [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 60} {
@@ -143,8 +139,8 @@ func partialReads() ([]reading, error) {
 // allowed is the longest line that the readers accept, in bytes. It is an often recommended limit.
 const allowed = 16 << 20
 
-// oversizedLines returns readings of two streams. One has a line of exactly the allowed size. The
-// other has a line that is one byte longer, and then a small line.
+// oversizedLines returns readings of a line of exactly the allowed size, and of one that is a byte
+// longer, with a small line after it.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

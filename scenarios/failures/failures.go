@@ -1,13 +1,9 @@
 // Package failures reproduces the ways in which programs fail on stdin and stdout. It is for
 // pipebench's commands and may change.
 //
-// A failure is shown in one of three ways:
-//
-//   - A small program of ours has one fault, and package check says what happens (programs.go).
-//   - A stream has odd bytes in it, and readers split it into messages in memory (readers.go).
-//   - An experiment runs in a process of its own (memory.go).
-//
-// Each result is a [results.Finding] with an ID "failure/NAME/PART".
+// A failure is shown by a small program with one fault (programs.go), by a stream with odd bytes
+// that readers split into messages (readers.go), or by an experiment in a process of its own
+// (memory.go). Each result is a [results.Finding] with an ID "failure/NAME/PART".
 package failures
 
 import (
@@ -22,8 +18,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// The class of a finding says how something fails. The worst failures are those without an error
-// and with the exit code 0, because no program notices them.
+// The class of a finding says how something fails.
 const (
 	Sound      = "sound"       // everything arrived
 	Noticed    = "noticed"     // something was lost, and the program that lost it got an error
@@ -35,8 +30,7 @@ const (
 	SilentLoss = "silent-loss" // something was lost, without an error anywhere
 )
 
-// A Failure is one way in which stdio fails. It is shown by a program, by readings or by
-// experiments.
+// A Failure is one way in which stdio fails.
 type Failure struct {
 	Name   string
 	Title  string // what goes wrong, in a line for a list
@@ -111,8 +105,7 @@ func All() []Failure {
 	}
 }
 
-// replacements has the names of failures that this package no longer shows. Each maps to the
-// command that shows the failure now.
+// replacements has the commands that show failures which this package no longer shows.
 var replacements = map[string]string{
 	"full-pipe":        "pipebench run --preset waiting",
 	"head-of-line":     "pipebench tune",
@@ -143,8 +136,8 @@ type Options struct {
 	Observe func(part string) // if set, is called as each part begins
 }
 
-// Show reproduces the failure, and calls keep with each finding as soon as there is one. When Show
-// returns, all its processes, pipes and files are gone.
+// Show reproduces the failure, and calls keep with each finding. When it returns, all its
+// processes, pipes and files are gone.
 func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding) error) error {
 	r := &recorder{Options: o, failure: f, keep: keep}
 	var err error
@@ -193,10 +186,8 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict on a class. It is "depends" instead of "fails" in two cases:
-//
-//   - An error told of the failure, so that a program can act on it (Noticed, Refused).
-//   - Nothing was lost (Grows).
+// verdictOf returns the verdict on a class: "depends" instead of "fails" if an error told of the
+// failure, or if nothing was lost.
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:
@@ -210,8 +201,7 @@ func verdictOf(class string) results.Verdict {
 // work is the job in which this program, started by itself, runs one experiment.
 const work = "failures/experiment"
 
-// Jobs returns the jobs of the processes that [Failure.Show] starts. The function main must pass
-// them to [proc.Main].
+// Jobs returns the jobs of the processes that [Failure.Show] starts, for [proc.Main].
 func Jobs() map[string]proc.Job {
 	allExperiments := func() []experiment.Experiment {
 		var all []experiment.Experiment

@@ -18,13 +18,12 @@ import (
 // lineLimit is the longest line that the readers accept, in bytes.
 const lineLimit = 10 << 20
 
-// timeLimit is the time limit of experiments with much data. On an idle machine they need far less.
-// Under Go's race detector, each byte is slow.
+// timeLimit is the time limit of experiments with much data, which are slow under Go's race
+// detector.
 const timeLimit = 2 * time.Minute
 
-// endlessLines are experiments with a line that has no end. Their readers accept lines of up to
-// lineLimit bytes. The reader of "as-printed" searches its whole buffer after each 4096 bytes, so
-// its cost is quadratic. It takes seconds even for 12 MiB.
+// endlessLines are experiments with a line that has no end. That of "as-printed" is short, because
+// its reader takes quadratic time.
 var endlessLines = []experiment.Experiment{
 	endlessLine("closes", 64<<20, openFraming(framers.NDJSON(), withLineLimit)),
 	endlessLine("skips", 256<<20,
@@ -36,7 +35,6 @@ var endlessLines = []experiment.Experiment{
 var withLineLimit = framers.WithMaxMessage(lineLimit)
 
 // openWhole opens a reader that checks the length of a line only after it has read the whole line.
-// So does a program whose transport delivers complete messages.
 func openWhole(r io.Reader) nextMessage {
 	in := bufio.NewReader(r)
 	return func() ([]byte, error) {
@@ -48,8 +46,7 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endlessReader is a stream without a newline. It ends after size bytes. The field read counts
-// the bytes that were read.
+// An endlessReader is a stream of size bytes without a newline. read is how many of them were read.
 type endlessReader struct{ read, size int64 }
 
 func (e *endlessReader) Read(p []byte) (int, error) {
@@ -64,9 +61,8 @@ func (e *endlessReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
-// is sound if it refused the line before all of it was sent, and if its memory stayed within four
-// times lineLimit.
+// endlessLine returns the experiment that sends a line of up to size bytes. Its reader is sound if
+// it refuses the line early, and if its memory stays within four times lineLimit.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
 		debug.SetGCPercent(100) // garbage collection is off in other experiments
@@ -101,8 +97,8 @@ var largeMessages = []experiment.Experiment{
 		Do: func(t *experiment.Trial) { receiveLarge(t, "64MiB", 64<<20) }},
 }
 
-// receiveLarge measures how much memory a receiver takes for a large message. It also measures how
-// much the receiver still holds when the message was delivered, and after some small messages.
+// receiveLarge measures how much memory a receiver takes for a large message, and how much it holds
+// directly after it and after some small ones.
 func receiveLarge(t *experiment.Trial, part string, size int) {
 	debug.SetGCPercent(100) // as in endlessLine
 	f, err := framers.Chunked(60 << 10)
@@ -137,8 +133,8 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 	runtime.KeepAlive(sent)
 }
 
-// sendWithSmall sends a large message and 100 small messages. It returns io.EOF, for the caller to
-// close the stream with.
+// sendWithSmall sends a large message and 100 small ones, and returns io.EOF, to close the stream
+// with.
 func sendWithSmall(out framers.Writer, large []byte) error {
 	if err := out.WriteMessage(large); err != nil {
 		return err
@@ -151,8 +147,7 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf returns a finding about how much more of the heap is in use now than earlier. The
-// parameter before has the earlier statistics.
+// keptOf returns a finding about how much more of the heap is in use than when "before" was read.
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))

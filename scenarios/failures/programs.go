@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// A program is a command of pipebench that has one fault. It names the situation of package check
-// in which the fault shows.
+// A program is a command of pipebench with one fault, and the situation in which package check
+// shows it.
 type program struct {
 	part      string
 	side      catalogue.Side

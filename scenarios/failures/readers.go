@@ -37,8 +37,8 @@ type outcome struct {
 	err     error // the first error
 }
 
-// read lets each reader read its stream. If several readings show the same part, read records only
-// the first of them in which something fails. If none fails, it records the last.
+// read lets each reader read its stream. Of several readings of one part, it records the first in
+// which something fails, or else the last.
 func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
@@ -66,15 +66,14 @@ func (r *recorder) read(ctx context.Context, readings func() ([]reading, error))
 	return nil
 }
 
-// errStarved is the error for a reader that wants more bytes than were sent. On a stream that stays
-// open, it would wait for ever.
+// errStarved is the error for a reader that wants more bytes than were sent, and would wait for
+// ever.
 var errStarved = errors.New("waits for bytes that nobody sends")
 
 // errEndless is the error for a reader that reads again and again at the end of its input.
 var errEndless = errors.New("reads on at the end of its input")
 
-// starved stands for the rest of a stream that stays open after its last byte. It has nothing to
-// read.
+// starved stands for the rest of a stream that stays open after its last byte.
 type starved struct{}
 
 func (starved) Read([]byte) (int, error) { return 0, errStarved }
@@ -128,8 +127,8 @@ func (o *outcome) count(c reading, msg []byte) {
 	o.altered++
 }
 
-// class says how the reader failed. A mixture of several messages that is delivered as one message
-// is a corruption, even if a parser would notice it later.
+// class says how the reader failed. A mixture of messages that is delivered as one is a corruption,
+// even if a parser would notice it later.
 func (o outcome) class() string {
 	isNoticed := o.err != nil || o.skipped > 0
 	switch {
@@ -192,12 +191,11 @@ func openDecoder(r io.Reader) nextMessage {
 	}
 }
 
-// mostEmptyReads is how many reads of a line may return no bytes. After that, the reader counts as
-// endless.
+// mostEmptyReads is how many reads may return no bytes before the reader counts as endless.
 const mostEmptyReads = 100
 
-// openReadLine reads byte by byte until a newline, like the function read_line in one of the
-// documents. It goes on at the end of the input, where reads return no bytes.
+// openReadLine reads byte by byte until a newline, like read_line in one of the documents. It reads
+// on at the end of the input.
 func openReadLine(r io.Reader) nextMessage {
 	return func() ([]byte, error) {
 		var line []byte
@@ -220,9 +218,8 @@ func openReadLine(r io.Reader) nextMessage {
 	}
 }
 
-// openPrinted reads like code printed in documents. It reads 4096 bytes at a time into a buffer, in
-// which it searches for a newline. At the first read that returns no bytes, it stops, and drops the
-// rest of the buffer.
+// openPrinted reads like code printed in documents: it searches a buffer for a newline after every
+// 4096 bytes, and drops the rest at the end.
 func openPrinted(r io.Reader) nextMessage {
 	var buffer []byte
 	chunk := make([]byte, 4096)
@@ -242,8 +239,7 @@ func openPrinted(r io.Reader) nextMessage {
 	}
 }
 
-// inPieces returns a function that opens the same reader as open. This reader gets at most n bytes
-// per read.
+// inPieces returns open with a reader that gets at most n bytes per read.
 func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
 }

@@ -40,8 +40,8 @@ func printOn() error {
 	}
 }
 
-// queueAndExit writes as much as fits into the pipe, as an event loop does. Then it exits while the
-// rest is still in its queue.
+// queueAndExit writes what fits into the pipe, as an event loop does, and exits with the rest in
+// its queue.
 func queueAndExit() error {
 	if err := setStdoutNonblocking(); err != nil {
 		return err

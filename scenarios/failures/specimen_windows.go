@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// errStdout says why Windows does not have the specimens that need a non-blocking standard output.
-// A standard handle of Windows has no non-blocking mode that a program could inherit unknowingly.
+// errStdout is the error of specimens that need a non-blocking standard output, which Windows
+// lacks.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
 	errors.ErrUnsupported, runtime.GOOS)
 

@@ -16,8 +16,8 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// oddities are streams of the messages A and B with something odd in them. Each stream is written
-// in lines and with headers. The field headers is "" if the oddity cannot occur there.
+// oddities are streams of the messages A and B with something odd in them, in lines and with
+// headers; "" if it cannot occur there.
 var oddities = []struct{ name, lines, headers string }{
 	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
 	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
@@ -37,8 +37,7 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines returns a reading of each of the oddities by each of six readers, and the reading of
-// awkwardMessages.
+// dirtyLines returns readings of each of the oddities by six readers, and of awkwardMessages.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
@@ -71,8 +70,8 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages returns a reading of messages with headers. Some of these messages contain
-// newlines, so a reader of lines would cut them.
+// awkwardMessages returns a reading of messages with headers. A reader of lines would cut some of
+// them.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
 	sent := [][]byte{
@@ -89,12 +88,8 @@ func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMes
 	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
 }
 
-// mismatches returns readings of messages that were written in one framing and are read in another.
-// There are two readings for each pair of framings:
-//
-//   - The first has one message, whose sender waits for an answer.
-//   - The second is read if that message arrives. It has more messages, and the last one is larger
-//     than a chunk.
+// mismatches returns readings of messages that are written in one framing and read in another. Each
+// pair of framings has one of a single message, and then one of more.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -154,8 +149,8 @@ const (
 	cutAt     = 2_000  // where the first message is cut, in bytes
 )
 
-// mixedWriters returns readings of streams that two writers write to. One writer's message comes
-// inside a message of the other. A third message follows.
+// mixedWriters returns readings of streams in which the message of one writer comes inside that of
+// another, before a third message.
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
 	for _, letter := range []string{"a", "b", "c"} {
@@ -187,12 +182,12 @@ func mixedWriters() ([]reading, error) {
 	return all, nil
 }
 
-// textChunk is the size of a frame, in bytes. It is small, so that chunks end at every offset
-// inside a character.
+// textChunk is the size of a frame, in bytes, so small that chunks end everywhere inside a
+// character.
 const textChunk = 71
 
-// splitCharacters returns readings of messages whose characters have 2, 3 or 4 bytes. The messages
-// come in small chunks, which some receivers treat as bytes and others as text.
+// splitCharacters returns readings of messages in small chunks, with characters of 2, 3 or 4 bytes.
+// Some receivers join the chunks as text.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
@@ -216,8 +211,8 @@ func splitCharacters() ([]reading, error) {
 	}, nil
 }
 
-// openJoining reads chunks, and calls join to put the chunks of each message together. If join
-// returns false, the message is left out, as in a program that drops what it cannot decode.
+// openJoining reads chunks, and calls join to put those of each message together. It leaves out a
+// message for which join returns false.
 func openJoining(
 	f framers.Framing, join func([][]byte) ([]byte, bool),
 ) func(io.Reader) nextMessage {
@@ -240,7 +235,7 @@ func openJoining(
 	}
 }
 
-// joinBytes joins the bytes of the chunks. The caller, who has the whole message, decodes them.
+// joinBytes joins the bytes of the chunks, to be decoded as a whole.
 func joinBytes(chunks [][]byte) (msg []byte, ok bool) { return bytes.Join(chunks, nil), true }
 
 // joinStrict returns false for a message if one of its chunks is not valid UTF-8.

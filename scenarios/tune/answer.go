@@ -20,8 +20,8 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says in words what the decision means. The parameter reader is what the user's own reader
-// spends, or nil if no reader was measured.
+// Answer says in words what the decision means. reader is what the user's own reader spends; nil if
+// none was measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.shared.Size > 0
@@ -68,8 +68,8 @@ func (d Decision) doubt(reader *ReaderCost) string {
 	return text + "Close other programs, or give it more time (--max-time)."
 }
 
-// Limits of the CPU time that a reader spends per byte, in ns. A reader that only moves bytes
-// spends less than movesNS. A reader that parses spends parsesNS or more.
+// CPU time per byte, in ns. A reader that parses spends parsesNS or more, and one that only moves
+// bytes spends less than movesNS.
 const (
 	parsesNS = 1
 	movesNS  = 0.3
@@ -139,8 +139,8 @@ func (d Decision) workingAdvice() string {
 		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
 }
 
-// changeText writes a ratio, which must have an interval, as a change in percent, such as "+6 %".
-// If the ratio is blurred, changeText writes its interval, such as "+0 to +96 %".
+// changeText writes a ratio, which must have an interval, as a change in percent: "+6 %", or "+0 to
+// +96 %" if it is uncertain.
 func changeText(ratio stat.Estimate) string {
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
 	if !isBlurred(ratio) {
@@ -189,8 +189,7 @@ func (d Decision) movingAdvice() string {
 		advice, size, strings.Join(append(times, noisy...), ", "))
 }
 
-// bestGamble names the change that gains most at a single placement. It is used if no change gains
-// enough over all placements together.
+// bestGamble names the change that gains most at a single placement, if none gains enough over all.
 func (d Decision) bestGamble() string {
 	var best Choice
 	gain := worthIt
@@ -233,8 +232,7 @@ func (d Decision) chunkAdvice() string {
 		changeText(speed.Inverse()))
 }
 
-// waitText says by how much chunks shorten the wait of small messages. If noise hides the
-// difference, it says that chunks may shorten the wait.
+// waitText says by how much chunks shorten the wait of small messages, or that noise hides it.
 func (d Decision) waitText(c Choice) string {
 	var waits, hidden []string
 	for _, r := range slowReaders {
@@ -262,8 +260,8 @@ func (d Decision) waitText(c Choice) string {
 	return "shorten that wait " + strings.Join(waits, ", ") + "; " + noise
 }
 
-// pipeWarning says by how much longer small messages wait behind a slow reader if the pipe is
-// larger. The reason is that they wait for all that the pipe holds.
+// pipeWarning says how much longer small messages wait behind a slow reader in a larger pipe: they
+// wait for all that it holds.
 func (d Decision) pipeWarning() string {
 	if d.Lever.Capacity == 0 {
 		return ""
@@ -305,9 +303,8 @@ func placeWords(place string) string {
 	return "on two CPUs"
 }
 
-// makeTables makes two tables with a row for each choice. The first has the goodput, for readers
-// that only move the bytes and for readers that work on them. The second has the round-trip time of
-// a message, and the wait of small messages behind slow readers.
+// makeTables makes two tables with a row for each choice: one of goodput, and one of round-trip
+// times and waits.
 func (d Decision) makeTables() []view.Table {
 	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}
@@ -352,8 +349,7 @@ func (d Decision) makeTables() []view.Table {
 	return []view.Table{goodput, times}
 }
 
-// appendMeasured adds a row to a table if the row has a figure after its first column, which is the
-// name.
+// appendMeasured adds a row to a table, if the row has a figure after its name.
 func appendMeasured(t *view.Table, row []string) {
 	measured := func(figure string) bool { return figure != notMeasured }
 	if slices.ContainsFunc(row[1:], measured) {
@@ -364,8 +360,7 @@ func appendMeasured(t *view.Table, row []string) {
 // notMeasured stands in a table instead of a figure.
 const notMeasured = "-"
 
-// figure returns, as text, the median of a metric for a choice in a situation: a placement, a
-// pattern and a reader. It returns notMeasured if there is no record of it.
+// figure returns the median of a metric for a choice, as text, or notMeasured.
 func (d Decision) figure(metric string, c Choice, place, pattern string, r reader) string {
 	record, found := d.find(c, place, pattern, r)
 	if !found {

@@ -7,13 +7,8 @@
 //	decision := tune.Decide(set.Records, tune.Balanced)
 //	for _, sentence := range decision.Answer(nil).Sentences { … }
 //
-// [Cells] returns a fixed grid of combinations to measure, each a [results.Cell]. The grid contains
-// every way to send, including the usual one: whole messages through the usual pipe. Each way is
-// measured with both ends on one CPU, on two CPUs, and where the scheduler puts them. Some
-// combinations have readers that work on the bytes, and some have slow readers.
-//
-// [Decide] compares the records of the cells. It needs only the records, so it can also judge an
-// earlier run. The figures hold only for this machine and these readers.
+// [Decide] needs only the records, so it can also judge an earlier run. The figures hold only for
+// this machine, and for the readers that [Cells] asks for.
 package tune
 
 import (
@@ -32,8 +27,7 @@ type Options struct {
 	Framing string // framing of messages that are not cut into chunks, such as ndjson
 }
 
-// SliceTime is about how long one sample of the grid takes. It is enough for several messages of
-// one megabyte, and for as many small ones as a median needs.
+// SliceTime is about how long one sample takes. It is enough for several messages of a megabyte.
 const SliceTime = 12 * time.Millisecond
 
 // A Choice is a way to send messages. The zero Choice writes each message whole through the usual
@@ -47,9 +41,8 @@ type Choice struct {
 // unchanged is the Choice with which all others are compared.
 var unchanged = Choice{}
 
-// choices are all the ways to send that the grid compares, the simplest change first. A larger
-// capacity takes one call at either end. Smaller writes need a change of the program that writes.
-// Chunks are another protocol.
+// choices are the ways to send that are compared, the simplest change first: a call at either end,
+// then a change of the writer, then another protocol.
 var choices = []Choice{
 	unchanged,
 	{Capacity: 1 << 20},
@@ -104,19 +97,18 @@ type reader struct {
 	drain int64   // most bytes per second that it takes; 0: no limit
 }
 
-// The readers of the grid. As a comparison, a reader that parses JSON spends more than 1 ns per
-// byte.
+// The readers to measure with. One that parses JSON spends more than 1 ns per byte.
 var (
 	movingReader   = reader{} // only moves the bytes
 	workingReaders = []reader{{work: 1}, {work: 5}}
 	slowReaders    = []reader{{drain: 200_000_000}, {drain: 20_000_000}}
 )
 
-// smallRate is how many small messages per second are sent in cells of [bench.PatternMixed], which
-// sends small messages between large ones.
+// smallRate is how many small messages per second are sent between large ones in
+// [bench.PatternMixed].
 const smallRate = 4000
 
-// Cells returns the cells of the grid for a machine with the CPUs of t.
+// Cells returns what to measure on a machine with the CPUs of t.
 func Cells(t placement.Topology, o Options) []results.Cell {
 	var cells []results.Cell
 	for _, place := range t.BestAndFree() {

@@ -11,15 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Decision is what the records of the grid show. Each [Choice] is compared with whole messages
-// through the usual pipe. The Decision answers two separate questions:
-//
-//   - Is a larger pipe worth it, or are smaller writes? decideLever takes the mean gain over the
-//     placements. Of the changes that gain nearly as much as the best one, it takes the simplest.
-//   - Which chunk size is best, if small messages must not wait behind large ones? decideChunk
-//     weighs the speed that chunks cost against the wait that they save.
-//
-// If Unproven is set, then Lever, Alike and Chunk are only the best choices so far.
+// A Decision says whether a larger pipe or smaller writes are worth it (Lever), and which chunk
+// size is best if small messages must not wait behind large ones (Chunk). If Unproven is set, these
+// are only the best so far.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
@@ -30,13 +24,13 @@ type Decision struct {
 	grid
 }
 
-// A grid finds the record of a choice in a situation: at a placement, with a pattern and a reader.
+// A grid finds the record of a choice with a placement, a pattern and a reader.
 type grid struct {
 	records []results.Record
 	shared  results.Cell // has the Size of all cells, and the Framing of all that send no chunks
 }
 
-// Decide weighs the records of one run of the grid.
+// Decide weighs the records of the cells of one run of [Cells].
 func Decide(records []results.Record, o Objective) Decision {
 	d := Decision{Objective: o, grid: newGrid(records)}
 	switch {
@@ -52,8 +46,8 @@ func Decide(records []results.Record, o Objective) Decision {
 	return d
 }
 
-// An Objective says how much goodput a shorter wait of small messages may cost. It also says by
-// what a larger pipe or smaller writes are judged: goodput, the time of one message, or both.
+// An Objective says how much goodput a shorter wait of small messages may cost, and whether goodput
+// or the time of one message counts.
 type Objective string
 
 // The objectives. To halve the wait of small messages, Throughput gives up less than 1 % of the
@@ -98,8 +92,8 @@ func ParseObjective(name string) (Objective, error) {
 // isFullSpeed reports whether a cell sends a stream to a reader that only moves the bytes.
 func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work == 0 }
 
-// newGrid returns a grid of the records that have samples. If there are records of whole messages
-// at full speed (see isFullSpeed), the field shared is the cell of one of these.
+// newGrid returns a grid of the records that have samples. Its field shared stays zero if no whole
+// messages were measured at full speed.
 func newGrid(records []results.Record) grid {
 	var g grid
 	for _, r := range records {
@@ -139,7 +133,7 @@ func (g grid) interrupted() bool {
 	})
 }
 
-// find returns the record of a choice in a situation. It returns false if there is none.
+// find returns the record of a choice with that placement, pattern and reader.
 func (g grid) find(c Choice, place, pattern string, r reader) (results.Record, bool) {
 	o := Options{Size: g.shared.Size, Framing: g.shared.Framing}
 	want := o.cell(c, place, pattern, r)
@@ -163,8 +157,8 @@ func (g grid) places() []string {
 	return places
 }
 
-// ratio compares a choice with whole messages through the usual pipe. Above 1, the choice is
-// better. ratio returns false if one of the two was not measured.
+// ratio compares a choice with whole messages through the usual pipe, if both were measured. Above
+// 1, the choice is better.
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
@@ -183,8 +177,7 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
-// Limits of decideLever. They apply to ratios, or the logarithms of ratios, to whole messages
-// through the usual pipe.
+// Limits of decideLever, for ratios to whole messages through the usual pipe, or their logarithms.
 const (
 	worthIt       = 1.15 // the ratio that a change has to reach on average
 	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
@@ -200,8 +193,7 @@ type score struct {
 	worst     float64 // the smallest gain at any placement
 }
 
-// weigh scores a choice by the goodput of a stream and the time of a round trip, as the objective
-// asks. It returns false if a figure is missing.
+// weigh scores a choice by goodput, the time of a round trip, or both, as the objective asks.
 func (d Decision) weigh(c Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
 	n := 0
@@ -236,8 +228,8 @@ func (d Decision) weigh(c Choice) (score, bool) {
 	return s, true
 }
 
-// halfWidth returns half of the width of an estimate's interval, as a logarithm. It is infinite if
-// there is no interval.
+// halfWidth returns half of the width of an estimate's interval, as a logarithm; infinite without
+// one.
 func halfWidth(e stat.Estimate) float64 {
 	if e.Interval == nil || e.Interval.Lo <= 0 {
 		return math.Inf(1)
@@ -248,8 +240,8 @@ func halfWidth(e stat.Estimate) float64 {
 // isBlurred reports whether an estimate is too uncertain for an answer.
 func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 
-// decideLever finds the simplest change that gains nearly as much as the best one. It ignores
-// changes that lose too much at any placement. If the records prove nothing, Unproven says why.
+// decideLever sets Lever to the simplest change that gains nearly as much as the best one, and
+// Unproven to why the records prove nothing, if they do not.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
@@ -312,8 +304,8 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue weighs the speed of a chunk size against the wait of small messages. Both are ratios
-// to whole messages. The value is the logarithm of speed ÷ waitʷ, where w is waitWeight.
+// chunkValue returns the logarithm of speed ÷ waitʷ, both as ratios to whole messages. Its w is
+// waitWeight.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	speed, ok := d.chunkSpeed(c)
 	if !ok {
@@ -332,8 +324,7 @@ func (d *Decision) chunkValue(c Choice) (float64, bool) {
 }
 
 // chunkSpeed compares the speed of chunks with that of whole messages. Below 1, chunks are slower.
-// It compares CPU times if the first placement has both ends on one CPU, because other programs do
-// not change these times. Otherwise it compares goodput.
+// On one CPU it compares CPU times, which other programs do not change.
 func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {

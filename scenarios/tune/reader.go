@@ -18,19 +18,16 @@ type ReaderCost struct {
 	Bytes     int64   `json:"bytes"`       // how many bytes it was given
 }
 
-// The program that is measured gets as much input as it takes in readerTime, but at most
-// readerBytes, or two messages if these are larger. It has to end within readerTime plus
-// readerEnds.
+// The measured program gets as much input as it takes in readerTime, but at most readerBytes or two
+// messages. It has to end within readerEnds after that.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
 	readerEnds  = 10 * time.Second
 )
 
-// MeasureReader measures what a command spends on each byte that it reads. It runs the command
-// twice: with a single message on standard input, and with many. Both runs include the start of the
-// command, so the difference of their CPU times is the cost of the further bytes. Each message is a
-// line of size bytes of JSON.
+// MeasureReader measures what a command spends on each byte that it reads, from two runs: with a
+// single line of size bytes of JSON, and with many.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {
@@ -53,8 +50,8 @@ func MeasureReader(ctx context.Context, size int, name string, args ...string) (
 	return ReaderCost{Bytes: bytes, NSPerByte: max(0, perByte)}, nil
 }
 
-// feed runs the command with up to n messages on its standard input. It returns the CPU time of the
-// command and the number of bytes that the pipe took.
+// feed runs the command with up to n messages on its standard input. taken is how many bytes the
+// pipe took.
 func feed(ctx context.Context, source *payload.Source, n int64, name string, args []string) (
 	cpu time.Duration, taken int64, err error,
 ) {
@@ -86,8 +83,8 @@ func feed(ctx context.Context, source *payload.Source, n int64, name string, arg
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), taken, nil
 }
 
-// writeLines writes messages until it has written n, the reader has left, or readerTime is over. It
-// returns how many bytes the pipe took.
+// writeLines writes up to n messages, until the reader leaves or readerTime is over. It returns how
+// many bytes the pipe took.
 func writeLines(in io.WriteCloser, source *payload.Source, n int64) (taken int64) {
 	defer in.Close()
 	until := time.Now().Add(readerTime)
