@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A ratio is the figure of a framing divided by that of another, from the rounds with both.
+// A ratio is the figure of a framing divided by that of another, measured beside it.
 type ratio struct {
 	size      int
 	placement string
@@ -53,7 +53,7 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 			size: a.Cell.Size, placement: a.Cell.Placement,
 			Estimate: stat.PairedRatio(stat.MustMetric(metric), []results.Record{a}, same),
 		}
-		if r.N > 0 { // else no round has both framings
+		if r.N > 0 { // else the two were never measured together
 			all = append(all, r)
 			e.basis.From[fmt.Sprintf("%s %s/%s %s", metric, framing, base, r.at())] = r.Estimate
 		}
@@ -86,7 +86,7 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes the lowest and the highest of the ratios, and the fewest rounds behind any.
+// rangeOf describes the lowest and the highest of the ratios, and the smallest N of any.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"

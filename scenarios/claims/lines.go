@@ -222,8 +222,9 @@ func judgeBytewise(e *Evidence) Judgement {
 	}
 	figure := fmt.Sprintf("%s at %s, n = %d",
 		estimateText(worst.Estimate), results.FormatSize(int64(worst.size)), worst.N)
-	const dear = 3         // times as long as the other reader
-	if worst.Above(dear) { // a wrong byte would have left no figure
+	const dear = 3 // times as long as the other reader
+	// With a wrong byte, there would be no figure.
+	if worst.Above(dear) {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do "+
 			"where a message is a few bytes long")
 	}

@@ -7,8 +7,7 @@ import (
 )
 
 // Predict returns the value that a step of [Run] should find by the documented rules: a number, a
-// string or a bool. It assumes an anonymous pipe of the usual capacity and, on Linux, pages of 4
-// KiB.
+// string or a bool. It assumes an anonymous pipe of the usual capacity and pages of 4 KiB.
 func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false

@@ -40,7 +40,7 @@ func (s sending) String() string {
 	return text
 }
 
-// cell returns the [results.Cell] that sends raw bytes in this way at a placement, such as "same".
+// cell returns the [results.Cell] that sends raw bytes in this way, with its two ends at a place.
 func (s sending) cell(place string) results.Cell {
 	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity
@@ -109,8 +109,8 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// maxSpread is the largest half-width of an interval, in percent of the median, of a gain that is
-// reported as one number.
+// maxSpread bounds the half-width of an interval, in percent of the median, for a gain to be one
+// number.
 const maxSpread = 25
 
 // gainOf returns a gain and its unit. If the interval is wider than maxSpread, the value is a text

@@ -157,8 +157,8 @@ func findAllOrNothing(t *trial) {
 	t.found(step, whole, "B", how)
 }
 
-// largestUnsplit returns the last of the usual sizes before the first one of which a pipe accepts a
-// part, or 0.
+// largestUnsplit returns the largest of the usual sizes up to which no write is accepted in part; 0
+// for none.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {

@@ -42,8 +42,8 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// interleave reads for interleaveTime, or up to slowInterleaveTime until it has leastMessages.
-// Fewer messages or runs prove nothing. A run is a stretch of bytes from one writer.
+// How long interleave reads, at most slowInterleaveTime if few messages come, and how much it must
+// have read to prove that no message is cut. A run is a stretch of bytes from one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second

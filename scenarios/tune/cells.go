@@ -140,7 +140,7 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 	return cells
 }
 
-// cell returns one cell of the grid.
+// cell returns what to measure for a choice: one of [Cells].
 func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	cell := results.UsualCell(o.Framing, pattern, place, o.Size)
 	cell.Capacity = c.Capacity
@@ -156,7 +156,7 @@ func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	return cell
 }
 
-// choiceOf returns the Choice that a cell of the grid measures.
+// choiceOf returns the Choice that a cell measures.
 func choiceOf(c results.Cell) Choice {
 	return Choice{Capacity: c.Capacity, WriteSize: c.WriteSize, Chunk: results.ChunkSize(c.Framing)}
 }

@@ -30,7 +30,7 @@ type grid struct {
 	shared  results.Cell // has the Size of all cells, and the Framing of all that send no chunks
 }
 
-// Decide weighs the records of the cells of one run of [Cells].
+// Decide weighs the records of one run of [Cells].
 func Decide(records []results.Record, o Objective) Decision {
 	d := Decision{Objective: o, grid: newGrid(records)}
 	switch {
@@ -185,7 +185,7 @@ const (
 	mostHalfWidth = 0.25 // half of an interval, as a logarithm; if larger, noise hides the answer
 )
 
-// A score is the mean gain of a choice over the placements. All figures are logarithms of ratios.
+// A score is the mean gain of a choice. All figures are logarithms of ratios.
 type score struct {
 	choice    Choice
 	gain      float64

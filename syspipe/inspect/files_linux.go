@@ -72,8 +72,8 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	return f, true
 }
 
-// measurePipe finds out how full a pipe is and whether its other end is gone, by opening the end of
-// a holder once more. All holders have it open in the given mode, O_WRONLY or O_RDONLY.
+// measurePipe asks how full a pipe is and whether its other end is gone, by opening a holder's end
+// once more. The mode is O_WRONLY for writers and O_RDONLY for readers.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))

@@ -14,7 +14,7 @@ type pair struct {
 }
 
 // waitingPair returns a and b as a pair if they wait for each other. The first channel leads from a
-// to b. The server is the one that reads its standard input here; in doubt, the descendant.
+// to b. The server is the one that reads its standard input, or else the descendant.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)

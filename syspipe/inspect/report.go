@@ -36,7 +36,7 @@ type Report struct {
 	all   map[int]Proc // all processes that can be seen, by their PIDs
 }
 
-// A Proc is a process of the tree.
+// A Proc is the process that was asked about, or a descendant of it.
 type Proc struct {
 	PID     int      `json:"pid"`
 	Parent  int      `json:"parent"`
@@ -109,7 +109,7 @@ type Channel struct {
 	Capacity int      `json:"capacity"` // bytes; 0 if not known, as for sockets
 	Queued   int      `json:"queued"`   // bytes written and not yet read; -1 if not known
 	Full     bool     `json:"full"`     // a write would wait
-	Writers  []Holder `json:"writers"`  // in the tree or not, as far as we may look at them
+	Writers  []Holder `json:"writers"`  // also outside Processes, as far as we may look at them
 	Readers  []Holder `json:"readers"`
 	NoReader bool     `json:"no_reader"` // no process has the reading end: a write fails with EPIPE
 	NoWriter bool     `json:"no_writer"` // no process has the writing end: end of file when empty

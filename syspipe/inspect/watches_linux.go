@@ -76,8 +76,8 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches returns what an epoll descriptor watches, also through another one; nothing for any
-// other descriptor. Each has a line in /proc/PID/fdinfo/FD:
+// epollWatches returns what an epoll descriptor watches, also through another one. Descriptors of
+// other types have no such line in /proc/PID/fdinfo/FD:
 //
 //	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }

@@ -17,7 +17,7 @@ var (
 	ownChildren sync.Map     // PIDs of the children that we started and have not waited for
 )
 
-// Adopt makes every descendant whose own parent has ended a child of this process, for good. It
+// Adopt makes this process, for good, the parent of every descendant whose own parent has ended. It
 // returns false if the system cannot do this; Linux can.
 func Adopt() bool {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1 /* on */, 0, 0, 0) != nil {

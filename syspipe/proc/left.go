@@ -43,8 +43,8 @@ func isInExec(pid int) bool {
 }
 
 // EndMarked waits until all processes that [Marked] lists have ended. After patience, or four times
-// patience while one of them is running, it kills the others and returns each as "1234 (name)".
-// known is false if the system does not show environments.
+// patience while one of them is running, it kills the rest and returns each as "1234 (name)". known
+// is false if the system does not show environments.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
@@ -60,8 +60,8 @@ const (
 // to end.
 const moreTime = 4
 
-// endAll waits until list finds no process any more, and kills them after patience. It does so
-// again and again, because a process may fork meanwhile.
+// endAll waits until list finds no process any more, and kills them after patience, repeatedly,
+// because they may fork.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

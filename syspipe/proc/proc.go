@@ -27,8 +27,8 @@
 // When a process ends, all processes left in its group are killed too, unless it is Attached.
 //
 // If this process dies, even by SIGKILL, children that do named work exit. Linux and Windows kill
-// all other children, but Linux does not kill what these have started. On other systems, they only
-// see the end of their standard input.
+// the others, but Linux not what these have started, and Windows none that is Attached. On other
+// systems, they only see the end of their standard input.
 //
 // # Who may call concurrently
 //

@@ -14,7 +14,7 @@ import (
 type group struct{ leader int }
 
 // start starts the process as the leader of its own group, which a terminal's Ctrl-C does not
-// reach, and which we can end as a whole.
+// reach.
 func (p *Process) start() error {
 	p.Cmd.SysProcAttr.Setsid = p.Session // a session's leader leads a group as well
 	p.Cmd.SysProcAttr.Setpgid = !p.Session

@@ -123,8 +123,7 @@ func (p *Process) Report(v any) error {
 	return nil
 }
 
-// CloseAll closes everything in list, such as ends that no process needs any more. It ignores
-// errors: at worst, something was closed already.
+// CloseAll closes everything in list. It ignores errors: at worst, something was closed already.
 func CloseAll[C io.Closer](list []C) {
 	for _, c := range list {
 		c.Close()
