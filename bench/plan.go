@@ -100,7 +100,7 @@ func (p Plan) validateAndPlace() ([]placedCell, error) {
 	seen := map[results.Cell]bool{}
 	for _, c := range p.Cells {
 		if seen[c] {
-			return nil, fmt.Errorf("the plan has a cell twice: %s", c.Key())
+			return nil, fmt.Errorf("%s is asked for twice: name each value once", Label(c))
 		}
 		seen[c] = true
 		if err := p.validate(c); err != nil {
