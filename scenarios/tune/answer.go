@@ -140,11 +140,14 @@ func (d Decision) workingAdvice() string {
 }
 
 // changeText writes a ratio, which must have an interval, as a change in percent: "+6 %", or "+0 to
-// +96 %" if it is uncertain.
+// +96 %" if it is uncertain. If the bounds differ more than fourfold, it gives no figures.
 func changeText(ratio stat.Estimate) string {
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
 	if !isBlurred(ratio) {
 		return fmt.Sprintf("%+.0f %%", percent(ratio.Median))
+	}
+	if ratio.Interval.Hi > 4*ratio.Interval.Lo {
+		return "too noisy to tell"
 	}
 	return fmt.Sprintf("%+.0f to %+.0f %%", percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
 }
@@ -157,7 +160,7 @@ func (d Decision) movingAdvice() string {
 	case d.Lever == unchanged:
 		return "If your reader only moves bytes: change nothing either. " + d.bestGamble()
 	}
-	var times, noisy []string
+	var times, alike, noisy []string
 	for _, place := range d.places() {
 		before, found := d.find(unchanged, place, results.PatternRoundtrip, movingReader)
 		after, foundAfter := d.find(d.Lever, place, results.PatternRoundtrip, movingReader)
@@ -165,12 +168,18 @@ func (d Decision) movingAdvice() string {
 			continue
 		}
 		gain, _ := d.ratio("time", d.Lever, place, results.PatternRoundtrip, movingReader)
-		if isBlurred(gain) && !gain.Above(1) && !gain.Below(1) {
-			noisy = append(noisy, "too noisy to tell "+placeWords(place))
-			continue
+		switch {
+		case gain.Above(1) || gain.Below(1):
+			times = append(times, fmt.Sprintf("%s instead of %s %s",
+				medianTime("time", after), medianTime("time", before), placeWords(place)))
+		case isBlurred(gain):
+			noisy = append(noisy, placeWords(place))
+		default:
+			alike = append(alike, placeWords(place))
 		}
-		times = append(times, fmt.Sprintf("%s instead of %s %s",
-			medianTime("time", after), medianTime("time", before), placeWords(place)))
+	}
+	if len(alike) > 0 {
+		times = append(times, "about as long as before "+strings.Join(alike, " and "))
 	}
 	how := ""
 	if d.Lever.Capacity > 0 {
@@ -185,8 +194,12 @@ func (d Decision) movingAdvice() string {
 	if len(times) == 0 {
 		return advice + " Too noisy to tell how long a round trip of " + size + " then takes."
 	}
-	return fmt.Sprintf("%s A round trip of %s then takes %s.",
-		advice, size, strings.Join(append(times, noisy...), ", "))
+	text := fmt.Sprintf("%s A round trip of %s then takes %s",
+		advice, size, strings.Join(times, ", "))
+	if len(noisy) > 0 {
+		text += "; too noisy to tell " + strings.Join(noisy, " and ")
+	}
+	return text + "."
 }
 
 // bestGamble names the change that gains most at a single placement, if none gains enough over all.
@@ -288,7 +301,7 @@ func (d Decision) pipeWarning() string {
 }
 
 func medianTime(metric string, r results.Record) string {
-	return results.FormatDuration(stat.EstimateOf(metric, r.Samples).Median)
+	return view.RoughText(metric, stat.EstimateOf(metric, r.Samples))
 }
 
 func placeWords(place string) string {

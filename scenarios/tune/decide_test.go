@@ -11,6 +11,7 @@ import (
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // A model is a machine whose figures are known. A byte takes time to copy, each write takes some
@@ -250,6 +251,35 @@ func TestWhatRecordsCannotDecide(t *testing.T) {
 	}
 }
 
+// Bounds such as -100 and +18842 % say nothing but that the machine was busy.
+func TestAWildChangeHasNoFigures(t *testing.T) {
+	for want, bounds := range map[string]stat.Interval{
+		"-13 to +70 %":      {Lo: 0.87, Hi: 1.70},
+		"-50 to +95 %":      {Lo: 0.5, Hi: 1.95},
+		"too noisy to tell": {Lo: 0.001, Hi: 189},
+	} {
+		if got := changeText(stat.Estimate{Median: 1, N: 12, Interval: &bounds}); got != want {
+			t.Errorf("from %g to %g: %q, want %q", bounds.Lo, bounds.Hi, got, want)
+		}
+	}
+}
+
+// A round trip is said to change only where the change is certain.
+func TestARoundTripThatIsAlikeIsNotToldByTwoFigures(t *testing.T) {
+	records := usual.records(12, 1)
+	for _, r := range records {
+		if r.Cell.Pattern == results.PatternRoundtrip && r.Cell.Placement == "free" {
+			for i := range r.Samples {
+				r.Samples[i].ElapsedNS = r.Samples[i].Messages * int64(900_000+1000*i)
+			}
+		}
+	}
+	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
+	if !strings.Contains(text, "about as long as before on one CPU and with the ends unpinned") {
+		t.Errorf("a round trip that takes as long as before, in\n%s", text)
+	}
+}
+
 // A figure that noise hides is not told as if it were known.
 func TestNoiseOfAPartIsSaid(t *testing.T) {
 	isPipe := func(c results.Cell) bool { return c.Capacity == 1<<20 && c.WriteSize == 0 }
@@ -259,7 +289,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}{
 		"a reader that works": {
 			func(c results.Cell) bool { return isPipe(c) && c.Work == 1 },
-			"noise hides what a pipe of 1 MiB would change: goodput -",
+			"noise hides what a pipe of 1 MiB would change: goodput too noisy to tell at 1 ns per byte",
 		},
 		"a round trip": {
 			func(c results.Cell) bool {
