@@ -45,6 +45,8 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 			[]drivetest.Want{drivetest.Assert("p90<5s@1KiB")}, ""},
 		{"limit too small", "mcp exit0@20000", []drivetest.Want{drivetest.Limit(100000)},
 			"20,000 B"},
+		{"how it breaks at that limit", "mcp exit0@20000",
+			[]drivetest.Want{drivetest.Limit(100000)}, "exited silently"},
 		{"latency", "mcp", []drivetest.Want{drivetest.Assert("p50<1ns@1KiB")},
 			"p50<1ns@1KiB: fails"},
 		{"no assertion", "mcp", []drivetest.Want{drivetest.Assert("fast")}, "want METRIC"},
