@@ -11,8 +11,8 @@ import (
 //
 //	{uuid}:{index}:{total}:{data}\n
 //
-// The form adaptive sends a small message as a bare line instead. The form chunked+zstd compresses
-// messages first.
+// There are two variants: "adaptive" sends a small message as a line without a header, and
+// "chunked+zstd" compresses messages first.
 type chunked struct{ framing }
 
 var plainChunks = &form{
@@ -39,15 +39,15 @@ func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkRead
 func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
-// newline included. Size 0 means DefaultChunk. Messages may not hold a newline. They may be split
+// newline included. Size 0 means DefaultChunk. A message must not hold a newline. A frame may end
 // inside a UTF-8 character.
 //
 // A Reader accepts chunks out of order, and interleaved chunks of several messages.
 func Chunked(size int) (Chunker, error) { return newChunked(plainChunks, size) }
 
-// Adaptive returns the framing that sends a message as a bare line if the line has at most size
-// bytes, else as chunks. Size 0 means DefaultChunk. A Reader takes only a line that begins with a
-// UUID for a chunk.
+// Adaptive returns the framing that sends a message as a line without a header if the line has at
+// most size bytes, else as chunks. Size 0 means DefaultChunk. A Reader treats a line as a chunk
+// only if the line begins with a UUID.
 func Adaptive(size int) (Chunker, error) { return newChunked(adaptiveChunks, size) }
 
 func newChunked(f *form, size int) (Chunker, error) {
@@ -66,7 +66,8 @@ func (f chunked) Frames(msg []byte) iter.Seq[[][]byte] {
 	return f.frames(msg, &s, f.size)
 }
 
-// frames yields the frames of msg, each of at most size bytes, which may be less than f.size.
+// frames yields the frames of msg, each of at most size bytes. A Mux may ask for a smaller size
+// than f.size.
 func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	if f.bare && bareLine(msg, f.size, s) && bytes.IndexByte(msg, '\n') < 0 {
 		return func(yield func([][]byte) bool) { yield([][]byte{msg, newline}) }
@@ -88,7 +89,8 @@ func (f chunked) frames(msg []byte, s *settings, size int) iter.Seq[[][]byte] {
 	}
 }
 
-// bareLine reports whether the form adaptive may send msg, which has no newline, as a line.
+// bareLine reports whether the framing "adaptive" may send msg as a line without a header. The
+// caller checks that msg has no newline.
 func bareLine(msg []byte, size int, s *settings) bool {
 	if len(msg)+1 > size || checkEnds(msg, s.verbatim) != nil {
 		return false
@@ -104,7 +106,7 @@ func chunksCarry(f framing, msg []byte, _ *settings) error {
 	} else if i := bytes.IndexByte(msg, '\n'); i >= 0 {
 		return newlineAt(i)
 	}
-	// A message of up to maxFrames bytes cannot need too many frames.
+	// Each frame carries at least a byte, so a message of up to maxFrames bytes needs no check.
 	if len(msg) > maxFrames && newLayout(size, f.size).total > maxFrames {
 		return &PayloadError{Offset: len(msg), Err: ErrFrames}
 	}
@@ -131,7 +133,7 @@ type chunkID struct {
 	b [maxIDBytes]byte
 }
 
-// set stores text as the id. The usual one, a UUID, is copied without a function call.
+// set stores text as the id. A UUID, the usual id, is copied without a function call.
 func (id *chunkID) set(text []byte) {
 	if len(text) == uuidBytes && id.n == uuidBytes {
 		*(*[uuidBytes]byte)(id.b[:]) = [uuidBytes]byte(text)

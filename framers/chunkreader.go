@@ -23,15 +23,15 @@ type chunkReader struct {
 	lineReader
 
 	bare   bool // a line that is no frame is a message
-	packed bool // messages are compressed; an error about a message names its last frame
+	packed bool // messages are compressed, and an error about one names its last frame
 
 	frame   chunkHeader     // of the frame at hand
 	offset  int64           // where in the stream that frame begins
 	inFrame bool            // the line that is being skipped is a frame
-	skipped *partialMessage // the message of that frame; nil if nothing of it is held
+	skipped *partialMessage // the message of that frame; nil if no part of the message is held
 
 	partials  partialSet
-	delivered *partialMessage // what ReadMessage returned: the next call recycles it
+	delivered *partialMessage // what ReadMessage returned; the next call reuses the buffer
 }
 
 func newChunkReader(r io.Reader, f framing, s settings) *chunkReader {
@@ -81,7 +81,8 @@ func (r *chunkReader) sole() []byte {
 	if !usual || len(held) < soleHeader || string(held[uuidBytes:soleHeader]) != soleFields {
 		return nil
 	}
-	// The id may not be shorter than a UUID. In the form adaptive it must be a UUID.
+	// Shorter ids than a UUID are not handled here. In the framing adaptive (r.bare), the id must
+	// be a UUID.
 	if bytes.IndexByte(held[:uuidBytes], ':') >= 0 || r.bare && !uuidPrefix(held[:uuidBytes]) {
 		return nil
 	}
@@ -163,8 +164,8 @@ func (r *chunkReader) header() (verdict, error) {
 // shortID is how many digits stand before the first dash of a UUID.
 const shortID = 8
 
-// endsBare reports whether the last n bytes of a stream are a bare line, such as a number, and not
-// a cut frame.
+// endsBare reports whether the last n bytes of a stream are a message without a header, such as a
+// number, and not a frame that was cut.
 func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
@@ -216,7 +217,7 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 }
 
 // messageOf returns the message of the frame at hand, or nil if the frame is the whole message.
-// After an error the frame must be dropped.
+// After an error the caller must drop the frame.
 func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	f := &r.frame
 	p := r.partials.find(&f.id)
@@ -238,18 +239,18 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 	return p, nil
 }
 
-// mostJoined is the largest number of frames of a message that joined puts together.
+// mostJoined is the most frames that a message may have if the method joined is to put it together.
 const mostJoined = 8
 
-// joined puts the message p together inside the read buffer, if all its frames are there; data is
-// that of the first. Otherwise it returns nil and changes nothing.
+// joined puts the message p together inside the read buffer. If any of its frames is not there,
+// joined returns nil and changes nothing. data is what the first frame carries.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
 		len(r.partials.list) == 1 && r.set.progress == nil && !r.packed
 	start := in.base + r.frame.length
 	at := start + len(data) + 1 // where the next frame begins
-	// All frames but the last are as long as the first: with fewer bytes, do not search.
+	// All frames but the last are as long as the first. If fewer bytes have come, do not search.
 	if !usual || in.end-at < (p.total-2)*len(data) {
 		return nil
 	}
@@ -298,7 +299,8 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages, and an incomplete frame of a longer message.
+// Reset drops the incomplete messages, and returns how many. It also drops an incomplete frame,
+// unless the frame is a whole message.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {

@@ -7,8 +7,8 @@ import (
 
 // This file has what a chunkReader does with frames and messages that it does not deliver.
 
-// chunkError returns an error about the frame at hand. received counts the earlier frames of its
-// message.
+// chunkError returns an error about the frame at hand. received is how many frames of the message
+// came before.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
 		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
@@ -52,8 +52,8 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message, as far as they are known. chunk is the latest,
-// which is not stored yet.
+// beginning returns the first bytes of a message, as far as they are known. chunk is the data of
+// the latest frame, which is not stored yet.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {
@@ -70,8 +70,8 @@ func (r *chunkReader) drop() {
 	r.refused = refusal{}
 }
 
-// dropFrame makes the next ReadMessage skip the frame at hand, and count its data for the dropped
-// message p. p is nil if nothing of the message is held.
+// dropFrame makes the next ReadMessage skip the frame at hand, and count the data of the frame as a
+// part of the dropped message p. p is nil if no part of the message is held.
 func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.drop()
 	r.inFrame = true
@@ -79,7 +79,8 @@ func (r *chunkReader) dropFrame(p *partialMessage) {
 	r.skipFrom = r.offset + int64(r.frame.length)
 }
 
-// skip drops the rest of a line, and adds the data of a frame to the size of its message.
+// skip drops the rest of a line. If the line is a frame, its data counts towards the size of the
+// message.
 func (r *chunkReader) skip() error {
 	in := &r.in
 	err := in.skipLine()
@@ -115,7 +116,8 @@ func (r *chunkReader) skip() error {
 	return r.end(err)
 }
 
-// expire drops one message whose latest chunk came too long ago, and returns the error about it.
+// expire drops a message whose latest chunk came too long ago, if there is one, and returns the
+// error about the message.
 func (r *chunkReader) expire(now time.Time) error {
 	if r.set.expiry <= 0 {
 		return nil
@@ -124,7 +126,7 @@ func (r *chunkReader) expire(now time.Time) error {
 }
 
 // dropIncomplete drops the first message whose latest chunk came before limit, and returns the
-// error about it, or nil.
+// error about that message. The result is nil if there is no such message.
 func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	for i := 0; i < len(r.partials.list); {
 		p := r.partials.list[i]
@@ -145,8 +147,8 @@ func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	return nil
 }
 
-// end returns what ReadMessage returns if err came instead of a line. At the end of the stream,
-// that is an error for each incomplete message in turn, then io.EOF.
+// end turns err, which came instead of a line, into what ReadMessage returns. At the end of the
+// stream, each call returns an error about another incomplete message, and the last one io.EOF.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err

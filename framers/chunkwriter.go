@@ -7,10 +7,11 @@ import (
 	"strconv"
 )
 
-// maxGather is the most pieces that one gather call takes: IOV_MAX of Linux, macOS and FreeBSD.
+// maxGather is the most pieces that one call of writev(2) takes: IOV_MAX of Linux, macOS and
+// FreeBSD.
 const maxGather = 1024
 
-// A chunkWriter sends each message in one frame or in several, or as a bare line.
+// A chunkWriter sends each message in one frame or in several, or as a line without a header.
 type chunkWriter struct {
 	framing
 	set    settings
@@ -48,7 +49,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// Write the id into the frame itself: to copy bytes just stored in small pieces is slow.
+	// Write the id into the frame itself. To store it elsewhere in small pieces and copy it at once
+	// would be slow.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -57,8 +59,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// sendMany sends a message in several frames. A Vectored gets as many of them in one call as fit a
-// gather list.
+// sendMany sends a message in several frames. A Vectored, which takes many pieces in one call, gets
+// as many frames as one call can take.
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
@@ -88,8 +90,9 @@ type cutter struct {
 	headers []byte // the headers of the frames that the latest cut returned
 }
 
-// cut appends the pieces of the next frames to vec, at most batch frames; size is their bytes. A
-// frame's newline is in the same piece as the next header.
+// cut appends the pieces of the next frames, at most batch of them, to vec. size is the number of
+// bytes in these pieces. The newline of a frame is in the same piece as the header of the next
+// frame.
 func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
 	end := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
@@ -117,7 +120,7 @@ type layout struct {
 	total int64 // number of frames
 }
 
-// maxFrames is the largest total that is written or read. It fits 31 bits.
+// maxFrames is the largest number of frames that a message may have. It fits 31 bits.
 const maxFrames = math.MaxInt32
 
 // newLayout splits a message of size bytes into frames of at most frame bytes. The total may be
@@ -158,8 +161,8 @@ func putUUID(text *[uuidBytes]byte, id *[16]byte) {
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 }
 
-// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes
-// them at once: one by one, they took a tenth of the time of a small message.
+// hexadecimal returns the eight lower-case digits of x, the first in the highest byte. It makes all
+// digits at once. Made one by one, they took a tenth of the time that a small message takes.
 func hexadecimal(x uint32) uint64 {
 	const each = 0x0101010101010101 // n*each has n in each byte
 	v := uint64(x)                  // to be spread until each byte holds 4 bits

@@ -27,8 +27,8 @@ var contentLength = &form{
 }
 
 // ContentLength returns the framing that puts a Content-Length header before each message. A Reader
-// also accepts names in either case, white space around names and values, lines that end with LF
-// alone, and other headers.
+// also accepts names in upper or lower case, white space around names and values, lines that end
+// with LF alone, and other header lines.
 func ContentLength() Framing { return framing{contentLength, 0} }
 
 const (
@@ -90,8 +90,8 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header exactly as a Writer sends it. used is 0 for any other, or an
-// incomplete one.
+// usualHeader parses a header of exactly the form that a Writer sends. used is the length of the
+// header in bytes. It is 0 for a header of another form, or an incomplete one.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
 		return 0, 0
@@ -199,7 +199,7 @@ func (r *headerReader) field(line []byte) error {
 	return nil
 }
 
-// parseLength parses a decimal number. It has a special error for a negative number.
+// parseLength parses a decimal number. A negative number has an error of its own.
 func parseLength(b []byte) (int64, error) {
 	digits, negative := bytes.CutPrefix(b, []byte{'-'})
 	if len(digits) == 0 {

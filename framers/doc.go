@@ -1,5 +1,5 @@
 // Package framers turns messages into bytes and back, in the framings that programs use on stdin
-// and stdout.
+// and stdout: ways to tell where one message ends and the next begins.
 //
 //	f, err := framers.Parse("chunked:60KiB")
 //	w := f.NewWriter(os.Stdout)

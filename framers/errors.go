@@ -11,13 +11,13 @@ const headBytes = 1 << 10
 // A TooLargeError is returned for a message that is larger than the limit set by WithMaxMessage.
 type TooLargeError struct {
 	// Size is the stated size of the message in bytes, or Limit + 1 if the framing states no sizes
-	// (see WithSkipped).
+	// (WithSkipped reports the real one).
 	Size     int64
 	Declared bool  // whether a header, or the caller of a Writer, stated Size
 	Limit    int64 // the largest message allowed, in bytes
-	Offset   int64 // where in the stream the frame of the message begins; -1 from a Writer
-	// Head holds the first bytes of the message, at most 1 KiB; with the policy Close, only those
-	// that have already arrived. The caller may keep it.
+	Offset   int64 // where in the stream the frame of the message begins; -1 if a Writer refused it
+	// Head holds the first bytes of the message, at most 1 KiB. With the policy Close, these are
+	// only the bytes that had arrived. The caller may keep the slice.
 	Head []byte
 }
 
@@ -40,7 +40,8 @@ type refusal struct {
 	size int64          // bytes of the message that have come
 }
 
-// tell ends a refusal, and calls the function of WithSkipped with the number of bytes that came.
+// tell ends a refusal. It calls the function that was given to WithSkipped, if any, with the error
+// and the size of the message.
 func (f *refusal) tell(s *settings) {
 	if f.err != nil && s.skipped != nil {
 		e := *f.err
@@ -65,7 +66,8 @@ var (
 	ErrFrames  = errors.New("the message needs more than 2147483647 frames: use a larger chunk")
 )
 
-// A PayloadError is returned by a Writer that cannot carry a message. Nothing of it was written.
+// A PayloadError is returned by a Writer that cannot carry a message. No part of the message was
+// written.
 type PayloadError struct {
 	Offset int   // where in the message the reason lies, in bytes from the message's start
 	Err    error // ErrEmpty, ErrNewline, ErrSpace, ErrReturn, ErrLength or ErrFrames
@@ -115,8 +117,8 @@ var (
 )
 
 // A ChunkError is returned for a chunk that cannot be used, or for a message that cannot become
-// complete. The next message can still be read. ErrMalformed, ErrIndex, ErrTotal and ErrDuplicate
-// cost only the frame, any other Err the whole message.
+// complete. The next message can still be read. With ErrMalformed, ErrIndex, ErrTotal or
+// ErrDuplicate only the frame is lost, with any other Err the whole message.
 type ChunkError struct {
 	// Offset is where the frame begins in the stream; for ErrMissing and ErrExpired, where the
 	// first frame of the message begins.

@@ -35,8 +35,8 @@ const prefixBytes = 4
 // carries every message of less than 4 GiB.
 func LengthPrefix() Framing { return framing{lengthPrefix, 0} }
 
-// A bodyReader receives messages whose length is known before they come. After a read error it goes
-// on without losing bytes.
+// A bodyReader receives messages whose length is known before they come. After a read error the
+// next call goes on without losing bytes.
 type bodyReader struct {
 	in       readBuffer
 	set      settings
@@ -112,7 +112,7 @@ func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 }
 
 // refuse returns the error for a message larger than the limit. With the policy Resync it first
-// waits for the bytes that the error quotes.
+// waits for the beginning of the message, which the error quotes.
 func (b *bodyReader) refuse() error {
 	in := &b.in
 	if b.set.policy == Resync {

@@ -21,7 +21,7 @@ var newline = []byte{'\n'}
 
 // NDJSON returns the framing of newline-delimited JSON: each message is a line, whatever it holds.
 // A Reader drops white space around a message and skips blank lines, unless [WithVerbatim] is
-// given. A Writer refuses a message that this would change.
+// given. A Writer refuses a message that would not arrive unchanged.
 func NDJSON() Framing { return framing{ndjson, 0} }
 
 func space(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
@@ -57,13 +57,13 @@ func checkEnds(msg []byte, verbatim bool) error {
 	return nil
 }
 
-// A lineReader receives lines. It serves ndjson and the naive framings, and is a part of
+// A lineReader receives lines. It serves ndjson and two slow variants of it, and is a part of
 // chunkReader.
 type lineReader struct {
 	in       readBuffer
 	set      settings
 	limit    int     // the most bytes of a line that may come before its newline
-	rescans  bool    // search the whole line again after each read: see Rescan
+	rescans  bool    // search the whole line again after each read, as in Rescan
 	late     bool    // check the length of a line only when its newline has come
 	skipping bool    // inside a line whose rest is to be dropped
 	skipFrom int64   // where in the stream the first byte lies that skip counts
@@ -102,7 +102,7 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 }
 
 // await reads until the line at hand has its newline, the stream ends, or the line is longer than
-// the limit. The line has n bytes so far; ended says that its newline has come.
+// the limit. n is how many bytes of the line have come, and ended says whether its newline has.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -157,8 +157,8 @@ func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	return line, nil
 }
 
-// skip drops the rest of a line whose message was refused, and counts it in r.refused. After a read
-// error it may be called again.
+// skip drops the rest of a line whose message was refused, and counts the dropped bytes in
+// r.refused. After a read error, skip may be called again.
 func (r *lineReader) skip() error {
 	err := r.in.skipLine()
 	if err != nil && err != io.EOF {
@@ -173,8 +173,8 @@ func (r *lineReader) skip() error {
 	return err
 }
 
-// tooLong returns the error for a message that is too large, where the framing states no sizes. msg
-// is the part that has come.
+// tooLong returns the error for a message that is too large, in a framing that states no sizes. msg
+// is the part of the message that has come.
 func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	return &TooLargeError{
 		Size:   int64(limit) + 1,
@@ -200,7 +200,8 @@ func (in *readBuffer) skipLine() error {
 	}
 }
 
-// trim returns b without the white space of JSON around it. bytes.TrimSpace would drop more.
+// trim drops what JSON counts as white space from both ends of b. bytes.TrimSpace would drop
+// further characters.
 func trim(b []byte) []byte {
 	for len(b) > 0 && space(b[0]) {
 		b = b[1:]

@@ -10,8 +10,8 @@ import (
 // become messages on w.
 //
 // A newline inside a message becomes a space. Closing the writer sends a last line that has no
-// newline. Both Close methods close r or w, if it is an io.Closer. The reader and the writer belong
-// to one goroutine each.
+// newline. To close the reader also closes r, and to close the writer also closes w, if they are
+// io.Closers. The reader and the writer belong to one goroutine each.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}
@@ -23,7 +23,7 @@ type messagesAsLines struct {
 	r     Reader
 	under io.Reader // what r reads from
 	left  []byte    // the rest of the message at hand, for the next Read
-	open  bool      // Read has still to give the newline behind that message
+	open  bool      // Read has not yet given the newline behind that message
 }
 
 func (l *messagesAsLines) Read(b []byte) (int, error) {

@@ -48,7 +48,7 @@ func goesOn(err error) bool {
 type Resetter interface {
 	Reader
 	// Reset drops the incomplete messages, gives their memory back, and returns how many there
-	// were. Further chunks of them count as chunks of new messages.
+	// were. If further chunks of such a message come, they count as chunks of a new one.
 	Reset() (dropped int)
 }
 
@@ -94,8 +94,8 @@ func (a *Assembler) Reset() (dropped int) {
 	return r.Reset()
 }
 
-// errNextFrame is what a frameSource returns after its frame. To a Reader it is a passing error,
-// such as a deadline.
+// errNextFrame is the error that a frameSource returns after its frame. A Reader treats it like a
+// passed deadline: the next call goes on.
 var errNextFrame = errors.New("the next frame is to come")
 
 // A frameSource is what an Assembler's Reader reads from: one frame and its newline.

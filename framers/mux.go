@@ -12,8 +12,8 @@ import (
 )
 
 // A Mux sends messages of many goroutines over one stream, frame by frame: a small message waits
-// for one frame of a large one, not for all. It needs no closing. Nothing else may write to the
-// stream.
+// for one frame of a large one, not for all. A Mux need not be closed. Nothing else may write to
+// the stream.
 type Mux struct {
 	f     Framing
 	set   settings
@@ -37,11 +37,11 @@ type waiter struct {
 
 const (
 	defaultQueue = 1024
-	// oldestEvery gives every 16th turn to the message that has waited longest, so that none
-	// starves.
+	// oldestEvery gives every 16th turn to the message that has waited longest, so that no message
+	// waits for ever.
 	oldestEvery = 16
-	// paceWeight is the share of the newest write in the average rate: it adapts within some ten
-	// frames, and a single odd write changes it little.
+	// paceWeight is the share that the newest write has in the average rate. With this share, the
+	// average adapts within some ten frames, and a single odd write changes it little.
 	paceWeight = 0.25
 	// smallestTuned is the size, in bytes, of the smallest frame that WithWait chooses.
 	smallestTuned = 1 << 10
@@ -72,8 +72,8 @@ func NewMux(w io.Writer, f Framing, opts ...Option) *Mux {
 // The next frame belongs to the waiting message with the largest priority. Messages of equal
 // priority take turns. Every 16th frame belongs to the message that has waited longest.
 //
-// If ctx ends while Send waits, or between two frames, Send returns its error. To end a write that
-// blocks, set a deadline on the stream.
+// If ctx ends while Send waits, or between two frames, Send returns the error of ctx. To end a
+// write that blocks, set a deadline on the stream.
 func (m *Mux) Send(ctx context.Context, priority int, msg []byte) error {
 	if err := check(m.f, msg, &m.set); err != nil {
 		return err
@@ -156,8 +156,8 @@ func (m *Mux) FrameSize() int {
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire waits until t has the turn for its next frame. hasTurn says that t still has it from the
-// frame before. After an error the caller does not have the turn.
+// acquire waits until t has the turn for its next frame. If hasTurn is true, t still has the turn
+// from its previous frame. After an error the caller does not have the turn.
 func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	m.mu.Lock()
 	if hasTurn && ctx.Err() != nil {
@@ -199,8 +199,8 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext gives the turn to the next waiter, or frees it if there is none. The caller must have
-// the turn and hold m.mu.
+// grantNext gives the turn to the next waiter, or frees the turn if nobody waits. The caller must
+// have the turn and hold m.mu.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false
@@ -221,6 +221,6 @@ func (m *Mux) grantNext() {
 }
 
 // WithWait makes a Mux choose the size of its frames, so that a message waits about d while a frame
-// of another message is being written. The size is between 1 KiB and the framing's. Zero, the
-// default, gives every frame the framing's size.
+// of another message is being written. The size is between 1 KiB and the size of the framing. If d
+// is zero, the default, every frame may have the size of the framing.
 func WithWait(d time.Duration) Option { return func(s *settings) { s.wait = d } }

@@ -25,8 +25,8 @@ var (
 	}
 )
 
-// newNaiveReader returns a reader of lines that reads atOnce bytes per call. Its memory is not
-// bounded: it checks only the length of whole lines.
+// newNaiveReader returns a reader of lines that reads atOnce bytes per call. The memory of the
+// reader is not bounded, since it checks the length of a line only when all of the line has come.
 func newNaiveReader(r io.Reader, s settings, atOnce int) *lineReader {
 	s.readBuffer = atOnce
 	l := newLineReader(r, s)

@@ -14,8 +14,8 @@ const (
 	// DefaultReadBuffer is how many bytes a Reader asks for in one read by default. Through pipes,
 	// reads of 4 KiB lost up to half of the throughput, and reads of 1 MiB gained nothing.
 	DefaultReadBuffer = 256 << 10
-	// DefaultReadOffset is where a read buffer begins in a page of memory by default, in bytes:
-	// well behind the first 31, to which some processors copy slowly.
+	// DefaultReadOffset is where in a page of memory a read buffer begins by default, in bytes from
+	// the start of the page. Some processors copy slowly to offsets up to 31.
 	DefaultReadOffset = 128
 )
 
@@ -33,8 +33,8 @@ const (
 	Resync
 )
 
-// refuse returns err, about a message that is too large. With the policy Close it also stores err
-// in *broken, which ends the stream.
+// refuse returns err, which is about a message that is too large. With the policy Close it also
+// stores err in *broken, which ends the stream.
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
@@ -43,8 +43,8 @@ func (s *settings) refuse(err error, broken *error) error {
 	return err
 }
 
-// An Option changes what a Writer, a Reader or a Mux does. Each ignores what is not for it, so both
-// ends can be given the same list.
+// An Option changes what a Writer, a Reader or a Mux does. Each of these ignores the options that
+// are not for it, so both ends can be given the same list.
 type Option func(*settings)
 
 type settings struct {
@@ -87,7 +87,7 @@ func newSettings(opts []Option) settings {
 }
 
 // WithMaxMessage sets the size of the largest message in bytes. Zero means DefaultMaxMessage, and a
-// negative n no limit. Without this option, only Readers have a limit: DefaultMaxMessage.
+// negative n means no limit. Without this option, only Readers have a limit: DefaultMaxMessage.
 func WithMaxMessage(n int) Option {
 	return func(s *settings) {
 		s.writerLimit = true
@@ -114,8 +114,8 @@ func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
 
-// WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. Zero, the
-// default, or less passes each frame whole. A frame of up to 4096 bytes is always passed whole.
+// WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. If n is
+// zero, the default, or less, there is no such bound. A frame of up to 4096 bytes is never split.
 //
 // With smaller writes, a reader on another CPU can begin sooner. But if several processes write to
 // the stream without a common lock, their pieces can mix.
@@ -128,19 +128,19 @@ func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 // lines, which then are empty messages.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
-// WithLenient makes a Content-Length Reader accept what some servers send: header lines without a
-// colon and blank lines before a header, which are ignored, and a line of white space as the end of
-// a header.
+// WithLenient makes a Content-Length Reader accept what some servers send. Header lines without a
+// colon, and blank lines before a header, are ignored. A line of white space ends a header.
 func WithLenient() Option { return func(s *settings) { s.lenient = true } }
 
-// WithIDs makes a Writer take the ids of chunked messages from ids, so that its output can be the
-// same each time. If ids is nil, they are random UUIDs, which can be guessed.
-func WithIDs(ids func() [16]byte) Option {
-	return func(s *settings) { s.ids = ids }
+// WithIDs makes a Writer call source for the id of each chunked message, so that its output can be
+// the same each time. If source is nil, the ids are UUIDs from a generator that is fast but not
+// secure: outsiders can guess them.
+func WithIDs(source func() [16]byte) Option {
+	return func(s *settings) { s.ids = source }
 }
 
-// WithMaxInFlight bounds the incomplete messages that a Reader of chunks holds, and their bytes
-// together. Zero or less means the default: 64 messages, or 64 MiB.
+// WithMaxInFlight bounds how many incomplete messages a Reader of chunks holds, and how many bytes
+// they have together. A bound of zero or less means the default: 64 messages, or 64 MiB.
 func WithMaxInFlight(messages, bytes int) Option {
 	return func(s *settings) {
 		s.flightMessages = positive(messages, s.flightMessages)
@@ -157,13 +157,13 @@ func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = 
 // message. The slices in a Chunk are valid only during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 
-// WithSkipped makes ReadMessage call f when it has skipped a message that is larger than the limit,
-// with the earlier error and the real Size. It does so only with the policy Resync, and if the
-// framing states no sizes.
+// WithSkipped makes ReadMessage call f when it has skipped a message that is larger than the limit.
+// f gets the error that ReadMessage returned for the message, now with the real Size. This happens
+// only with the policy Resync, in framings that state no sizes.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
-// WithQueue sets how many Sends of a Mux may wait or write at once. Further ones wait before that.
-// Zero or less means 1024.
+// WithQueue sets how many Sends of a Mux may wait or write at once. Further calls of Send wait
+// until one of these returns. Zero or less means 1024.
 func WithQueue(messages int) Option {
 	return func(s *settings) { s.queue = positive(messages, defaultQueue) }
 }

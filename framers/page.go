@@ -7,9 +7,9 @@ import (
 
 const maxInt = math.MaxInt
 
-// Some processors copy slowly to an address that is 1 to 31 bytes above the source address, both
-// modulo the page size: an AMD Zen 3 took 4 to 5 times as long. A pipe begins each write at the
-// start of a page.
+// Some processors copy slowly to an address that is 1 to 31 bytes above the source address, if both
+// are taken modulo the page size: an AMD Zen 3 took 4 to 5 times as long. A pipe begins each write
+// at the start of a page.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -27,8 +27,8 @@ func newBuffer(n, offset int) []byte {
 	return b[skip : skip+n : skip+n]
 }
 
-// slowTogether reports whether the kernel copies the second piece slowly if one call sends the
-// first two. It is false if the second is too short for a call of its own.
+// slowTogether reports whether the kernel would copy the second piece slowly if one call sent it
+// with the first. The result is false if the second piece is too short for a call of its own.
 func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
@@ -38,8 +38,8 @@ func slowTogether(pieces [][]byte) bool {
 	return 1 <= behind && behind <= slowZone
 }
 
-// toPageStart returns how many of at most n bytes to send in one call: n, or less, so that the next
-// byte begins a page of memory.
+// toPageStart returns how many bytes to send in one call. It rounds n down so that the next call
+// begins with a page of memory, if that is possible.
 func toPageStart(pieces [][]byte, n int) int {
 	if n < 2*pageSize {
 		return n

@@ -21,7 +21,8 @@ type partialMessage struct {
 	refused  refusal        // set if the message was dropped because it is too large
 }
 
-// outOfOrderCost is how many bytes a chunk in ahead is charged in addition to its data.
+// outOfOrderCost is how many bytes a chunk that came too early counts in addition to its data, for
+// the map that holds the chunk.
 const outOfOrderCost = 64
 
 // size returns how many bytes of the message have come.
@@ -58,8 +59,8 @@ func (p *partialMessage) store(index int, chunk []byte, top int) {
 	}
 }
 
-// extend appends a chunk to the data. The buffer grows by a quarter, so that memory stays close to
-// the bytes that are charged.
+// extend appends a chunk to the data. The buffer grows by a quarter, so that it never takes much
+// more memory than it needs.
 func (p *partialMessage) extend(chunk []byte, top int) {
 	if need := len(p.data) + len(chunk); need > cap(p.data) {
 		larger := max(need, min(cap(p.data)/4*5, top))
@@ -73,13 +74,13 @@ type partialSet struct {
 	list       []*partialMessage // the incomplete messages, oldest first
 	spares     []*partialMessage // complete messages, kept for their buffers
 	spareBytes int               // capacity of these buffers
-	unused     int               // messages in a row that needed at most a quarter of a spare
+	unused     int               // messages in a row that needed at most a quarter of such a buffer
 	charged    int               // bytes that are charged for the messages in list
 	top        int               // the largest capacity of one message's buffer
 }
 
-// find returns the message with an id, or nil. The newest, which is the most likely, is looked at
-// first.
+// find returns the message with an id, or nil. It looks at the newest message first, which is the
+// most likely one.
 func (s *partialSet) find(id *chunkID) *partialMessage {
 	for _, p := range slices.Backward(s.list) {
 		if p.id == *id {
@@ -158,8 +159,8 @@ func (s *partialSet) recycle(p *partialMessage) {
 	}
 }
 
-// makeRoom frees spares, the smallest first, until another of size bytes fits. It returns false if
-// that would cost a spare of at least that size.
+// makeRoom frees spare buffers, the smallest first, until there is room for another of size bytes.
+// It returns false rather than free one of at least size bytes.
 func (s *partialSet) makeRoom(size int) bool {
 	for len(s.spares) > 0 && s.spareBytes+size > mostSpare {
 		least := 0

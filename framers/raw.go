@@ -38,8 +38,8 @@ func newRaw(f *form, size int) (Framing, error) {
 	return framing{f, size}, nil
 }
 
-// raw waits for the first byte of a message, and declares the message's size. Size 0 takes all that
-// has come, up to the limit.
+// raw waits for the first byte of a message, and declares the message's size. If size is 0, all
+// bytes that have come, up to the limit, are the message.
 func (b *bodyReader) raw(size int) error {
 	in := &b.in
 	if err := in.need(1); err != nil {

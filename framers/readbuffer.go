@@ -12,8 +12,8 @@ import (
 //	         |               | searched   |
 //	         |  held                      |
 //
-// The held part begins with the message being received. If the next read needs room, it is moved to
-// the front, or into a larger buffer.
+// The held part begins with the message being received. If the next read needs room, the held part
+// is moved to the front, or into a larger buffer.
 type readBuffer struct {
 	r              io.Reader
 	buf            []byte
@@ -24,7 +24,7 @@ type readBuffer struct {
 	top            int   // the largest capacity
 	fullRead       bool  // the last read filled the size it asked for: more may be waiting
 	last           int   // bytes of the last message
-	shrinkCount    int   // messages in a row that took at most a quarter of the grown buffer
+	shrinkCount    int   // messages in a row that took at most a quarter of a buffer that has grown
 	err            error // an error that came together with data; the next fill returns it
 }
 
@@ -52,8 +52,8 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 // held returns what was read and has not been delivered.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] lies. A fill may move bytes, so i must be newer than
-// the latest fill.
+// offset returns where in the stream buf[i] lies. fill may move bytes, so i must not be from before
+// the latest call of fill.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
 // next ends the message at hand. From now on the held part begins at i.
@@ -171,7 +171,7 @@ func capacity(n, top int) int {
 	return c
 }
 
-// need reads until n bytes are held. It returns io.EOF if the stream ends before the first.
+// need reads until n bytes are held. It returns io.EOF if the stream ends before the first of them.
 func (in *readBuffer) need(n int) error {
 	for in.end-in.base < n {
 		missing := n - (in.end - in.base)
@@ -187,7 +187,7 @@ func (in *readBuffer) need(n int) error {
 	return nil
 }
 
-// take returns the next n bytes, and ends the message with them. After a read error it may be
+// take returns the next n bytes, and ends the message with them. After a read error, take may be
 // called again.
 func (in *readBuffer) take(n int) ([]byte, error) {
 	if err := in.need(n); err != nil {

@@ -10,23 +10,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The framing chunked+zstd splits one of two forms of a message into frames:
+// The framing chunked+zstd puts a message into one of two forms, and splits the form into frames:
 //
 //	0 message                  as it is, if it is small or does not shrink
-//	1 escape(zstd(message))    \n is =n, = is ==
+//	1 escape(zstd(message))    escape makes =n of a newline, and == of =
 //
 // A message with a newline always takes the second form.
 const (
 	plainForm  = '0'
 	zstdForm   = '1'
 	escapeByte = '='
-	// compressFrom is the size in bytes from which messages are compressed. Below, the zstd header
-	// takes as many bytes as compression saves.
+	// compressFrom is the size in bytes from which messages are compressed. Below that size, the
+	// zstd header takes as many bytes as compression saves.
 	compressFrom = 512
 	// maxBlock is the most bytes that one block of a zstd frame can decompress to.
 	maxBlock = 128 << 10
 	// undeclared is the size in bytes of the largest message whose zstd frame may leave out the
-	// size.
+	// size of the message.
 	undeclared = 255
 )
 
@@ -50,8 +50,8 @@ var zstdChunks = &form{
 }
 
 // Compressed returns the chunked framing with messages compressed by zstd. Size 0 means
-// DefaultChunk. No other program speaks it, and it pays only where the pipe is slower than the
-// processor.
+// DefaultChunk. No other program speaks this framing. It pays only where the pipe is slower than
+// the processor.
 //
 // The limit of WithMaxMessage is for the message before compression.
 func Compressed(size int) (Chunker, error) { return newChunked(zstdChunks, size) }
@@ -241,12 +241,12 @@ func decompressedBound(b []byte) int {
 	return most
 }
 
-// beginning decompresses the first block of a message that is too large, for the error. In a frame
-// of its own, the block needs only a small window.
+// beginning decompresses the first block of a message that is too large, so that the error can
+// quote it. The block is put into a frame of its own, which needs only a small window.
 func (r *zstdReader) beginning(blocks []byte) []byte {
 	// The frame's header: the magic number, no declared size, and a window of maxBlock.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}
-	// The block's header, as in decompressedBound.
+	// The block's header. Its lowest three bits are no part of the size.
 	size := (int(blocks[0]) | int(blocks[1])<<8 | int(blocks[2])<<16) >> 3
 	kind := blocks[0] >> 1 & 3
 	if kind == 1 {

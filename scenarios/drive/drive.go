@@ -25,8 +25,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A Driver drives one server, and starts it again whenever it fails. Its methods return an error
-// only if the driver itself fails, or if the server cannot be started any more.
+// A Driver puts load on one server, and starts the server again whenever it fails. The methods
+// return an error only if the driver itself fails, or if the server cannot be started any more.
 type Driver struct {
 	options  Options
 	target   target.Options // how the server is started
@@ -34,14 +34,14 @@ type Driver struct {
 
 	server   *target.Server // nil between a failure and the next start
 	starts   int
-	inChunks bool // an earlier process of the server answered lines in chunks
+	inChunks bool // an earlier process of the server split its answers into chunks
 	isLoud   bool // a record has warned that the server wrote much to standard error
 	unopened bool // an LSP server gets no document, and no record says so yet
 
 	demanded map[int]int64 // how many round trips a sweep must make at least, by size
-	// failedStarts counts failed restarts of the server that no record tells of yet.
+	// failedStarts counts failed restarts of the server that no record mentions yet.
 	failedStarts int
-	failure      string // how the server failed in the sweep; "" if it did not
+	failure      string // how the server failed in the sweep over the sizes; "" if it did not
 	sweptTo      int    // the sweep had no time for sizes above this; 0 if it had time for all
 }
 
@@ -52,7 +52,8 @@ type StartError = target.StartError
 // says what to look at.
 type HandshakeError = target.HandshakeError
 
-// A Sink takes each record as it is finished. An error from it ends the work.
+// A Sink is called with each record when the record is complete. If it returns an error, the work
+// ends.
 type Sink func(results.Line) error
 
 // Open starts the server, finds out what it speaks, and shakes hands. The error is a [*StartError]
@@ -73,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// setServer makes s the server that is driven.
+// setServer makes s the server that gets the requests.
 func (d *Driver) setServer(s *target.Server) {
 	s.Ignore() // from now on, drop answers that come when nobody waits for them
 	d.server = s
@@ -83,7 +84,8 @@ func (d *Driver) setServer(s *target.Server) {
 // Protocol returns what the server speaks, such as "lines", or "mcp 2025-11-25" with its revision.
 func (d *Driver) Protocol() string { return d.protocol.Name }
 
-// Framing returns the spec of the server's framing.
+// Framing returns how the server tells messages apart, as a spec of package framers such as
+// "ndjson".
 func (d *Driver) Framing() string {
 	if d.inChunks || d.server != nil && d.server.InChunks() {
 		return "adaptive"
@@ -119,7 +121,7 @@ const (
 	pause     = 50 * time.Millisecond // after the first failed try; after the second, twice this
 )
 
-// live returns the running server, which it starts again if need be.
+// live returns the server, and starts it first if it is not running.
 func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	if d.server != nil {
 		return d.server, nil
@@ -148,7 +150,8 @@ func (d *Driver) discard() {
 	d.end(false /* politely */)
 }
 
-// observe reports the current step, with the number of the server's process for a user to inspect.
+// observe reports what is done next, with the id of the server's process so that a user can look at
+// the process.
 func (d *Driver) observe(step string) {
 	if d.server != nil {
 		step = fmt.Sprintf("process %d: %s", d.server.Process.Cmd.Process.Pid, step)
@@ -156,8 +159,8 @@ func (d *Driver) observe(step string) {
 	d.options.Observe(step)
 }
 
-// trip sends the request's i-th copy and waits for its answer. What the server does wrong is in the
-// outcome, not in the error. A server that does not live on is ended.
+// trip sends the i-th copy of the request and waits for the answer. What the server does wrong is
+// in the outcome, not in the error. If the server cannot go on, trip ends it.
 func (d *Driver) trip(
 	ctx context.Context, r *target.Request, i int64,
 ) (target.Outcome, error) {
@@ -173,7 +176,8 @@ func (d *Driver) trip(
 	return out, err
 }
 
-// judgeFrames makes an answer in chunk frames a failure, since clients do not read these.
+// judgeFrames turns an answer that was split into chunks into a failure, since clients cannot read
+// chunks.
 func judgeFrames(out *target.Outcome) {
 	if out.Verdict == target.OK && out.InFrames {
 		out.Verdict = target.InFrames
@@ -181,7 +185,7 @@ func judgeFrames(out *target.Outcome) {
 }
 
 // checkAlive sends a small request to a server that has just answered, and replaces the outcome if
-// that fails. Otherwise the next message would be blamed.
+// this request fails. Otherwise the next message would be blamed for it.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {
@@ -223,7 +227,7 @@ func (d *Driver) record() results.Target {
 }
 
 // loud is how many bytes a usual pipe holds. A server that writes more to standard error would
-// block if nobody read it.
+// block if nobody read that.
 const loud = 64 << 10
 
 // warnOfSideEffects warns of what the server wrote besides its answers.
@@ -253,8 +257,8 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure notes in t that a request was not served. The advice has a command that sends requests
-// of this size, or of several sizes if size is 0.
+// setFailure notes in t that a request was not served. The advice in t gets a command that sends
+// requests of this size, or of several sizes if size is 0.
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
 	t.Verdict = string(out.Verdict)
 	t.Evidence.Advice = out.Advice(d.options.commandLine(size, "--patience", "1m"))

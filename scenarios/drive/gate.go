@@ -10,7 +10,7 @@ import (
 )
 
 // Undecided returns an error if a size that was asked for was not tried, or if no answer in a
-// replay could be compared.
+// replay of recorded messages could be compared.
 func Undecided(set *results.Set) error {
 	for _, t := range set.Targets {
 		if t.Verdict == results.VerdictNotTried {
@@ -27,7 +27,7 @@ func Undecided(set *results.Set) error {
 
 // Failed returns an error if
 //   - every size that was tried failed,
-//   - a size failed although a search found that it is not too large,
+//   - a size failed although the search for the limit found that it is not too large,
 //   - the load did not reach its rate, or
 //   - a replay failed, or got answers that differ from the recording.
 func Failed(set *results.Set) error {
@@ -62,8 +62,8 @@ func Failed(set *results.Set) error {
 	return nil
 }
 
-// searchedUpTo reports whether a search found that this size is not too large, and no search was
-// cut short below it.
+// searchedUpTo reports whether a search for a limit found that this size is not too large. The
+// result is false if any search was cut short below this size.
 func searchedUpTo(set *results.Set, size int64) bool {
 	found := false
 	for _, t := range set.Targets {

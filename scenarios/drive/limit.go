@@ -13,15 +13,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// The two kinds of limit: that of requests and that of replies.
+// The two limits that are searched for: the largest request and the largest reply.
 const (
 	requestSide = "request"
 	replySide   = "reply"
 )
 
 // FindLimits searches for the largest request and the largest reply that work, to the byte. It
-// tries no message larger than most, in bytes; 0 is 64 MiB. Without a tool that echoes, or that
-// makes as many bytes as it is asked for, it finds no limit of replies.
+// tries no message of more than most bytes; 0 stands for 64 MiB. It finds a limit of replies only
+// if the server has a tool that echoes, or one that makes as many bytes as it is asked for.
 //
 // Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
 // and its verdict tells how a message of one byte more fails. If no size failed, SearchedTo is the
@@ -79,7 +79,8 @@ func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 	return func(size int) *target.Request { return d.protocol.Request(kind, size) }
 }
 
-// warnOfFailure warns that the failure in the sweep was not one of size, if all sizes work now.
+// warnOfFailure warns, if all sizes work now, that the earlier failure was not due to the size of a
+// message.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
 	if d.failure == "" {
 		return
@@ -102,11 +103,11 @@ type search struct {
 	make   func(size int) *target.Request // makes the request that tries a size
 	side   string
 	tried  map[int]target.Outcome // by size
-	flaky  bool                   // the largest size that worked failed when it was tried again
+	flaky  bool                   // when tried again, the largest size that had worked failed
 }
 
-// search searches for the limit of one side, up to most bytes, and appends its record to found. If
-// ctx ends, the record has what is known so far.
+// search searches for the limit of requests or of replies, as side says, up to most bytes. It
+// appends the record of that limit to found. If ctx ends, the record has what is known so far.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
@@ -132,8 +133,8 @@ func (d *Driver) search(
 	return append(found, s.record()), err
 }
 
-// try tries a size. If it fails, a second try counts, since a busy machine may have caused the
-// first failure.
+// try tries a size. If the first try fails, a second one counts instead, since a busy machine may
+// have caused the failure.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.driver.observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
@@ -149,8 +150,8 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	return out.Verdict == target.OK, nil
 }
 
-// tryOnce tries a size once. The Size of the outcome is that of the request or the reply, whichever
-// limit is searched for.
+// tryOnce tries a size once. The Size of the outcome is the size of the request in a search for the
+// limit of requests, else the size of the reply.
 func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) {
 	out, err := s.driver.trip(ctx, s.make(size), int64(len(s.tried)+1))
 	if err == nil && out.Verdict == target.OK {
@@ -162,11 +163,11 @@ func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) 
 	return out, err
 }
 
-// beyond is how many powers of two above twice the limit must have been tried.
+// beyond is how many sizes above twice the limit, all of them powers of two, must have been tried.
 const beyond = 2
 
-// verify tries the largest size that worked again, and some beyond the limit. If one of these
-// works, there is no limit, but just a gap.
+// verify tries once more the largest size that worked, and then some sizes beyond the limit. If one
+// of the larger sizes works, there is no limit, but just a gap.
 func (s *search) verify(ctx context.Context) error {
 	var sizes []int
 	if s.Low > 0 {
@@ -192,8 +193,8 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether the server may take the bytes of each read for a whole message, because
-// it fails at about what one read takes from a full pipe.
+// losesRead reports whether the server may take the bytes of each read for a whole message. The
+// sign of it is a failure at about the size that one read takes from a full pipe.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10

@@ -15,8 +15,8 @@ import (
 // A Load says which requests to send without waiting for the answer to each.
 type Load struct {
 	Size int // bytes of a request; 0 is 1 KiB
-	// Inflight is how many requests may wait for their answers at once; 0 is 1024 with a Rate, and
-	// 1 without.
+	// Inflight is how many requests may wait for their answers at once; 0 means 1024 with a Rate,
+	// and 1 without.
 	Inflight int
 	Rate     float64       // requests per second, even to a slow server; 0 is no fixed rate
 	Duration time.Duration // how long to send; 0 is 3 s
@@ -28,7 +28,7 @@ const (
 	leastRate       = 1e-9 // one request in 30 years; a far lower rate overflows a Duration
 	mostRate        = 1e9  // one request per ns
 	defaultLoad     = 3 * time.Second
-	loadRounds      = stat.LeastSamples // the number of equal parts of a load; each is a sample
+	loadRounds      = stat.LeastSamples // the number of equal parts of a load; each gives a sample
 )
 
 // Validate returns an error that says what is wrong with the load.
@@ -94,7 +94,8 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 // A rate counts as reached if at most this share of the requests that were due was never sent.
 const mostUnsent = 0.05
 
-// judgeRate warns if many requests were sent late, and says whether the rate was reached.
+// judgeRate warns if many requests were sent late, and sets the verdict if the rate was not
+// reached.
 func judgeRate(t *results.Target) {
 	var late, sent, unsent int64
 	for _, s := range t.Samples {

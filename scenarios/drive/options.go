@@ -25,14 +25,14 @@ type Options struct {
 	Dir     string   // working directory of the server; "" is that of this process
 
 	Protocol string // "mcp", "lsp", "jsonrpc" or "lines"; "" and "auto": Open finds out
-	Framing  string // a framers spec; "" is the protocol's own
+	Framing  string // a spec of package framers; "" is the protocol's own framing
 	Lenient  bool   // skip malformed lines in the header of a message
 	Request  string // what requests exercise, one of Requests; "" is RequestAuto
 
-	// For MCP: the tool to call. "" is the tool "echo"; a server without it is asked for an unknown
-	// method instead.
+	// For MCP: the tool to call. "" is the tool "echo"; a server without that tool is asked for an
+	// unknown method instead.
 	Tool string
-	Arg  string // the tool's argument for the payload; "" is the first that is a string
+	Arg  string // the tool's argument for the payload; "" is its first that is a string
 	Args string // the tool's other arguments, a JSON object
 	// For MCP: the tool to call in the search for the limit of replies; "" leaves the choice to the
 	// driver.
@@ -51,24 +51,25 @@ type Options struct {
 
 	MaxReply int // bytes; a longer message from the server counts as endless; 0 is 256 MiB
 
-	// Observe, if set, is called with what is tried next, by the goroutine that measures.
+	// Observe, if set, is called with a text that says what is tried next. The goroutine that
+	// measures calls it.
 	Observe func(step string)
 
-	Run string // the run that records belong to
+	Run string // the name of the run, which goes into each record
 }
 
-// What requests exercise.
+// Values of Options.Request: what requests ask the server to do.
 const (
-	// RequestAuto calls the tool "echo" of an MCP server. For a server without it, it is
+	// RequestAuto calls the tool "echo" of an MCP server. For a server without that tool, it means
 	// RequestUnknown.
 	RequestAuto = target.RequestAuto
-	// RequestUnknown asks for a method that no server knows, padded to the size. The server only
-	// reads the message and refuses it.
+	// RequestUnknown asks for a method that no server knows, in a message padded to the wanted
+	// size. The server only reads the message and refuses it.
 	RequestUnknown = target.RequestUnknown
 	// RequestTool calls a tool of an MCP server.
 	RequestTool = target.RequestTool
-	// RequestDocument sends a language server a document of the size (didOpen), asks for the
-	// symbols in it, and closes it.
+	// RequestDocument sends a language server a document of the wanted size
+	// ("textDocument/didOpen"), asks for the symbols in it, and closes it.
 	RequestDocument = target.RequestDocument
 )
 
@@ -141,8 +142,8 @@ func (o Options) checkRequest() error {
 	return nil
 }
 
-// members returns the text inside the braces of a JSON object, with a comma at its end; "" for an
-// empty object.
+// members returns the text inside the braces of a JSON object, with a comma at its end. The result
+// is "" for an empty object.
 func members(object string) (string, error) {
 	if object == "" {
 		return "", nil

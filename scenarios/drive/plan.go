@@ -15,13 +15,13 @@ import (
 // A Plan says what to find out about a server. The zero Plan measures how its time grows with the
 // size of a message, and where and how it breaks.
 type Plan struct {
-	Sizes  []int // of the sweep, ascending; nil is 1 KiB to 64 MiB, each twice the one before
+	Sizes  []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
-	// SmallPipe is the capacity, in bytes, of small pipes in which growth is measured, too; 0 is 4
-	// KiB, and a negative number leaves this out.
+	// SmallPipe is the capacity, in bytes, of small pipes in which growth with size is measured
+	// once more. 0 means 4 KiB, and a negative number leaves this out.
 	SmallPipe int
 
-	least map[int]int64 // how many round trips to make at least, by size; see Demand
+	least map[int]int64 // how many round trips to make at least, by size; set by Demand
 }
 
 // Demand makes Drive measure a size until it has made this many round trips, but for half a minute
@@ -73,7 +73,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	return d.growthIn(ctx, smallPipe, r.served, sink)
 }
 
-// A reach says how far the sizes of a server are explored.
+// A reach says up to which size of messages it is known what the server does.
 type reach struct {
 	served   int  // bytes of the largest message that is known to work as a request and as a reply
 	decided  int  // bytes up to which it is known whether messages work
@@ -122,8 +122,8 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 // errHalfTime is the error of a sweep that was ended because half of the time was over.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep sweeps up to the first size that fails, or until half of the time is over. It sets r
-// and d.failure.
+// firstSweep measures one size after the other, up to the first that fails, or until half of the
+// time is over. It updates r, d.failure and d.sweptTo.
 func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()
@@ -151,11 +151,11 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 	return nil
 }
 
-// growthIn measures how time grows with size in pipes of this capacity, in bytes, with another
-// process of the server.
-func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) error {
-	to = min(to, growthTo)
-	fewSizes := to < 4*stat.LinearFrom // too few for a slope
+// growthIn measures how time grows with message size, up to most bytes, in pipes of capacity bytes.
+// It starts another process of the server for this.
+func (d *Driver) growthIn(ctx context.Context, capacity, most int, sink Sink) error {
+	most = min(most, growthTo)
+	fewSizes := most < 4*stat.LinearFrom // too few for a slope
 	wasSmall := d.options.Capacity > 0 && d.options.Capacity <= capacity
 	if fewSizes || wasSmall {
 		return nil
@@ -164,7 +164,7 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	small.options.Capacity = capacity
 	small.target.Pipes.Capacity = capacity
 	defer small.end(true /* politely */)
-	largest := 1 << int(math.Log2(float64(to))) // a power of two, as all sizes are
+	largest := 1 << int(math.Log2(float64(most))) // a power of two, as all sizes are
 	sizes := Doubling(stat.LinearFrom, largest)
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
 	if _, refused := errors.AsType[*syspipe.CapacityError](err); refused {
@@ -178,12 +178,12 @@ func (d *Driver) growthIn(ctx context.Context, capacity, to int, sink Sink) erro
 	return sink(small.growthRecord(*sweep.Growth))
 }
 
-// Doubling lists sizes from one to another, each twice the one before. The last one is the
-// parameter to in any case.
-func Doubling(from, to int) []int {
+// Doubling lists sizes from first to last. Each is twice the one before, but the list always ends
+// with last.
+func Doubling(first, last int) []int {
 	var sizes []int
-	for n := max(1, from); n < to; n *= 2 {
+	for n := max(1, first); n < last; n *= 2 {
 		sizes = append(sizes, n)
 	}
-	return append(sizes, to)
+	return append(sizes, last)
 }

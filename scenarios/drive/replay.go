@@ -43,8 +43,8 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split splits a recording into the client's messages, without its answers and the handshake, and
-// the server's answers by id, in their order.
+// split returns the client's messages in a recording, and the server's answers by id, in their
+// order. It leaves out the handshake and the client's own answers.
 func split(
 	recording []payload.Message,
 ) (requests []recorded, replies map[string][]payload.Message) {
@@ -80,7 +80,8 @@ func split(
 	return requests, replies
 }
 
-// The deadline for an answer is at least patienceFactor times its time in the recording.
+// The deadline for an answer is at least patienceFactor times as long as the answer took in the
+// recording.
 const patienceFactor = 3
 
 // Replay sends the client's messages in a recording again, in their order, and gives sink one
@@ -137,7 +138,7 @@ func (d *Driver) Replay(
 type replay struct {
 	*Driver
 	replies map[string][]payload.Message // recorded answers that are not compared yet, by id
-	ignore  []string                     // names of members of answers that are not compared
+	ignore  []string                     // names of the members of answers that are left out
 
 	t        results.Target          // the record
 	evidence *results.ReplayEvidence // of that record
@@ -160,7 +161,8 @@ func (r *replay) judge() {
 	}
 }
 
-// warnOfDifferences warns of what may let the replay work although the recorded session failed.
+// warnOfDifferences warns of differences that may be why the replay works although the recorded
+// session failed.
 func (r *replay) warnOfDifferences() {
 	if r.slowest.took >= max(time.Second, 3*r.now) {
 		then := results.FormatDuration(float64(r.slowest.took))
@@ -174,8 +176,9 @@ func (r *replay) warnOfDifferences() {
 	}
 }
 
-// explain notes that the last of the requests failed, and whether a larger message right before it
-// may be the cause. If hasTime is set, it tries again without that message.
+// explain notes in the record that the last of the requests failed, and whether a larger message
+// right before it may be the cause. If there may be such a cause and hasTime is set, explain tries
+// again without the larger message.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
@@ -218,7 +221,7 @@ func (r *replay) answeredWithout(ctx context.Context, requests []recorded, witho
 }
 
 // send sends a message again, compares the answer, and reports whether the message was served.
-// After the last message, the server must also live on.
+// After the last message, the server must also be able to go on.
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
 	request, was := r.requestAgain(m.Message)
 	request.Least = patienceFactor * m.took
@@ -266,8 +269,8 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 	return true, nil
 }
 
-// deliver sends a request and waits for its answer. If request.Silent is set, there is none, and
-// the request is sent with the next one unless it is the last.
+// deliver sends a request and waits for its answer. If request.Silent is set, no answer is
+// expected, and the request is held back and sent with the next one, unless it is the last.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {
@@ -292,8 +295,8 @@ func (r *replay) deliver(
 	return out, err
 }
 
-// requestAgain makes the request that sends a recorded message again. It takes the recorded answer
-// out of r.replies; nil if there is none.
+// requestAgain makes the request that sends a recorded message again. The second result is the
+// recorded answer, which is taken out of r.replies. It is nil if there is none.
 func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
@@ -316,7 +319,8 @@ func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Mess
 	return request, &known[0]
 }
 
-// difference says where an answer differs from the recorded one; "" if they do not differ.
+// difference says where an answer differs from the recorded one. The result is "" if they do not
+// differ.
 func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	var was, is map[string]any
 	err := errors.Join(json.Unmarshal(recorded.Body, &was), json.Unmarshal(answer, &is))
@@ -345,8 +349,8 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline describes the values in an answer by their types and lengths. Only the code of an
-// error is compared itself.
+// An outline describes the values in an answer by their types and lengths. An error code is the
+// only value that is described by itself.
 type outline struct {
 	ignore   []string // names of members that are not compared
 	redacted bool     // values were overwritten, so only types and members are compared

@@ -27,7 +27,8 @@ type loadRound struct {
 	send   *target.Request // the request, for the goroutine that sends
 	expect *target.Request // a copy of send, for the goroutine that receives
 
-	// When each unanswered request was due, in ns since the round began, plus 1; 0 for a free slot.
+	// Each slot holds when an unanswered request was due, in ns since the round began, plus 1. A
+	// free slot holds 0.
 	slots []atomic.Int64
 	began time.Time
 	wake  chan struct{} // gets a value when an answer has come
@@ -44,7 +45,7 @@ type loadRound struct {
 
 	// These belong to the goroutine that sends, until the round is over:
 	lateness *hdrhistogram.Histogram
-	late     int64 // requests that were sent more than slack after they were due
+	late     int64 // requests that were late, by more than the constant slack
 
 	failed *target.Outcome // how the server failed, if it did
 	sample results.Sample  // if the server did not fail
@@ -130,21 +131,23 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// countDue returns how many requests are due at this time since the start of the round.
-func (r *loadRound) countDue(at time.Duration) int64 { return int64(r.load.Rate*at.Seconds()) + 1 }
+// countDue returns how many requests are due when the round has lasted for elapsed.
+func (r *loadRound) countDue(elapsed time.Duration) int64 {
+	return int64(r.load.Rate*elapsed.Seconds()) + 1
+}
 
 // dueAt returns when the i-th request is due, counted from the start of the round.
 func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests may be sent at this time since the start of the round. A request
-// keeps its slot until it is answered.
-func (r *loadRound) room(at time.Duration) int64 {
+// room returns how many requests may be sent when the round has lasted for elapsed. A request keeps
+// its slot until it is answered.
+func (r *loadRound) room(elapsed time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
 	if r.load.Rate > 0 {
-		n = min(n, r.countDue(at)-sent)
+		n = min(n, r.countDue(elapsed)-sent)
 	}
 	for i := range n {
 		if r.slot(sent+i).Load() != 0 {
@@ -156,8 +159,8 @@ func (r *loadRound) room(at time.Duration) int64 {
 
 const never = time.Duration(math.MaxInt64)
 
-// nextDue returns when there is something to do even if no answer comes, counted from the start of
-// the round; the constant never if there is nothing.
+// nextDue returns when the next request is due or the round ends, counted from the start of the
+// round. While only an answer can make room for a request, the result is the constant never.
 func (r *loadRound) nextDue() time.Duration {
 	sent := r.sent.Load()
 	full := sent-r.answered.Load() >= int64(r.load.Inflight) || r.slot(sent).Load() != 0
@@ -167,7 +170,8 @@ func (r *loadRound) nextDue() time.Duration {
 	return min(r.dueAt(sent), r.length)
 }
 
-// batchBytes is how many bytes of requests are written before generate calls room again.
+// batchBytes is how many bytes of requests are written before generate looks again how many more
+// may be sent.
 const batchBytes = 32 << 10
 
 // A server that is at work gets up to mostWaits times the usual limit to answer.
@@ -211,12 +215,12 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, until the given time since the start of the round at most. It returns
-// an error if the server owes one and does nothing for r.limit.
-func (r *loadRound) wait(ctx context.Context, until time.Duration) error {
+// wait waits for an answer, but no longer than to the time end, counted from the start of the
+// round. It returns an error if the server owes an answer and does nothing for r.limit.
+func (r *loadRound) wait(ctx context.Context, end time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
-	due := time.NewTimer(until - time.Since(r.began))
+	due := time.NewTimer(end - time.Since(r.began))
 	defer due.Stop()
 	before := r.answered.Load()
 	select {
@@ -285,7 +289,7 @@ func (r *loadRound) receive(m child.Message) {
 }
 
 // freeSlot frees the slot of the i-th request, and returns when it was due, in ns since the round
-// began; negative if the request was not waiting for an answer.
+// began. The result is negative if the request was not waiting for an answer.
 func (r *loadRound) freeSlot(i int64) int64 {
 	sent := r.sent.Load()
 	if i >= sent || i < sent-int64(len(r.slots)) {

@@ -18,14 +18,14 @@ type Sweep struct {
 }
 
 // Sweep measures round trips of each size, in bytes, up to the first size that fails. It gives sink
-// one record for each size. Sizes below that of the smallest request are raised to it. If there is
-// an error, Sweep also returns what it found before.
+// one record for each size. A size below that of the smallest possible request is raised to that.
+// If there is an error, Sweep also returns the results up to then.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts. The end of ctx ends only the measuring; that of whole also ends
-// the search for the cause of a failure.
+// sweep is Sweep with two contexts. When ctx ends, the measuring ends. Only when whole ends does
+// the search for the cause of a failure end, too.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -38,7 +38,7 @@ func (d *Driver) sweep(
 			continue // both sizes were raised to the smallest request
 		}
 		var t *results.Target
-		// unless it is warm, a just-in-time compiler makes the server slow at first
+		// a server with a just-in-time compiler is slow until it has warmed up
 		t, err = d.measure(ctx, r, i == 0 /* warm */)
 		if err != nil {
 			break
@@ -100,8 +100,8 @@ func (d *Driver) measureAgain(
 	return second
 }
 
-// measureSlowAgain measures the last of the targets, which is slow, again if the larger size of t
-// was faster: a busy machine may be to blame.
+// measureSlowAgain measures a slow size, the last of targets, once more if the record t, of a
+// larger size, was faster. In this case a busy machine may be to blame.
 func (d *Driver) measureSlowAgain(
 	ctx context.Context, targets []results.Target, t *results.Target,
 ) {
@@ -131,7 +131,7 @@ const (
 )
 
 // tryWithSmall sends as many small requests as the failed process had served. If one of them fails,
-// too, the size is not to blame, and AnySize is set.
+// too, the size is not to blame, and AnySize is set in t.
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
@@ -159,7 +159,7 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 const (
 	sampleTime = 20 * time.Millisecond // of a sample, unless a single round trip takes longer
 	mostTrips  = 2000                  // the largest number of round trips in one sample
-	// A size may take up to mostBudgets times its budget to get stat.LeastSamples samples.
+	// A size may take up to mostBudgets times Options.Budget to get stat.LeastSamples samples.
 	mostBudgets = 10
 
 	latencyRoundtrip = "roundtrip" // the name of the time that is measured, in a sample
@@ -177,7 +177,7 @@ type series struct {
 }
 
 // measure sends requests of one size, one at a time, until the budget is spent and there are enough
-// samples, or until one is not served.
+// samples, or until a request is not served.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {
@@ -247,8 +247,8 @@ func (s *series) take(ctx context.Context) error {
 	return err
 }
 
-// timed completes the sample s from the duration of each round trip, in ns, and the bytes that they
-// carried together.
+// timed completes the sample s from the duration of each round trip, in ns, and the bytes that all
+// of them carried.
 func timed(s results.Sample, times []int64, payload int64) (results.Sample, error) {
 	s.Messages = int64(len(times))
 	s.PayloadBytes = payload
@@ -264,17 +264,17 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 // tooLong.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether to go on measuring the size after the time spent.
-func (s *series) wantsMore(spent time.Duration) bool {
+// wantsMore reports whether to go on measuring the size when this has taken elapsed so far.
+func (s *series) wantsMore(elapsed time.Duration) bool {
 	n := len(s.samples)
 	demanded := s.demanded[s.request.Size()]
 	switch {
 	case s.served <= demanded: // one more is needed, as the first trip is in no sample
-		return spent < demandTime
+		return elapsed < demandTime
 	case n >= stat.LeastSamples:
-		return spent < s.options.Budget
+		return elapsed < s.options.Budget
 	}
-	return n == 0 || n == 1 && s.out.Took < tooLong || spent < mostBudgets*s.options.Budget
+	return n == 0 || n == 1 && s.out.Took < tooLong || elapsed < mostBudgets*s.options.Budget
 }
 
 func (s *series) record() *results.Target {
@@ -301,16 +301,16 @@ func (s *series) record() *results.Target {
 	return &t
 }
 
-// judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as expected
-// from before, the next smaller size.
-func judgeSlow(before, t *results.Target) {
+// judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as could be
+// expected from smaller, the record of the next smaller size.
+func judgeSlow(smaller, t *results.Target) {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {
 		return
 	}
-	ratio := float64(t.Size) / float64(before.Size)
-	expected := ratio * stat.MedianTime(before.Samples)
-	expectedFastest := ratio * fastest(before.Samples)
+	ratio := float64(t.Size) / float64(smaller.Size)
+	expected := ratio * stat.MedianTime(smaller.Samples)
+	expectedFastest := ratio * fastest(smaller.Samples)
 	// A busy machine delays some round trips. A cause in the server delays even the fastest.
 	if stat.MedianTime(t.Samples) > target.Margin*expected &&
 		fastest(t.Samples) > target.Margin*expectedFastest {

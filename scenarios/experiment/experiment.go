@@ -28,7 +28,7 @@ type Experiment struct {
 	Do    func(*Trial)
 }
 
-// A Trial is one run of an experiment. It keeps the first error, after which its methods do
+// A Trial is one run of an experiment. It keeps the first error, and from then on its methods do
 // nothing, so only a loop has to look at Err. What a trial opens stays open until its process ends.
 type Trial struct {
 	Ctx    context.Context
@@ -44,7 +44,7 @@ func NewTrial(ctx context.Context, report func(results.Finding) error) *Trial {
 // Err returns the first error that the trial met.
 func (t *Trial) Err() error { return t.err }
 
-// Check keeps err if it is the first error, and reports whether there was none so far.
+// Check keeps err if it is the first error, and reports whether there has been no error so far.
 func (t *Trial) Check(err error) bool {
 	if t.err == nil {
 		t.err = err
@@ -72,8 +72,8 @@ func (t *Trial) Found(f results.Finding) {
 	}
 }
 
-// Start starts this program again, to do the job named work with args and the ends, which stay open
-// here, too. After an error, it returns nil.
+// Start starts this program again, to do the job named work with args and the pipe ends. The ends
+// stay open in this process, too. After an error, it returns nil.
 func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process {
 	if t.err != nil {
 		return nil
@@ -89,10 +89,10 @@ func (t *Trial) Start(work string, args any, ends ...*syspipe.End) *proc.Process
 }
 
 // Jobs returns the jobs that the experiments need, for [proc.Main]. The job named work runs one of
-// the experiments that all returns. others has the jobs of helper processes.
-func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[string]proc.Job {
+// the experiments that list returns. helpers has the jobs of helper processes.
+func Jobs(work string, list func() []Experiment, helpers map[string]proc.Job) map[string]proc.Job {
 	jobs := map[string]proc.Job{}
-	for name, job := range others {
+	for name, job := range helpers {
 		jobs[name] = withEndsThatBlock(job)
 	}
 	jobs[work] = withEndsThatBlock(func(w *proc.Work) error {
@@ -100,7 +100,7 @@ func Jobs(work string, all func() []Experiment, others map[string]proc.Job) map[
 		if err := w.Args(&id); err != nil {
 			return err
 		}
-		for _, e := range all() {
+		for _, e := range list() {
 			if e.ID == id {
 				return e.runIn(w)
 			}

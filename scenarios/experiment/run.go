@@ -25,10 +25,10 @@ func limitAfter(start time.Duration) time.Duration {
 	return min(max(DefaultLimit, 200*start), longestLimit)
 }
 
-// Run runs an experiment in a process of its own, by the job named work (see [Jobs]), and calls
-// found with each finding. It stops if found returns an error; that the experiment fails or hangs
-// is a finding.
-func Run(ctx context.Context, work string, e Experiment, found func(results.Finding) error) error {
+// Run runs an experiment in a process of its own, as the job named work (see [Jobs]). It calls
+// report with each finding, and ends if report returns an error. If the experiment fails or hangs,
+// this is a finding, too.
+func Run(ctx context.Context, work string, e Experiment, report func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := e.Limit
@@ -50,7 +50,7 @@ func Run(ctx context.Context, work string, e Experiment, found func(results.Find
 			limit = limitAfter(time.Since(began))
 			timer.Reset(limit)
 		}
-		err := forward(p, found)
+		err := forward(p, report)
 		if err != nil && limited.Err() == nil { // else the kill at the deadline is the cause
 			return err
 		}
@@ -70,11 +70,11 @@ func Run(ctx context.Context, work string, e Experiment, found func(results.Find
 	default:
 		return nil
 	}
-	return found(f)
+	return report(f)
 }
 
-// forward calls found with each finding that the process reports.
-func forward(p *proc.Process, found func(results.Finding) error) error {
+// forward calls report with each finding that the process reports.
+func forward(p *proc.Process, report func(results.Finding) error) error {
 	for {
 		var f results.Finding
 		err := p.Report(&f)
@@ -87,7 +87,7 @@ func forward(p *proc.Process, found func(results.Finding) error) error {
 		if n, ok := f.Value.(float64); ok && n == math.Trunc(n) {
 			f.Value = int64(n) // JSON decodes every number as a float
 		}
-		if err := found(f); err != nil {
+		if err := report(f); err != nil {
 			return err
 		}
 	}

@@ -24,13 +24,13 @@ import (
 // A Want is one demand of [Check] on a server: an assertion such as "p99<50ms@64KiB".
 type Want string
 
-// Limit demands that requests of this size, in bytes, work, and replies, too, if the server can be
-// asked for a size.
+// Limit demands that requests of this many bytes work. Replies of as many bytes must work, too, if
+// the server can be asked for them.
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
-// Slope demands that time grows with a smaller power of the message size than this: 1 is linear, 2
-// is quadratic. [stat.FastGrowth] is a good bound.
-func Slope(below float64) Want { return Want(fmt.Sprintf("slope<%g", below)) }
+// Slope demands that time grows with a smaller power of the message size than bound: power 1 is
+// linear growth, 2 is quadratic. [stat.FastGrowth] is a good bound.
+func Slope(bound float64) Want { return Want(fmt.Sprintf("slope<%g", bound)) }
 
 // Assert demands what an assertion in text form says, such as "p99<50ms@64KiB".
 func Assert(text string) Want { return Want(text) }
@@ -38,9 +38,9 @@ func Assert(text string) Want { return Want(text) }
 // checkTime is how long one Check may take at most.
 const checkTime = 5 * time.Minute
 
-// Check drives the server that cmd would start, and fails the test if a want is not met. Without
-// wants, each size from 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's
-// Path, Args, Env and Dir.
+// Check puts load on the server that cmd would start, and fails the test if a want is not met.
+// Without wants, messages of each size from 1 KiB to 1 MiB must work. Check never starts cmd
+// itself; it uses cmd's Path, Args, Env and Dir.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)
