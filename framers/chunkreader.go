@@ -8,7 +8,7 @@ import (
 
 // A Chunk is one frame of a message, as WithProgress reports it.
 type Chunk struct {
-	ID    []byte // nil for a bare line of the adaptive framing
+	ID    []byte // nil for a line without a header, in the framing adaptive
 	Index int
 	Total int
 	Data  []byte
@@ -72,8 +72,8 @@ func (r *chunkReader) ReadMessage() ([]byte, error) {
 	}
 }
 
-// sole returns the next message in the usual case: it is one frame, and all of it is in the read
-// buffer. Otherwise sole returns nil and changes nothing.
+// sole returns the next message if, as usual, the message is one frame and lies in the read buffer
+// as a whole. Otherwise sole returns nil and changes nothing.
 func (r *chunkReader) sole() []byte {
 	in := &r.in
 	held := in.held()
@@ -95,7 +95,7 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. It returns the message that the line is or completes, or nil.
+// line receives one line. The result is the message, if the line is one or completes one, else nil.
 func (r *chunkReader) line() ([]byte, error) {
 	kind, err := r.header()
 	if err != nil {
@@ -140,8 +140,8 @@ func (r *chunkReader) line() ([]byte, error) {
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
 }
 
-// header reads until it is known whether the line at hand is a frame, and parses the header of a
-// frame.
+// header reads until it is known whether the line at hand is a frame. If it is one, header parses
+// the header of the frame.
 func (r *chunkReader) header() (verdict, error) {
 	for {
 		held := r.in.held()
@@ -170,7 +170,8 @@ func (r *chunkReader) endsBare(n int) bool {
 	return r.bare && len(r.partials.list) == 0 && n <= shortID
 }
 
-// chunk processes the complete frame at hand, and returns the message that it completes, or nil.
+// chunk processes the complete frame at hand, and returns the message that the frame completes, or
+// nil.
 func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	f := &r.frame
 	var p *partialMessage // nil if the frame is the whole message

@@ -12,7 +12,7 @@ const (
 	// at all. A frame of at most this size always goes out in one call.
 	atomicBytes = 4096
 	// gatherFrom is the size in bytes from which a Vectored gets the pieces of a frame as a list.
-	// In a smaller frame, to copy the pieces together costs less.
+	// For a smaller frame, it is cheaper to copy the pieces together.
 	gatherFrom = 16 << 10
 	// fileCopy is the most bytes that are copied together for one write to an *os.File: the usual
 	// capacity of a pipe.

@@ -177,7 +177,7 @@ var forms = []*form{
 	zstdChunks,
 }
 
-// withSize returns the framing with a size in bytes; 0 means the form's default.
+// withSize returns the framing of the form f with this size in bytes; 0 means the default.
 func (f *form) withSize(size int) (Framing, error) {
 	if f.newSized == nil {
 		return framing{f, 0}, nil

@@ -153,7 +153,7 @@ func WithMaxInFlight(messages, bytes int) Option {
 // frame arrives.
 func WithExpiry(d time.Duration) Option { return func(s *settings) { s.expiry = d } }
 
-// WithProgress makes ReadMessage call f with each chunk that it accepts, before it returns the
+// WithProgress makes ReadMessage call f with each accepted chunk, before ReadMessage returns the
 // message. The slices in a Chunk are valid only during the call.
 func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress = f } }
 

@@ -179,7 +179,7 @@ func (s *partialSet) makeRoom(size int) bool {
 	return true
 }
 
-// largeSpare is the number of bytes above which all spare buffers together are given back.
+// largeSpare is how many bytes the spare buffers may have together before giveBack frees them.
 const largeSpare = 1 << 20
 
 // countUnused notes a message of size bytes that did not need a spare buffer.

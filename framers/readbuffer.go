@@ -28,8 +28,8 @@ type readBuffer struct {
 	err            error // an error that came together with data; the next fill returns it
 }
 
-// shrinkAfter is how many messages in a row must fit a quarter of a grown buffer before the buffer
-// is given back.
+// shrinkAfter is how many messages in a row must fit a quarter of a buffer that has grown before
+// the buffer is replaced by a smaller one.
 const shrinkAfter = 32
 
 // framingSlack is room, in bytes, for what stands around a message, such as the header of a chunk.
@@ -145,7 +145,7 @@ func (in *readBuffer) replace(n int) {
 }
 
 // giveBack replaces a grown buffer by one of the usual size, unless the held bytes need more than
-// half of that.
+// half of the usual size.
 func (in *readBuffer) giveBack() {
 	if len(in.buf) > in.size && len(in.held()) <= in.size/2 {
 		in.replace(in.size)

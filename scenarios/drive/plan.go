@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Plan says what to find out about a server. The zero Plan measures how its time grows with the
-// size of a message, and where and how it breaks.
+// A Plan says what to find out about a server. The zero Plan measures how the server's time grows
+// with the size of a message, and where and how the server breaks.
 type Plan struct {
 	Sizes  []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
@@ -36,7 +36,7 @@ func (p *Plan) Demand(size int, trips int64) {
 	p.least[size] = max(p.least[size], trips)
 }
 
-// demandTime is how long one size is measured at most because of Demand.
+// demandTime is the longest time for which Demand can make Drive measure one size.
 const demandTime = 30 * time.Second
 
 const (

@@ -24,8 +24,8 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts. When ctx ends, the measuring ends. Only when whole ends does
-// the search for the cause of a failure end, too.
+// sweep is Sweep with two contexts. When ctx ends, the measuring ends. The search for the cause of
+// a failure goes on until whole ends.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -85,8 +85,8 @@ func gotNothing(t *results.Target) bool {
 	return v == target.Unanswered || v == target.Late || v == target.Deaf
 }
 
-// measureAgain measures a size again, since a busy machine may have delayed an answer. It returns
-// the first record if a request gets no answer again.
+// measureAgain measures a size again, since a busy machine may have delayed an answer. If again a
+// request gets no answer, the result is first, the earlier record.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -157,15 +157,15 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 }
 
 const (
-	sampleTime = 20 * time.Millisecond // of a sample, unless a single round trip takes longer
+	sampleTime = 20 * time.Millisecond // how long a sample takes, unless one round trip takes longer
 	mostTrips  = 2000                  // the largest number of round trips in one sample
 	// A size may take up to mostBudgets times Options.Budget to get stat.LeastSamples samples.
 	mostBudgets = 10
 
-	latencyRoundtrip = "roundtrip" // the name of the time that is measured, in a sample
+	latencyRoundtrip = "roundtrip" // the key of the measured time in Sample.Latency
 )
 
-// A series is the round trips of one size, of which one record is made.
+// A series holds the round trips of one size, which become one record.
 type series struct {
 	*Driver
 	request *target.Request
@@ -176,8 +176,8 @@ type series struct {
 	samples []results.Sample
 }
 
-// measure sends requests of one size, one at a time, until the budget is spent and there are enough
-// samples, or until a request is not served.
+// measure sends requests of one size, one at a time, until Options.Budget is spent and there are
+// enough samples, or until a request is not served.
 func (d *Driver) measure(
 	ctx context.Context, r *target.Request, warm bool,
 ) (*results.Target, error) {

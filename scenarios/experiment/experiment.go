@@ -1,5 +1,5 @@
 // Package experiment runs each experiment in a process of its own, and kills it at a deadline: an
-// experiment may block for ever. It is for pipebench's commands and may change.
+// experiment may block for ever. The package is for pipebench's commands and may change.
 package experiment
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Classes of a finding with the verdict [results.CannotTell]. They say how the experiment ended.
+// Values of Finding.Class if the verdict is [results.CannotTell]. They say how the experiment
+// ended.
 const (
 	Hangs = "hangs"
 	Fails = "fails"
