@@ -25,7 +25,7 @@ type loadRound struct {
 	length time.Duration
 	limit  time.Duration   // how long the server may do nothing while it owes an answer
 	send   *target.Request // the request, for the goroutine that sends
-	expect *target.Request // the same request, for the goroutine that receives
+	expect *target.Request // a copy of the request, for the goroutine that receives
 
 	// Each slot holds when an unanswered request was due, in ns since the round began, plus 1. A
 	// free slot holds 0.

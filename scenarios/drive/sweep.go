@@ -157,7 +157,7 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 }
 
 const (
-	sampleTime = 20 * time.Millisecond // how long a sample takes, unless one round trip takes longer
+	sampleTime = 20 * time.Millisecond // how long a sample takes, or longer for a slow round trip
 	mostTrips  = 2000                  // the largest number of round trips in one sample
 	// A size may take up to mostBudgets times Options.Budget to get stat.LeastSamples samples.
 	mostBudgets = 10
