@@ -38,7 +38,8 @@ const framingUsage = "ndjson, content-length, chunked (every message in frames) 
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// oversizePolicies maps each value of --oversize to what the client does with too large an answer.
+// oversizePolicies maps each value of --oversize to what the client does with an answer that is too
+// large.
 var oversizePolicies = map[string]client.Policy{
 	"close":     client.CloseOnOversize,
 	"error":     client.ErrorOnOversize,
@@ -167,8 +168,8 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	return nil
 }
 
-// An answerBar shows at a terminal how much of a large answer has come. It follows one answer at a
-// time.
+// An answerBar is a progress bar for a terminal. It shows how much of a large answer has arrived,
+// for one answer at a time.
 type answerBar struct {
 	stderr io.Writer
 	mu     sync.Mutex
@@ -176,7 +177,8 @@ type answerBar struct {
 	shown  *progress // nil if no answer has a bar
 }
 
-// largeAnswer is the fewest frames for which an answer gets a bar. An answer of 1 MiB has 18.
+// largeAnswer is the number of frames from which on an answer gets a progress bar. An answer of 1
+// MiB has 18 frames.
 const largeAnswer = 16
 
 // chunk updates the bar after the chunk c has arrived.

@@ -28,13 +28,14 @@ type callSession struct {
 	err    error // why nothing more is printed; nil if printing goes on
 }
 
-// A reply is a line of output. The field failed is true if it reports a failed request.
+// A reply is a line of output. The field failed is true if the line reports a failed request.
 type reply struct {
 	line   []byte
 	failed bool
 }
 
-// errOver stops the output at the end of the session. Open subscriptions then print nothing more.
+// errOver is stored in callSession.err at the end of the session, so that open subscriptions print
+// nothing more.
 var errOver = errors.New("the input has ended")
 
 // print prints a reply: the answer to a request, or a notification for a subscription.
@@ -55,8 +56,8 @@ func (s *callSession) run(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Each request has a channel for its reply, in order. One reply is awaited below, so
-	// s.inflight-1 are left.
+	// At most s.inflight requests lack a reply: the one that the goroutine below waits for, and
+	// those with a channel in replies.
 	replies := make(chan chan reply, s.inflight-1)
 	var printing sync.WaitGroup
 	printing.Go(func() {
@@ -132,8 +133,8 @@ func (s *callSession) send(ctx context.Context, request client.Request, to chan<
 	to <- reply{line, failed}
 }
 
-// notified prints a notification of a subscription, and tells awaitSubscription of an
-// acknowledgement.
+// notified prints a notification that belongs to a subscription. If the notification acknowledges
+// the subscription, notified tells awaitSubscription.
 func (s *callSession) notified(method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"io.modelcontextprotocol/subscriptionId"`)) {
 		return
@@ -147,17 +148,17 @@ func (s *callSession) notified(method string, params []byte) {
 	}
 }
 
-// awaitSubscription waits until the server acknowledges a subscription, or refuses it by a reply in
-// ended.
-func (s *callSession) awaitSubscription(ctx context.Context, ended <-chan reply) error {
+// awaitSubscription waits until the server acknowledges a subscription. The channel answer delivers
+// a reply at once if the server refuses, or else when the subscription ends.
+func (s *callSession) awaitSubscription(ctx context.Context, answer <-chan reply) error {
 	var late <-chan time.Time
 	if s.patience > 0 {
 		late = time.After(s.patience)
 	}
 	select {
 	case <-s.acknowledged:
-		go func() { s.print(<-ended) }()
-	case r := <-ended: // refused
+		go func() { s.print(<-answer) }()
+	case r := <-answer: // refused
 		s.print(r)
 	case <-late:
 		return fmt.Errorf("%s: no acknowledgement within %v", mcp.Listen, s.patience)

@@ -77,7 +77,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations returns the names of the situations in which one side is tested.
+// situations returns the names of the situations in which check tests a program, a server or a
+// client.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {
@@ -149,7 +150,8 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 	return err
 }
 
-// keep writes a record of a check. A finding is first judged by --expected-failures, and shown.
+// keep writes one record. If the record is a finding, the result of one check, keep first compares
+// it with the list of --expected-failures, and shows it.
 func (f *checkFlags) keep(s *session, line results.Line) error {
 	found, isFinding := line.(results.Finding)
 	if !isFinding {
@@ -163,7 +165,7 @@ func (f *checkFlags) keep(s *session, line results.Line) error {
 }
 
 // checkGate returns an error if the program failed, if nothing could be judged, or if --max-time
-// was over too soon.
+// was over before everything was checked.
 func checkGate(found []results.Finding, incomplete bool) error {
 	if n := len(view.FailedFindings(found)); n > 0 {
 		return &statusError{exitGate, fmt.Errorf("%s failed", results.FormatCount(n, "check"))}

@@ -14,8 +14,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/claims"
 )
 
-// runClaims judges common claims about stdio, by the records in the named files or by measuring.
-// The words after "--" are the command of an MCP server to check.
+// runClaims judges sentences that people say about stdio. It judges by the records in the named
+// files or, without files, by measuring. The words after "--" are the command of an MCP server to
+// check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
 	selected, err := claims.Select(f.only)
@@ -40,8 +41,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// measureClaims measures what the selected claims need and the session's file lacks, and judges
-// these claims.
+// measureClaims judges the selected claims, which are sentences about pipes. Before that, it
+// measures what is needed for a verdict and is not yet in the file of results.
 func (s *session) measureClaims(
 	ctx context.Context, selected []claims.Claim, server []string,
 ) error {
@@ -65,7 +66,8 @@ func (s *session) measureClaims(
 	return err
 }
 
-// showClaims prints the verdicts, or with --detail everything about a single claim.
+// showClaims prints the verdict on each claim. For a single claim with --detail, it prints
+// everything that is known about the claim.
 func (f *probeFlags) showClaims(
 	cmd *cobra.Command, set *results.Set, selected []claims.Claim, verdicts []results.Finding,
 ) error {
@@ -101,7 +103,7 @@ func explain(cmd *cobra.Command, c claims.Claim, verdict results.Finding) error 
 	return err
 }
 
-// judgeClaims returns an error if --require-verdict was given and a verdict is not sure.
+// judgeClaims returns an error if --require-verdict was given and a verdict is uncertain.
 func (f *probeFlags) judgeClaims(verdicts []results.Finding) error {
 	if !f.requireVerdict {
 		return nil

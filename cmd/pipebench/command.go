@@ -12,14 +12,15 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A runner implements a command. The fields of the type that implements it are the command's flags.
+// A runner does the work of a command. The type that implements runner has a field for each flag of
+// the command.
 type runner interface {
 	register(cmd *cobra.Command) // adds the flags
 	run(cmd *cobra.Command, args []string) error
 }
 
-// newCommand makes a command. It gets its flags only if wanted is true, because these take most of
-// the time of a start.
+// newCommand makes a command. The command gets its flags only if wanted is true, because adding
+// flags takes most of the time in which pipebench starts.
 func newCommand(row commandRow, wanted bool) *cobra.Command {
 	cmd := withHelp(row.name)
 	cmd.Args = row.args
@@ -31,7 +32,7 @@ func newCommand(row commandRow, wanted bool) *cobra.Command {
 	return cmd
 }
 
-// anyArgs allows any arguments, but not two flags that exclude each other.
+// anyArgs allows any arguments, but refuses two flags that exclude each other.
 func anyArgs(cmd *cobra.Command, _ []string) error {
 	return usageError(cmd.ValidateFlagGroups())
 }
@@ -73,7 +74,7 @@ func beforeAndAfterDash(cmd *cobra.Command, args []string) (before, after []stri
 	return args[:dash], args[dash:]
 }
 
-// atTerminal prints what the command waits for, if standard input is a terminal.
+// atTerminal prints hint, which says what the command waits for, if standard input is a terminal.
 func atTerminal(cmd *cobra.Command, hint string) {
 	file, ok := cmd.InOrStdin().(*os.File)
 	if ok && term.IsTerminal(int(file.Fd())) {

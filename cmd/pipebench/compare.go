@@ -60,8 +60,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// Flags that only some comparisons take. recordFlags are for commands that are no builds of
-// pipebench, and programFlags only for those that are no Go tests either.
+// Names of flags that only some comparisons take. Comparing two builds of pipebench takes no
+// recordFlags, and comparing Go tests takes no programFlags.
 var (
 	fileFlags    = []string{"across"}
 	commandFlags = []string{"out", "seed", "max-time"}
@@ -126,8 +126,8 @@ func refuseFlags(cmd *cobra.Command, names []string, why string) error {
 	return nil
 }
 
-// namesResults reports whether a word names results, and not a command: "-", a folder, a FIFO, or a
-// file that is no program.
+// namesResults reports whether an argument names results, not a command. Results are "-", a folder,
+// a FIFO, or a file that is no program.
 func namesResults(word string) (bool, error) {
 	if word == "-" {
 		return true, nil
@@ -190,8 +190,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two files with nothing to compare. isText says that they
-// hold the output of go test -bench.
+// nothingInCommon returns the error for two files with nothing to compare. If isText is true, the
+// files hold the output of go test -bench.
 func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
@@ -211,8 +211,8 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 		kind, oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
 }
 
-// splitCPUs splits BenchmarkEcho-8 into "BenchmarkEcho" and "8", the value of GOMAXPROCS. go test
-// leaves out the value 1.
+// splitCPUs splits "BenchmarkEcho-8" into "BenchmarkEcho" and "8", the value of GOMAXPROCS. If that
+// value is 1, go test does not write it.
 func splitCPUs(benchmark string) (name, cpus string) {
 	dash := strings.LastIndex(benchmark, "-")
 	_, err := strconv.ParseUint(benchmark[dash+1:], 10, 32)
@@ -262,7 +262,8 @@ func (f *compareFlags) compareSets(
 	return c, after.Set, nil
 }
 
-// refuseSameFile returns an error if two paths name the same file of results, or copies of it.
+// refuseSameFile returns an error if two paths name the same file of results, or a file and its
+// copy.
 func refuseSameFile(oldPath, newPath string) error {
 	if oldPath == "-" && newPath == "-" {
 		return usageError(errors.New("standard input is given twice: name a file for one side"))
@@ -295,8 +296,8 @@ func sameContent(oldPath, newPath string) bool {
 	return oldErr == nil && newErr == nil && bytes.Equal(oldText, newText)
 }
 
-// findResults returns the path and info of a file of results. The given path may be its folder. The
-// info is nil if there is no file.
+// findResults returns the path and info of a file of results. The given path may also name the
+// folder that holds the file. The info is nil if there is no file.
 func findResults(path string) (string, os.FileInfo) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

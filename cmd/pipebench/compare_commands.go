@@ -22,8 +22,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// commandWords splits a command into words as a shell does. The path of an existing file is one
-// word, spaces or not.
+// commandWords splits a command into words as a shell does. If text is the path of an existing
+// file, it stays one word, even with spaces.
 func commandWords(text string) ([]string, error) {
 	if _, err := os.Stat(text); err == nil {
 		return []string{text}, nil
@@ -41,8 +41,8 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf splits a command into words, replaces the first by the path of the program, and appends
-// more.
+// argvOf splits a command into words and replaces the first word by the path of the program. At the
+// end, it adds the words in more.
 func argvOf(command string, more []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
@@ -106,8 +106,8 @@ func (f *compareFlags) compareCommands(
 	return f.comparePrograms(cmd, programs, old, new)
 }
 
-// sameProgram reports whether two commands run the same program, or copies of it, with the same
-// arguments.
+// sameProgram reports whether two commands run the same program, or two copies of one program, with
+// the same arguments.
 func sameProgram(old, new []string) bool {
 	if !slices.Equal(old[1:], new[1:]) {
 		return false
@@ -118,12 +118,14 @@ func sameProgram(old, new []string) bool {
 		// One file may be two programs under two names, as with busybox.
 		return filepath.Base(old[0]) == filepath.Base(new[0])
 	}
-	// Two copies of a script may do different things: each may start the program beside it.
+	// Two copies of a script may do different things, because each may start a program from its own
+	// folder.
 	isScript, _ := fileBegins(old[0], "#!")
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// warnOfSame prints that both commands are the same program, or returns it as an error if f.isGate.
+// warnOfSame warns that both commands are the same program. If a change can make this comparison
+// fail, it returns an error instead.
 func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) error {
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
 	if oldName == newName {
@@ -136,8 +138,8 @@ func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) e
 	return nil
 }
 
-// hasTestFlag reports whether one of the words is a named flag of a Go test binary: -test.bench for
-// "bench".
+// hasTestFlag reports whether a command has one of the named flags of a Go test binary. The name
+// "bench" stands for -test.bench.
 func hasTestFlag(words []string, names ...string) bool {
 	for _, word := range words {
 		flag, _, _ := strings.Cut(word, "=")
@@ -166,7 +168,8 @@ const (
 	timeForBuilds = 30 * time.Minute // at most, without --max-time
 )
 
-// compareBuilds compares what two builds of pipebench measure by the command "run" with runFlags.
+// compareBuilds lets two builds of pipebench measure by the command "run" with runFlags, and
+// compares their results.
 func (f *compareFlags) compareBuilds(
 	cmd *cobra.Command, oldName, newName string, runFlags []string,
 ) error {
@@ -295,8 +298,8 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns p with an observer, which shows the progress and warns if the time will not
-// suffice.
+// observed returns the plan p with a function that is called after each pair of runs. The function
+// shows the progress, and warns if the time will not suffice.
 func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.wanted = p.Pairs
@@ -317,8 +320,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands. Even a run that fails returns the
-// comparison so far, if there is one.
+// contestTask returns the task that compares two commands by calling run. Even if run returns an
+// error, it returns the comparison so far, or nil if there is none.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
@@ -352,8 +355,8 @@ func (f *compareFlags) contestTask(
 	}
 }
 
-// keepComparison writes the findings of a comparison to the records, and its values to the
-// session's folder, as benchmark text.
+// keepComparison adds the findings of a comparison to the records. It also writes the compared
+// values into the session's folder, in the format of Go benchmarks.
 func (s *session) keepComparison(c *stat.Comparison) error {
 	for _, finding := range view.ComparisonFindings(c) {
 		if err := s.keep(finding); err != nil {

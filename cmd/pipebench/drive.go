@@ -26,7 +26,7 @@ type driveFlags struct {
 	messages  string
 	recording []payload.Message
 	ignore    []string
-	step      string // not a flag: what drive waits for, named in the error after --max-time
+	step      string // not a flag: what drive is doing, named in the error after --max-time
 	assertFlags
 	sharedFlags
 }
@@ -113,7 +113,8 @@ func (f *driveFlags) registerPipes(cmd *cobra.Command) {
 		"measure again, through pipes of this capacity, how time grows with the size; none: do not")
 }
 
-// sweepTime is the default time limit. A server that is slow at large messages would take hours.
+// sweepTime is the default time limit. Without a limit, a server that is slow at large messages
+// would take hours.
 const sweepTime = 2 * time.Minute
 
 func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
@@ -159,7 +160,7 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 // isLoad reports whether the flags ask to load the server (--inflight, --rate).
 func (f *driveFlags) isLoad() bool { return f.load.Inflight > 0 || f.load.Rate > 0 }
 
-// driveGate returns an error if the server failed, or if it is not known whether it fails.
+// driveGate returns an error if the server failed, or if it is not known whether the server fails.
 func driveGate(found *results.Set) error {
 	if err := drive.Failed(found); err != nil {
 		return &statusError{exitGate, err}
@@ -170,7 +171,7 @@ func driveGate(found *results.Set) error {
 	return nil
 }
 
-// withAdvice adds to the error of a failed handshake what to look at first.
+// withAdvice adds to the error of a failed handshake a sentence about what to look at first.
 func withAdvice(err error) error {
 	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
 		return fmt.Errorf("%w\n%s", err, handshake.Advice())

@@ -18,7 +18,8 @@ type expectedFailures struct {
 	names []string // of the situations
 }
 
-// read reads the file: a situation of the given side on each line, and # begins a comment.
+// read reads the file. Each line names a situation in which a program, a server or a client is
+// tested; # begins a comment.
 func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	if e.file == "" {
 		return nil
@@ -47,8 +48,8 @@ func (e *expectedFailures) read(cmd *cobra.Command, side catalogue.Side) error {
 	return nil
 }
 
-// judge turns a failure in the list into an expected one. A success becomes a failure, so that it
-// is taken off the list.
+// judge changes the verdict on a situation in the list. A failure becomes an expected failure. A
+// success becomes a failure, so that the user takes the situation off the list.
 func (e *expectedFailures) judge(f results.Finding) results.Finding {
 	_, name, _ := strings.Cut(f.Name(), "/")
 	if !slices.Contains(e.names, name) {

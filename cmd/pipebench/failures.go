@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// runFailures reproduces the ways in which stdio fails, or shows the findings in the named files.
+// runFailures reproduces ways in which stdio fails. If files are named, it shows the findings in
+// them instead.
 func (f *probeFlags) runFailures(cmd *cobra.Command, files []string) error {
 	var chosen []failures.Failure
 	for _, name := range f.only {

@@ -45,16 +45,16 @@ func readResults(ctx context.Context, paths ...string) (*results.Set, error) {
 	return interruptibly(ctx, paths, read)
 }
 
-// wrap puts doing before the message of err, as in "keep the comparison: no space left"; nil stays
-// nil.
-func wrap(doing string, err error) error {
+// wrap puts a description of what failed before the message of err, as in "keep the comparison: no
+// space left". If err is nil, wrap returns nil.
+func wrap(description string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", description, err)
 }
 
-// interruptibly returns read(path), or the error of ctx if that ends first.
+// interruptibly returns what read(path) returns. If ctx ends first, it returns the error of ctx.
 func interruptibly[P, T any](
 	ctx context.Context, path P, read func(P) (T, error),
 ) (T, error) {

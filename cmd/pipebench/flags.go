@@ -27,7 +27,7 @@ type sharedFlags struct {
 	anonymous  bool // records name no host and no user
 	maxTime    time.Duration
 	detail     bool   // each command registers it with its own help text
-	part       string // not a flag: the name of a part of the work in lines of progress, or ""
+	part       string // not a flag: what lines of progress call a part of the work; "" for no name
 }
 
 const noMaxTime = 0 // no limit: the default of --max-time in most commands
@@ -52,7 +52,7 @@ func (f *sharedFlags) register(
 	addDuration(cmd, &f.maxTime, "max-time", maxTime, maxTimeUsage)
 }
 
-// registerFormat adds the flag for the output format. ownFormats are those that only this command
+// registerFormat adds the flag for the output format. ownFormats are formats that only this command
 // has.
 func registerFormat(cmd *cobra.Command, format *view.Format, ownFormats ...view.Format) {
 	var names []string
@@ -79,7 +79,7 @@ func addDuration(
 	addParsed(cmd, into, name, text, parseTime, usage)
 }
 
-// addTimeout adds a flag for a timeout. On the command line, 0 means none; in options, that is -1.
+// addTimeout adds a flag for a timeout. The user types 0 for no timeout, and *into then becomes -1.
 func addTimeout(
 	cmd *cobra.Command, into *time.Duration, name string, usual time.Duration, usage string,
 ) {
@@ -109,7 +109,8 @@ func complete(cmd *cobra.Command, flags map[string][]string) {
 	}
 }
 
-// A parsedValue is the value of a flag, and parses its text when pflag sets it.
+// A parsedValue is the value of a flag. When pflag sets the value to a text, the function set
+// parses that text.
 type parsedValue struct {
 	set  func(string) error
 	kind string // the type of value that the help names
@@ -123,8 +124,8 @@ func (p *parsedValue) Set(s string) error {
 	return p.set(s)
 }
 
-// addParsed adds a flag whose text parse turns into *into. usual is the default text; "" leaves
-// *into unchanged.
+// addParsed adds a flag whose text is turned into *into by the function parse. usual is the default
+// text. If the text is "", *into stays unchanged.
 func addParsed[T any](
 	cmd *cobra.Command, into *T, name, usual string, parse func(string) (T, error), usage string,
 ) {
@@ -152,8 +153,8 @@ func addParsed[T any](
 	cmd.Flags().Var(value, name, usage)
 }
 
-// addCellField adds a flag for one field of c. field is its name in result files, such as
-// read_buffer for --read-buffer.
+// addCellField adds a flag that sets one field of c. The parameter field is the name of that field
+// in result files, such as read_buffer for the flag --read-buffer.
 func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
 	f, known := results.FieldByName(field)
 	if !known {
@@ -189,7 +190,8 @@ func addList[T any](
 	addParsed(cmd, into, name, usual, parseMore, usage)
 }
 
-// The largest numbers that flags take. Memory for all requests in flight is reserved at once.
+// The largest numbers that flags take. mostInflight is limited because memory for all requests in
+// flight is reserved at once.
 const (
 	mostInflight    = 1 << 16
 	mostConnections = 1 << 10
@@ -224,7 +226,8 @@ func parseSize(s string) (int, error) {
 	return int(n), err
 }
 
-// sizeOr returns a function that parses a size above 0, or the word in noLimit as -1.
+// sizeOr returns a function that parses a size above 0. For the word in noLimit, such as "none",
+// that function returns -1.
 func sizeOr(noLimit string) func(string) (int, error) {
 	return func(s string) (int, error) {
 		if s == noLimit {

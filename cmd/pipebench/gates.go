@@ -25,7 +25,8 @@ type gateFlags struct {
 	pace           pace // not a flag: how fast the pairs so far were
 }
 
-// A pace is how fast the pairs of a comparison were measured.
+// A pace is how fast a comparison measured its pairs. A pair is one run of each of the two
+// commands.
 type pace struct {
 	pairs      int
 	wanted     int           // --pairs; 0: as many pairs as there is time for
@@ -35,7 +36,8 @@ type pace struct {
 
 func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
 
-// timeFor estimates how long a comparison of this many pairs takes in all, with a fifth in reserve.
+// timeFor estimates how long a comparison of this many pairs takes in all. It adds a fifth as a
+// reserve.
 func (p pace) timeFor(pairs int) time.Duration {
 	more := p.each() * time.Duration(pairs-p.pairs)
 	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
@@ -44,7 +46,8 @@ func (p pace) timeFor(pairs int) time.Duration {
 // longestAdvised is the duration of the longest comparison that advice suggests.
 const longestAdvised = time.Hour
 
-// advice says what to type to get a verdict, which takes this many pairs in total.
+// advice says what to type to get a verdict, if a verdict takes the given number of pairs of runs
+// in total.
 func (p pace) advice(pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
@@ -75,10 +78,12 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }
 
-// isGate reports whether the changes between the sides can make the command fail.
+// isGate reports whether the flags let the command fail because of a change from the old to the new
+// side.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if --metric names a metric that one of the sides lacks.
+// checkMetrics returns an error if --metric names a metric that one of the two compared sides
+// lacks.
 func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
 	if missing == "" || len(c.Names) == 0 { // judgeChanges has a better error
@@ -88,8 +93,8 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 		missing, strings.Join(c.Names, ", ")))
 }
 
-// judgeChanges returns an error with an exit code if the changes do not pass what the flags ask
-// for.
+// judgeChanges returns an error with an exit code if the changes do not meet the conditions that
+// the flags set.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
@@ -114,7 +119,7 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 	return nil
 }
 
-// worst names the worst of the changes above a limit, and says how many others there are.
+// worst names the worst of the changes that exceed a limit, and says how many others exceed it.
 func worst(c *stat.Comparison, limit float64) string {
 	var above []stat.Change
 	for _, change := range c.Changes {
@@ -130,7 +135,8 @@ func worst(c *stat.Comparison, limit float64) string {
 	return text
 }
 
-// hint says why a comparison cannot tell of a change as large as limit, and what to do about that.
+// hint says why a comparison cannot tell whether there is a change as large as limit, and what to
+// do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
@@ -154,10 +160,11 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 		"benchmarks (go test -c): pipebench compare old.test new.test -- -test.bench Mine"
 }
 
-// assertFlags are the conditions of --assert that the figures of a command have to meet.
+// assertFlags are the conditions of --assert, which the measured figures have to meet.
 type assertFlags struct{ asserts []assert.Condition }
 
-// registerAsserts adds the flag --assert. usage says what the conditions are about.
+// registerAsserts adds the flag --assert. usage is its help text, which says what figures the
+// conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	set := func(text string) error {
 		condition, err := assert.Parse(text)
@@ -168,8 +175,9 @@ func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
-// judge prints whether each assertion holds for a set; nil stands for benchmark text. The error has
-// the code exitGate if one fails, or else exitInconclusive if one cannot be decided.
+// judge prints whether each assertion holds for the records in set. A nil set means that the
+// results were benchmark text. The error has the code exitGate if an assertion fails, or else
+// exitInconclusive if one cannot be decided.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output
@@ -208,8 +216,8 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	return nil
 }
 
-// allGates joins errors, those with the code exitGate first, because the first decides the exit
-// code.
+// allGates joins errors. Errors with the code exitGate come first, because the first error decides
+// the exit code.
 func allGates(errs ...error) error {
 	var failed, others []error
 	for _, err := range errs {

@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// helpTexts has a text for each command: its usage, its purpose, a description, and below
-// "Examples:" and "Flags:" the examples and the groups of flags.
+// helpTexts has a text for each command. It begins with the usage, the purpose and a description.
+// The examples stand below a line "Examples:", and the groups of flags below a line "Flags:".
 //
 //go:embed help/*.txt
 var helpTexts embed.FS
@@ -38,11 +38,11 @@ func withHelp(name string) *cobra.Command {
 	}
 }
 
-// flagGroups is the annotation of a command that groups the flags in its help. Each line is a
-// group, such as "What is sent: framing size".
+// flagGroups is the key of the annotation that groups a command's flags in the help. Each line of
+// its value is a group, such as "What is sent: framing size".
 const flagGroups = "flag groups"
 
-// A commandGroup is a group of commands, with its title in the help of pipebench itself.
+// A commandGroup is a group of commands that "pipebench --help" shows under one title.
 type commandGroup struct {
 	title    string
 	commands []commandRow
@@ -54,7 +54,7 @@ type commandRow struct {
 	args      cobra.PositionalArgs // checks the arguments
 }
 
-// commandGroups are all commands, in the order of the help of pipebench itself.
+// commandGroups are all commands, in the order in which "pipebench --help" shows them.
 var commandGroups = []commandGroup{
 	{"Measure a pipe", []commandRow{
 		{"run", func() runner { return &runFlags{} }, exactly(0, "run takes no arguments")},
@@ -82,7 +82,7 @@ var commandGroups = []commandGroup{
 	}},
 }
 
-// addHelpCommand adds cobra's command "help", and makes it fail if the topic is unknown.
+// addHelpCommand adds cobra's command "help", and makes that command fail if the topic is unknown.
 func addHelpCommand(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -143,7 +143,7 @@ func writeHelp(cmd *cobra.Command) {
 	}
 }
 
-// writeUsage shows how a command is used: its line, its examples and its flags.
+// writeUsage shows how a command is used: the line to type, the examples and the flags.
 func writeUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStdout()
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())

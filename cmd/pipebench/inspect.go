@@ -22,7 +22,7 @@ type inspectFlags struct {
 	detail bool
 }
 
-// watchTime is the time between the first and the second look at the processes.
+// watchTime is the time between the two looks that inspect takes at the processes.
 const watchTime = 500 * time.Millisecond
 
 func (f *inspectFlags) register(cmd *cobra.Command) {
@@ -88,8 +88,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands says what to type about the first server that waits for input while its client
-// waits, too.
+// nextCommands says which commands to type next if a server waits for input while its client waits
+// for an answer. It is about the first such server.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {
@@ -118,7 +118,8 @@ func computing(r *inspect.Report) string {
 	return ""
 }
 
-// processLine describes what a process did, and in which calls its threads sleep.
+// processLine describes what a process did between two looks, and in which system calls its threads
+// sleep.
 func processLine(p inspect.Proc, r *inspect.Report) string {
 	line := fmt.Sprintf("%d %s", p.PID, p.Command)
 	if p.Parent != 0 && p.PID != r.PID {
@@ -150,7 +151,8 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	return line
 }
 
-// sleeping names the calls in which threads wait, once each, as in "write(1), poll, wait for 4712".
+// sleeping names the system calls in which threads wait, each call once, as in "write(1), poll,
+// wait for 4712".
 func sleeping(threads []inspect.Thread) string {
 	var calls []string
 	for _, t := range threads {
@@ -170,8 +172,8 @@ func sleeping(threads []inspect.Thread) string {
 	return strings.Join(calls, ", ")
 }
 
-// shownChannels returns the channels for the table, the most telling first. Without detail, it
-// leaves out private and inherited ones.
+// shownChannels returns the channels (pipes and sockets) for the table, the most telling first.
+// Without detail, it leaves out channels that one process has to itself, and inherited ones.
 func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	channels := slices.Clone(r.Channels)
 	slices.SortStableFunc(channels, func(a, b inspect.Channel) int {
@@ -185,11 +187,11 @@ func shownChannels(r *inspect.Report, detail bool) []inspect.Channel {
 	})
 }
 
-// Ranks of channels in the table: channels with a low rank come first.
+// Ranks of channels (pipes and sockets) in the table: channels with a low rank come first.
 const (
 	rankDiagnosed = iota
 	rankShared
-	rankPrivate // only one process holds it; programs use such pipes to wake themselves up
+	rankPrivate // only one process holds the channel; programs use such pipes to wake themselves up
 )
 
 func channelRank(c *inspect.Channel, r *inspect.Report) int {
@@ -249,9 +251,9 @@ func channelState(c inspect.Channel) string {
 	return strings.Join(words, ", ")
 }
 
-// holders describes who holds one end of a channel, as in "4711 cat fd 1 (writing)". waiting is the
-// word for a process that waits there.
-func holders(list []inspect.Holder, waiting string) string {
+// holders describes the processes that hold one end of a channel, as in "4711 cat fd 1 (writing)".
+// Here word is "writing": it stands behind a process that waits at that end.
+func holders(list []inspect.Holder, word string) string {
 	if len(list) == 0 {
 		return "-"
 	}
@@ -260,7 +262,7 @@ func holders(list []inspect.Holder, waiting string) string {
 		text := fmt.Sprintf("%d %s fd %d", h.PID, h.Command, h.FD)
 		switch {
 		case h.Waits:
-			text += " (" + waiting + ")"
+			text += " (" + word + ")"
 		case h.NonBlocking:
 			text += " (non-blocking)"
 		}

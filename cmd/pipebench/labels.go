@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// ownLabels are the labels that a run has even without --label. The value is that of the first
-// variable that is set.
+// ownLabels are the labels that a run has even without --label. A label gets the value of the first
+// of its environment variables that is set.
 var ownLabels = []struct {
 	label     string
 	variables []string
@@ -26,14 +26,15 @@ var ownLabels = []struct {
 		"GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH",
 		"CIRCLE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "GIT_BRANCH",
 	}},
-	// Slurm and Kubernetes. The variables that begin with K8S_ are set by docs/kubernetes.
+	// Slurm and Kubernetes. The manifests in docs/kubernetes set the variables that begin with
+	// K8S_.
 	{"node", []string{"SLURMD_NODENAME", "K8S_NODE_NAME"}},
 	{"pod", []string{"K8S_POD_NAME"}},
 	{"job", []string{"SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "K8S_JOB_NAME"}},
 	{"task", []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}},
 }
 
-// parseLabel parses KEY=VALUE. It returns the labels that were given before, and this one.
+// parseLabel parses KEY=VALUE. It returns this label together with those that were given before.
 func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" || value == "" {
@@ -47,7 +48,8 @@ func (f *sharedFlags) parseLabel(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// allLabels returns the labels of a run: ownLabels, and those from --label, which win.
+// allLabels returns the labels of a run, which are those of ownLabels and of --label. If both have
+// a label, the value from --label counts.
 func (f *sharedFlags) allLabels() map[string]string {
 	labels := make(map[string]string)
 	for _, l := range ownLabels {
@@ -62,7 +64,8 @@ func (f *sharedFlags) allLabels() map[string]string {
 	return labels
 }
 
-// withoutLabels returns args without --label and its values: labels have a field of their own.
+// withoutLabels returns args without --label and its values, because records have a field of their
+// own for labels.
 func withoutLabels(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -79,7 +82,8 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first runs of the two sides, or returns "".
+// labelsNote names the labels that differ between the first runs of the two sides. It returns "" if
+// none differ.
 func labelsNote(oldSide, newSide *results.Set) string {
 	oldLabels, newLabels := firstLabels(oldSide), firstLabels(newSide)
 	all := maps.Clone(oldLabels)

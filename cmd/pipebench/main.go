@@ -45,7 +45,7 @@ func work() {
 }
 
 // spareDescriptors is how many files this process must still be able to open. The Go runtime
-// crashes if it gets none.
+// crashes if it cannot open any.
 const spareDescriptors = 8
 
 // enoughDescriptors returns an error if the process cannot open spareDescriptors more files.
@@ -102,8 +102,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitCode(ctx, err, stderr)
 }
 
-// An output remembers the first failed write, except one to a reader that has left. The command
-// then fails even if it ignores the error.
+// An output remembers the first write that failed, so that the command fails even if it ignored the
+// error. A write to a reader that has left does not count.
 type output struct {
 	io.Writer
 	failed error
@@ -117,7 +117,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd returns the descriptor of the file that is written to, or a number that is never one.
+// Fd returns the descriptor of the file that is written to. If the output is no file, it returns a
+// number that no descriptor has.
 func (o *output) Fd() uintptr {
 	if file, ok := o.Writer.(*os.File); ok {
 		return file.Fd()
@@ -125,8 +126,8 @@ func (o *output) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// newRoot makes all commands. If args are given, only the commands that they name get their flags,
-// to save time.
+// newRoot makes the root command with all other commands. If args are given, only the commands that
+// args name get their flags, because adding flags takes time.
 func newRoot(args ...string) *cobra.Command {
 	root := withHelp("pipebench")
 	root.Version = machine.Version()
@@ -172,7 +173,7 @@ const (
 	exitInterrupted  = 130 // by the user; the file has what was finished
 )
 
-// A statusError is an error with the exit code to which it leads.
+// A statusError is an error together with the exit code that it leads to.
 type statusError struct {
 	code int
 	err  error

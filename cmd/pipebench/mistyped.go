@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand returns an error that names the command that may have been meant, or else all
-// commands.
+// unknownCommand returns an error about a command that does not exist. The error names commands
+// with a similar name, or else all commands.
 func unknownCommand(name string) error {
 	if len(near(name, []string{"help"})) > 0 {
 		return fmt.Errorf("unknown command %q; did you mean help?", name)
@@ -32,8 +32,8 @@ func unknownCommand(name string) error {
 	return unknownName("command", name, names)
 }
 
-// unknownTopic returns an error that names the help topic that may have been meant, or else all
-// topics.
+// unknownTopic returns an error about a help topic that does not exist. The error names topics with
+// a similar name, or else all topics.
 func unknownTopic(root *cobra.Command, name string) error {
 	var names []string
 	for _, cmd := range root.Commands() {
@@ -60,8 +60,8 @@ func near(word string, names []string) []string {
 	return root.SuggestionsFor(word)
 }
 
-// likeFile returns a hint such as "; did you mean new.txt?" if there is a file with a similar name,
-// or else "".
+// likeFile returns a hint such as "; did you mean new.txt?". It returns "" if no file has a name
+// like the missing one.
 func likeFile(missing string) string {
 	folder, name := filepath.Split(missing)
 	entries, err := os.ReadDir(cmp.Or(folder, "."))
@@ -108,7 +108,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(errors.New(text))
 }
 
-// addMeantValue adds to a usage error the value of a flag that may have been meant.
+// addMeantValue adds a hint to a usage error if a flag has an unknown value. The hint names known
+// values that look similar.
 func addMeantValue(cmd *cobra.Command, err error) error {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok || status.code != exitUsage {
@@ -144,7 +145,7 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
 }
 
-// bareValue returns a value of a flag without its parameter: "sleep" for "sleep=10ms".
+// bareValue cuts off what a flag's value has after its name: "sleep=10ms" becomes "sleep".
 func bareValue(text string) string {
 	if i := strings.IndexAny(text, ":=@["); i > 0 {
 		return text[:i]
@@ -152,8 +153,8 @@ func bareValue(text string) string {
 	return text
 }
 
-// lineWithDash returns the line to type if the flag is meant for the program that cmd starts, or ""
-// if it starts none.
+// lineWithDash returns the line to type if the flag is meant for the program that cmd starts, not
+// for cmd. It returns "" if cmd starts no program.
 func lineWithDash(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
 	if words == "" || !strings.Contains(cmd.Use, "-- ") {

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A lineModel is a program that acts as a language model: it answers each conversation, a line of
-// JSON, with its next turn.
+// A lineModel is a program that acts as a language model. It reads conversations, each a line of
+// JSON, and answers each with the next turn.
 type lineModel struct {
 	process *proc.Process
 	stdin   io.WriteCloser
@@ -28,10 +28,12 @@ type lineModel struct {
 
 var errModelLeft = errors.New("it has left")
 
-// modelGrace is how long a model may take to end, and again after a signal.
+// modelGrace is how long the program of a language model may take to end after its input has ended,
+// and once more after a signal.
 const modelGrace = 2 * time.Second
 
-// startModel starts the command of a model. The model is ended when the context of cmd ends.
+// startModel starts the program of a language model. The program is ended when the context of cmd
+// ends.
 func startModel(cmd *cobra.Command, line string) (*lineModel, error) {
 	words, err := commandWords(line)
 	if err != nil || len(words) == 0 {
@@ -58,8 +60,8 @@ func (m *lineModel) close() {
 	m.process.Stop(modelGrace, modelGrace)
 }
 
-// Chat asks the model for the next turn of a conversation. It ignores its context: an interrupt
-// ends the model.
+// Chat asks the language model for the next turn of a conversation. It ignores its context, because
+// an interrupt ends the model, and with the model this call.
 func (m *lineModel) Chat(
 	_ context.Context, conversation []client.Turn, tools []mcp.ToolInfo,
 ) (client.Turn, error) {
@@ -96,7 +98,7 @@ type modelAnswer struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// runModel asks a model each question of the input, and prints the answers.
+// runModel asks a language model each question in the input, and prints the answers.
 func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	ctx := cmd.Context()
 	m, err := startModel(cmd, command)
@@ -142,7 +144,8 @@ func (s *callSession) runModel(cmd *cobra.Command, command string) error {
 	return nil
 }
 
-// questionOn returns the member "query" of a JSON object, or else the whole line.
+// questionOn returns the member "query" if the line is a JSON object that has one, or else the
+// whole line.
 func questionOn(line []byte) string {
 	var q struct{ Query *string }
 	err := json.Unmarshal(line, &q)

@@ -75,7 +75,8 @@ func (f *probeFlags) run(cmd *cobra.Command, files []string) error {
 	return f.runRules(cmd, files)
 }
 
-// runRules finds out by experiments what pipes do, or shows the findings in the named files.
+// runRules finds out by experiments what pipes do. If files are named, it shows the findings in
+// them instead.
 func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 	for _, name := range f.pipes {
 		f.options.Kinds = append(f.options.Kinds, syspipe.Kind(name))
@@ -115,8 +116,8 @@ func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }
 
-// comparedWith returns what --against names: the contents of files, and systems whose documented
-// rules are shown.
+// comparedWith returns what --against names: the records of files, and the operating systems whose
+// documented rules are shown.
 func (f *probeFlags) comparedWith(
 	ctx context.Context,
 ) (others []*results.Set, systems []string, err error) {
@@ -141,7 +142,8 @@ func (f *probeFlags) comparedWith(
 	return others, systems, nil
 }
 
-// showRules prints the findings beside those of the others and the documented rules of the systems.
+// showRules prints the findings. Beside them, it shows the findings in the files to compare with,
+// and the documented rules of the operating systems.
 func (f *probeFlags) showRules(
 	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
 ) error {
@@ -174,7 +176,7 @@ func documented(systems []string) []view.DocumentedSystem {
 	return all
 }
 
-// machineLook is how long probe --machine watches what others do on this machine.
+// machineLook is how long "probe --machine" watches what other programs do on this machine.
 const machineLook = 2 * time.Second
 
 // machineTask returns the task that looks for what disturbs measurements on this machine.

@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A progress shows how much of a command is done, on a terminal by a bar, otherwise by a line for
-// each finished part. A nil progress shows nothing.
+// A progress shows how much of a command is done. On a terminal it is a bar, and elsewhere a line
+// for each finished part. A nil progress shows nothing.
 type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called; "" if it has no name
@@ -27,12 +27,12 @@ type progress struct {
 	bar       *mpb.Bar               // nil if lines are printed
 	doing     atomic.Pointer[string] // the latest step
 	began     time.Time
-	limit     time.Duration // from began to the latest end of the command; 0: no limit
+	limit     time.Duration // how long the command may take, counted from began; 0: no limit
 	takes     atomic.Int64  // nanoseconds from began to the expected end; 0: not known
 }
 
-// Widths in columns. freeColumns stay free for the "^C" of a terminal: a bar that wraps cannot be
-// removed.
+// Widths in columns. freeColumns stay free for the "^C" that a terminal prints: it would wrap the
+// bar, and a wrapped bar cannot be removed.
 const (
 	barWidth      = 32
 	narrowBar     = 16 // in a terminal of less than wideEnough columns
@@ -88,7 +88,8 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	return p
 }
 
-// expect estimates when the command will be done, by the time that the units took so far.
+// expect estimates when the command will be done. It assumes that the remaining units of work take
+// as long as the units so far.
 func (p *progress) expect(done, total int) {
 	if done == 0 {
 		return
@@ -132,7 +133,8 @@ func (p *progress) note(what string) {
 	}
 }
 
-// units makes the bar show how many units are done, and no longer parts.
+// units makes the bar show how many units of work are done. Until then, the bar shows how many
+// parts are finished.
 func (p *progress) units(done, total int) {
 	if p == nil || p.bar == nil {
 		return
@@ -153,22 +155,23 @@ func (p *progress) move(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// finish counts one more finished part out of total. what is its outcome, in words.
-func (p *progress) finish(total int, what string) {
+// finish counts one more finished part of the work, out of total. outcome says in words how that
+// part ended.
+func (p *progress) finish(total int, outcome string) {
 	if p == nil {
 		return
 	}
 	p.done++
-	what = view.Escape(what)
+	outcome = view.Escape(outcome)
 	switch {
 	case p.bar != nil:
 		if !p.showUnits {
 			p.move(p.done, total)
 		}
 	case p.part != "":
-		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, total, what)
+		fmt.Fprintf(p.stderr, "%s %d/%d: %s\n", p.part, p.done, total, outcome)
 	default:
-		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, total, what)
+		fmt.Fprintf(p.stderr, "%d/%d %s\n", p.done, total, outcome)
 	}
 }
 

@@ -98,11 +98,11 @@ func sources(paths []string) []string {
 	return paths
 }
 
-// gathered is what the files hold: all records, or a summary of each machine (a fleet) if there are
-// several.
+// gathered is what the files hold: all records or, if several machines made them, a summary of each
+// machine.
 type gathered struct {
-	keepAll bool          // make no fleet: a program wants all records
-	set     *results.Set  // all records; if there is a fleet, only the problems
+	keepAll bool          // make no summaries: a program wants all records
+	set     *results.Set  // all records; if there are summaries, only the problems
 	fleet   *stat.Fleet   // nil if there is none
 	members []stat.Member // of the fleet; set when all files are read
 }
@@ -124,8 +124,8 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	return filter.Err()
 }
 
-// add adds a line. At the second machine, the set becomes a fleet, because the records of a
-// thousand machines do not fit into memory.
+// add adds a record. At the second machine, it turns the records so far into summaries of machines,
+// because the records of a thousand machines do not fit into memory.
 func (g *gathered) add(line results.Line) {
 	if g.fleet != nil {
 		g.fleet.Add(line)

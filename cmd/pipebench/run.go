@@ -21,8 +21,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/turns"
 )
 
-// defaultTime is how long a run measures by default. With all that it shows and draws, it then ends
-// within 20 s.
+// defaultTime is how long a run measures by default. Showing and drawing included, such a run takes
+// less than 20 s.
 const defaultTime = 16 * time.Second
 
 const samplesUsage = "samples per cell; at least 6 give an interval"
@@ -70,8 +70,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure. cmd has no others, so that cellFlag can
-// tell these from all others.
+// registerCell adds the flags that say what to measure. As cmd has no other flags, cellFlag can
+// tell these from the other flags of the command "run".
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	flags := cmd.Flags()
@@ -102,15 +102,16 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	}
 }
 
-// parseCapacities adds the capacities of a list to the sweep. It returns the list as typed, for a
-// hint about "macos".
+// parseCapacities adds the pipe capacities in a list to those that are measured. It returns the
+// list as typed, for a hint about "macos".
 func (f *runFlags) parseCapacities(list string) (string, error) {
 	capacities, err := measure.ParseCapacities(list)
 	f.sweep.Capacities = append(f.sweep.Capacities, capacities...)
 	return list, err
 }
 
-// cellFlag returns the name of a given flag that says what to measure, or "" if there is none.
+// cellFlag returns the name of a flag that was given and says what to measure. It returns "" if no
+// such flag was given.
 func (f *runFlags) cellFlag() string {
 	name := ""
 	f.cells.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -162,7 +163,7 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	p.Turn = turns.Turn
 	if p.MaxTime == 0 {
 		p.MaxTime = defaultTime
-		// Cells that the user asked for get all their samples, even if that takes longer.
+		// What the user asked for is measured with all samples, even if that takes longer.
 		areAsked := len(f.presets) > 0 || f.cellFlag() != ""
 		estimate := p.Estimate()
 		if areAsked && estimate > defaultTime*3/2 {
@@ -172,8 +173,8 @@ func (f *runFlags) makePlan(cmd *cobra.Command) (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// sweepCells returns a cell for each combination of the flags' values, and cells of the framing
-// "raw" to compare with.
+// sweepCells returns what to measure: every combination of the flags' values, and combinations with
+// the framing "raw" to compare with.
 func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	s := f.sweep
 	if f.plan.Recording != "" {
@@ -204,7 +205,8 @@ func (f *runFlags) sweepCells(cmd *cobra.Command, t placement.Topology) ([]resul
 	return all, nil
 }
 
-// presetCells returns the cells of the presets that were asked for, or of the default ones.
+// presetCells returns what to measure by presets, which are named lists. It takes the presets that
+// were asked for, or else the default ones.
 func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]results.Cell, error) {
 	var presets []measure.Preset
 	switch {
@@ -232,7 +234,7 @@ func (f *runFlags) presetCells(cmd *cobra.Command, t placement.Topology) ([]resu
 	return cells, nil
 }
 
-// hardLimit returns the time after which measuring is cut off. It is for a single message that
+// hardLimit returns the time after which measuring is cut off. It matters only if a single message
 // takes too long, as with a slow reader.
 func hardLimit(p bench.Plan) time.Duration {
 	return p.MaxTime + p.MaxTime/4 + 2*time.Second

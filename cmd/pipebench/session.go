@@ -23,15 +23,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Names of files in a session's folder: the records, and two other views of them.
+// Names of files in a session's folder: the records, the records as benchmark text, and the page
+// that shows them.
 const (
 	recordsFile = results.FileName
 	benchFile   = "bench.txt"
 	reportFile  = "report.html"
 )
 
-// A session is the work of a command that measures: it makes runs, and shows, keeps and judges what
-// they found.
+// A session is the work of a command that measures. It makes one or more runs, and shows, saves and
+// judges the results.
 type session struct {
 	*results.Writer // of the records
 	progress        *progress
@@ -92,7 +93,7 @@ func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session 
 	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
 }
 
-// read returns all records in the file of the session, earlier ones included.
+// read returns all records in the file of the session, also those of earlier sessions.
 func (s *session) read() (*results.Set, error) {
 	if s.streamed != nil {
 		return results.ReadFrom("standard output", bytes.NewReader(s.streamed.Bytes()))
@@ -100,7 +101,8 @@ func (s *session) read() (*results.Set, error) {
 	return results.Read(filepath.Join(s.dir, recordsFile))
 }
 
-// beginRun begins a run with a new ID, and writes the record of its environment.
+// beginRun begins a run with a new ID, and writes the record that describes the machine and the
+// command.
 func (s *session) beginRun() error {
 	run, err := results.NewRun()
 	if err != nil {
@@ -113,7 +115,8 @@ func (s *session) beginRun() error {
 	return s.Write(s.env)
 }
 
-// keep writes a record of the current run. A finding gets the ID of the run and the time.
+// keep writes a record of the current run. If the record is a finding, it first gets the ID of the
+// run and the time.
 func (s *session) keep(line results.Line) error {
 	if f, ok := line.(results.Finding); ok {
 		f.Run = s.run
@@ -195,8 +198,8 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 	return requireComplete(found)
 }
 
-// measure measures what a task asks for. If the time limit ends that, measure sets s.late and
-// returns no error.
+// measure measures what a task asks for. If the time limit ends the measuring, s.late becomes true,
+// and no error is returned for that.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
 	s.warnOfLoad()

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// newSpecimenCommand makes the hidden command that runs one of the small faulty programs of probe
-// --failures.
+// newSpecimenCommand makes the hidden command "specimen". It runs one of the small faulty programs
+// that "probe --failures" tests.
 func newSpecimenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "specimen NAME",

@@ -53,8 +53,9 @@ func tapArgs(cmd *cobra.Command, args []string) error {
 	return check(cmd, args)
 }
 
-// run starts a command, passes on its input and output, and records the messages. Then this process
-// ends as the command did: run returns only if the command was not started.
+// run starts a command, passes on its input and output, and records the messages. When the command
+// ends, this process exits in the same way. So run returns only if it started no command, as with
+// --wrap.
 func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	if f.wrapFile != "" || f.unwrapFile != "" {
 		return f.changeConfiguration(cmd, args)
@@ -96,7 +97,7 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// createRecording opens a file to append a recording, readable for the user alone. If path is "",
+// createRecording opens a file that only the user can read, to append a recording. If path is "",
 // it makes a new file.
 func createRecording(path string) (*os.File, error) {
 	flag := os.O_APPEND

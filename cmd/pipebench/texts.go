@@ -15,8 +15,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// terminalWidth returns the width of the terminal that w writes to, in columns, or else $COLUMNS; 0
-// if it is not known.
+// terminalWidth returns the width in columns of the terminal that w writes to. If w is no terminal,
+// it returns $COLUMNS, or 0 if that is not set.
 func terminalWidth(w io.Writer) (columns int, isTerminal bool) {
 	file, ok := w.(interface{ Fd() uintptr })
 	if ok && term.IsTerminal(int(file.Fd())) {
@@ -79,7 +79,7 @@ func writeParagraphs(w io.Writer, block string, o view.Options) {
 	}
 }
 
-// writeTable writes a Markdown table, as several tables if it is too wide.
+// writeTable writes a Markdown table. If the table is too wide, it becomes several tables.
 func writeTable(w io.Writer, block string, o view.Options) {
 	lines := strings.Split(block, "\n")
 	var t view.Table

@@ -42,7 +42,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 }
 
 // run compares ways to send large messages, by measuring or by the records in files. The words
-// after "--" are the command of the user's own reader.
+// after "--" are the command of the user's own program that reads messages.
 func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	files, command := beforeAndAfterDash(cmd, args)
 	if err := f.check(); err != nil {
@@ -102,7 +102,7 @@ func (f *tuneFlags) check() error {
 	return nil
 }
 
-// makePlan returns the plan of what to measure, or an error if it is impossible.
+// makePlan returns the plan of what to measure, or an error if that plan is impossible.
 func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	topology, err := placement.Read()
 	if err != nil {
@@ -118,7 +118,8 @@ func (f *tuneFlags) makePlan() (bench.Plan, error) {
 	return p, p.Validate()
 }
 
-// measureGrid measures the plan, and keeps the records and the answer that follows from them.
+// measureGrid measures the plan. It writes the records, and the answer that follows from them:
+// which way to send is best.
 func (f *tuneFlags) measureGrid(
 	ctx context.Context, s *session, plan bench.Plan, reader *tune.ReaderCost,
 ) error {
@@ -136,7 +137,7 @@ func (f *tuneFlags) measureGrid(
 	return errors.Join(planErr, s.Write(answer.Finding(s.run)))
 }
 
-// show prints the answer that follows from the records of a set.
+// show prints which way to send is best, as it follows from the records of a set.
 func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.ReaderCost) error {
 	if len(set.Records) == 0 {
 		return view.ErrNothing

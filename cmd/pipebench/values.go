@@ -63,7 +63,8 @@ var (
 	}
 )
 
-// valueLists returns all lists of names. The topology says which placements this machine lacks.
+// valueLists returns all lists of names. By the topology of the CPUs, it knows where this machine
+// cannot place the two ends of a pipe.
 func valueLists(t placement.Topology) []valueList {
 	return []valueList{
 		{"framing", "how messages are told apart (all is every one)",
@@ -159,8 +160,8 @@ func writeValues(cmd *cobra.Command) {
 	}
 }
 
-// completeNames returns the function that completes the values of a flag: names of valueLists, or
-// files. In a list with commas, it completes the last value.
+// completeNames returns the function that completes the value of a flag, with a name in valueLists
+// or else with a file. Of several values with commas between them, it completes the last.
 func completeNames(flag string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		topology, _ := placement.Read() // an error changes only which placements are unsupported

@@ -31,8 +31,8 @@ type serverEntry struct {
 // A span is the part of a text from one byte offset up to, but not including, another.
 type span struct{ from, to int64 }
 
-// changeConfiguration puts tap before the named servers in a client's configuration, or removes it
-// (--unwrap). Without names, it changes all servers.
+// changeConfiguration puts "pipebench tap" before the commands of the named servers in a client's
+// configuration. With --unwrap, it takes that away again. Without names, it changes all servers.
 func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error {
 	path := cmp.Or(f.wrapFile, f.unwrapFile)
 	before, err := os.ReadFile(path)
@@ -85,8 +85,8 @@ func (f *tapFlags) changeConfiguration(cmd *cobra.Command, names []string) error
 	return nil
 }
 
-// wrap puts tap before a server. Without --out, the recording goes beside the configuration: the
-// server's own folder may be read-only.
+// wrap puts "pipebench tap" before the command of a server. Without --out, the recording goes
+// beside the configuration file, because the server's own folder may be read-only.
 func (f *tapFlags) wrap(e *serverEntry) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -118,7 +118,8 @@ func fileNameRune(c rune) rune {
 	return c
 }
 
-// isWrapped reports whether the command of a server is tap, followed by the server's own command.
+// isWrapped reports whether the command of a server is "pipebench tap", followed by the server's
+// own command.
 func (e *serverEntry) isWrapped() bool {
 	if len(e.args) == 0 || e.args[0] != "tap" {
 		return false
