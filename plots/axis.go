@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Axis says what a chart shows along one side, and in which unit. An axis of places has no unit:
-// Places names the values 0, 1, 2 and so on.
+// An Axis says what a chart shows along one side, and in which unit. An axis with Places has no
+// unit: Places has the names of the values 0, 1, 2 and so on.
 type Axis struct {
 	Label    string
 	Places   []string // nil for an axis of values
@@ -42,8 +42,8 @@ func (a Axis) Format(v float64) string {
 	return results.FormatLabel(v, a.Unit)
 }
 
-// A fitted is an axis that is laid out for values. It does without gonum's logarithmic scale, which
-// panics for zero.
+// A fitted is an axis whose ends and labels suit the values to show. It does not use gonum's
+// logarithmic scale, which panics for zero.
 type fitted struct {
 	Axis
 	min, max float64 // the positions of its ends
@@ -51,10 +51,11 @@ type fitted struct {
 	ticks    []plot.Tick
 }
 
-// mostTicks is the largest number of labels of an axis of values.
+// mostTicks is the largest number of labels on an axis of numbers.
 const mostTicks = 9
 
-// fit lays the axis out for values. An axis of places needs only length, the room for its names.
+// fit chooses ends and labels of the axis that suit the values. An axis with Places needs only
+// length, the room for their names.
 func (a Axis) fit(values []float64, length vg.Length) fitted {
 	f := fitted{Axis: a}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -82,8 +83,8 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces names the places. If there is too little room, it moves a common unit to the label, and
-// leaves out names.
+// fitPlaces labels the places of the axis with their names. If there is too little room, it moves a
+// unit that all names share to the label of the axis, and leaves out names.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
@@ -96,8 +97,8 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels each place whose name has room, the last place first, because titles are about
-// it.
+// namePlaces labels each place whose name has room. It begins with the last place, because the
+// title of a chart is often about that one.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	const space = 3 // between two names
 	f.ticks = nil
@@ -114,8 +115,8 @@ func (f *fitted) namePlaces(length vg.Length, names []string) {
 	slices.Reverse(f.ticks)
 }
 
-// withoutUnit cuts a common unit off names such as "64 KiB". If units differ, it returns nil and
-// "".
+// withoutUnit cuts the unit off names such as "64 KiB", if all names have the same unit. Otherwise
+// it returns nil and "".
 func withoutUnit(names []string) (numbers []string, unit string) {
 	for _, name := range names {
 		number, own, _ := strings.Cut(name, " ")
@@ -128,8 +129,8 @@ func withoutUnit(names []string) (numbers []string, unit string) {
 	return numbers, unit
 }
 
-// span returns the smallest and the largest position, moved apart by room if they are equal. For no
-// positions it returns 0 and 1.
+// span returns the smallest and the largest position. If these are equal, it moves each outwards by
+// room. Without any positions, it returns 0 and 1.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -141,7 +142,8 @@ func span(positions []float64, room float64) (low, high float64) {
 	return low, high
 }
 
-// fitLinear lays a linear axis out, from zero if the values then still fill a third of it.
+// fitLinear chooses the ends and labels of a linear axis. The axis begins at zero if the values
+// then still fill a third of it.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)
@@ -192,7 +194,8 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns 1, 2 and 5 times the powers of ten between low and high, or a sparser list.
+// roundPowers returns 1, 2 and 5 times the powers of ten between low and high. If these are too
+// many for labels, it returns fewer.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))
@@ -217,8 +220,8 @@ func roundPowers(low, high float64) []float64 {
 	return nil // cannot happen: the last values are few enough
 }
 
-// roundValues returns the multiples of 1, 2 or 5 × 10^k between low and high, at most mostTicks of
-// them.
+// roundValues returns at most mostTicks values between low and high. They are the multiples of 1, 2
+// or 5 × 10^k, for some k.
 func roundValues(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
 	for _, factor := range []float64{2, 2.5, 2} { // the step 1 × 10^k becomes 2, then 5, then 10

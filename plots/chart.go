@@ -24,8 +24,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Chart is a picture as data. Its panels share the X axis, which always has places, and also the
-// Y axis unless a panel has its own.
+// A Chart describes a picture. Its panels share the X axis, which always has places. They also
+// share the Y axis, except a panel that has its own.
 type Chart struct {
 	Name     string   // the name of its files, without an extension
 	Title    string   // says what one sees
@@ -55,7 +55,8 @@ type Series struct {
 	Points    []Point
 }
 
-// A Point is one figure with its interval. If the figure is exact, Low and High are equal to Y.
+// A Point is one figure, Y, with its interval from Low to High. If the figure is exact, all three
+// are equal.
 type Point struct {
 	X            int // index in [Axis.Places] of the X axis
 	Y, Low, High float64
@@ -65,7 +66,8 @@ type Point struct {
 	Doubt   bool   // the figure is rough (see [view.IsRough]): the marker is hollow
 }
 
-// A Failing is the part of a panel, from the place with index From on, in which a server fails.
+// A Failing is the part of a panel in which a server fails. It begins at the place with the index
+// From on the X axis.
 type Failing struct {
 	From int
 	How  string // how the server fails, as text in that part
@@ -110,7 +112,8 @@ func (c Chart) points() []Point {
 	return all
 }
 
-// kinds lists the charts in the order in which they are shown, each with its section of the page.
+// kinds lists the charts in the order in which they are shown, each with the section of the report
+// page that shows it.
 var kinds = []struct {
 	section string
 	chart   func(rows) Chart
@@ -129,8 +132,8 @@ var kinds = []struct {
 	{"servers", serverChart},
 }
 
-// Charts makes every chart that the records of a set allow. Of several machines, it makes only the
-// chart that compares them.
+// Charts makes every chart for which the set has enough records. If several machines made the
+// records, it makes only the chart that compares these machines.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())
@@ -160,7 +163,8 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels of a single point and panels that are too many, and adds notes.
+// complete leaves out panels with a single point and panels beyond the first mostPanels. It also
+// adds notes.
 func (c *Chart) complete() {
 	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
@@ -189,8 +193,8 @@ func (c *Chart) addToSubtitle(name string) {
 	c.Subtitle[n-1] = view.JoinParts(c.Subtitle[n-1], name)
 }
 
-// Write draws charts into a folder, each as SVG and PNG, and replaces files of the same names. If
-// names are given, it draws only these charts, and only as SVG.
+// Write draws charts into a folder, each as an SVG and a PNG file, and replaces files of the same
+// names. If names are given, it draws only the charts with these names, and only as SVG.
 func Write(dir string, charts []Chart, names ...string) (files []string, err error) {
 	if len(names) > 0 {
 		charts, err = named(charts, names)

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// fewestChunks is how many chunk sizes a chart of chunk sizes needs.
+// fewestChunks is the smallest number of chunk sizes for which a chart of chunk sizes is made.
 const fewestChunks = 3
 
 // chunkChart shows goodput by chunk size, with a line for each message size.
@@ -42,8 +42,8 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole, if it was
-// measured.
+// addWhole adds to each panel a horizontal line for ndjson, which sends messages whole. It adds no
+// line if ndjson was not measured.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {
@@ -65,8 +65,8 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether each of the rows differs from other in nothing but the
-// framing.
+// differOnlyInFraming reports whether all rows were measured in the same way as other, except for
+// the framing.
 func (r rows) differOnlyInFraming(other stat.Row) bool {
 	for _, row := range r.all {
 		c := other.Cell
@@ -78,8 +78,8 @@ func (r rows) differOnlyInFraming(other stat.Row) bool {
 	return true
 }
 
-// chunkTitle names the chunk size whose goodput is furthest below the best one, if that is beyond
-// noise.
+// chunkTitle names the chunk size that loses the most goodput, compared with the best chunk size. A
+// loss that may be noise does not count.
 func (c Chart) chunkTitle() string {
 	costly := ""
 	most := 0.01 // the largest loss so far; less than this does not count
@@ -113,8 +113,8 @@ func (c Chart) chunkTitle() string {
 	return "Noise hides what the size of chunks does to goodput"
 }
 
-// extremes returns the lowest and the highest of the points that are not in doubt, or two zero
-// points.
+// extremes returns the lowest and the highest of the points that are not in doubt. If all points
+// are in doubt, it returns two zero points.
 func (s Series) extremes() (lowest, highest Point) {
 	sure := s.sure()
 	if len(sure) == 0 {
@@ -129,7 +129,8 @@ func (s Series) sure() []Point {
 	return slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return p.Doubt })
 }
 
-// chunked selects the rows in which messages, other than recorded ones, are sent in chunks.
+// chunked selects the rows in which messages are sent in chunks, except rows with recorded
+// messages.
 func (r rows) chunked() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Size > 0 && chunkSizeOf(row) > 0 })
 }

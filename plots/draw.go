@@ -40,7 +40,8 @@ const (
 	markerRadius   = vg.Length(2.7)
 )
 
-// pixelsPerInch is the resolution of a PNG: twice the usual, for sharp pictures on fine screens.
+// pixelsPerInch is the resolution of a PNG. It is twice the usual 96, for sharp pictures on fine
+// screens.
 const pixelsPerInch = 192
 
 // SVG draws the chart as an SVG document. A browser shows a text about each point under the mouse.
@@ -57,7 +58,8 @@ func (c Chart) svg(width vg.Length) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
 	}
-	// Many machines do not have Liberation Sans. Arial and Helvetica have the same widths.
+	// Many machines lack the typeface Liberation Sans. The letters of Arial and Helvetica are as
+	// wide.
 	svg := strings.ReplaceAll(out.String(), "font-family:Liberation Sans",
 		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\" ", html.EscapeString(c.Title))
@@ -189,7 +191,7 @@ func (p *picture) labelWidth(y fitted) vg.Length {
 	return width
 }
 
-// yOf returns the Y axis of a panel, or else that of the chart.
+// yOf returns the panel's own Y axis, or the Y axis of the chart if the panel has none.
 func (p *picture) yOf(panel Panel) fitted {
 	if panel.Y == nil {
 		return p.y
@@ -200,7 +202,7 @@ func (p *picture) yOf(panel Panel) fitted {
 // rowHeight returns the height of a row of panels, with what stands above and below them.
 func (p *picture) rowHeight() vg.Length { return p.titleRoom + p.areaHeight + belowPanel }
 
-// heights lists all values along the Y axis that the panels have to show.
+// heights lists all values that the panels have to show along the Y axis.
 func heights(panels []Panel) []float64 {
 	var ys []float64
 	for _, panel := range panels {
@@ -217,7 +219,8 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval of a point is drawn. A very wide one would stretch the axis.
+// hasBar reports whether the interval of a point is drawn. A very wide interval is not, because it
+// would stretch the axis.
 func (p Point) hasBar() bool {
 	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
 }
@@ -262,14 +265,14 @@ func (p *picture) hoverElements() string {
 	return out.String()
 }
 
-// Factors for the width of a text on a machine without the typeface. DejaVu Sans is wider by an
-// eighth, or by a fifth in bold.
+// Factors by which texts may be wider on a machine that lacks Liberation Sans. DejaVu Sans, for
+// example, is wider by an eighth, or by a fifth in bold.
 const (
 	widerType     = vg.Length(1.15)
 	widerBoldType = vg.Length(1.25)
 )
 
-// breakText breaks lines at spaces, so that none is wider than width even without the typeface.
+// breakText breaks lines at spaces, so that none is wider than width, even in another typeface.
 func breakText(lines []string, in text.Style, width vg.Length) []string {
 	wider := widerType
 	if in.Font.Weight > 0 {
@@ -292,8 +295,8 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// balance breaks a text into as few lines as breakText does, but of about the same length: a word
-// alone in the last line looks like a mistake.
+// balance breaks a text into as few lines as breakText does, but into lines of about the same
+// length, because a single word in the last line looks like a mistake.
 func balance(line string, in text.Style, width vg.Length) []string {
 	out := breakText([]string{line}, in, width)
 	for narrow := width; narrow > width/2; narrow -= 10 {
@@ -306,8 +309,8 @@ func balance(line string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// spread moves rows of text apart so that none covers another, and all lie between low and high. at
-// has their middles, ascending.
+// spread moves lines of text apart so that none covers another, and all lie between low and high.
+// The slice at has the middles of the lines, ascending, and row is the height of a line.
 func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
 	out := slices.Clone(at)
 	for i := range out {

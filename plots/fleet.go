@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// FleetCharts compares machines by the goodput of each framing relative to raw bytes. There is no
-// chart unless two machines compared framings with raw bytes.
+// FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
+// framing. There is no chart unless at least two machines measured both.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -61,7 +61,8 @@ func FleetCharts(members []stat.Member) []Chart {
 	return []Chart{c}
 }
 
-// fleetPanels makes the panels of a chart that compares machines. all are the combinations to show.
+// fleetPanels makes the panels of a chart that compares machines. The slice all has the
+// combinations to show.
 func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel {
 	few := len(members) <= view.FewMachines
 	var titles []string
@@ -89,8 +90,8 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	return panels
 }
 
-// measuring returns the machines that compared any of the cells with raw bytes, in enough samples
-// for an interval.
+// measuring returns the machines that compared at least one of the cells, which are combinations to
+// measure, with raw bytes, in enough samples for an interval.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
@@ -103,8 +104,8 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing selects the cells of framings and placements in which the machines differ, or all cells
-// if there are none.
+// differing selects the cells whose framing and placement give different results on different
+// machines. If there are none, it returns all cells.
 func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
 	type panel struct{ framing, placement string }
 	differ := make(map[panel]bool)
@@ -124,7 +125,7 @@ func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, 
 	return kept, len(kept) < len(all)
 }
 
-// spreadOf returns how far the ratio of a cell to raw bytes differs between machines.
+// spreadOf returns how far machines differ in what they measured for a cell, relative to raw bytes.
 func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	var values []float64
 	for _, m := range members {
@@ -156,7 +157,7 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 	return lines
 }
 
-// medianMachine makes a line for each framing. Its points are the medians over the machines.
+// medianMachine makes a line for each framing. The points of a line are medians over all machines.
 func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
 	for _, cell := range cells {

@@ -10,14 +10,15 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// shownQuantiles are the percentiles that charts show. The maximum depends too much on chance.
+// shownQuantiles are the percentiles that charts show. The maximum is left out, because it depends
+// too much on chance.
 var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
 
 // maxSizes is the largest number of message sizes that have panels.
 const maxSizes = 3
 
-// latencyChart returns a function that charts one kind of latency, under key in [stat.Row.Latency].
-// The title begins with what.
+// latencyChart returns a function that makes a chart of one kind of latency, found under key in
+// [stat.Row.Latency]. The chart's title begins with the words in what.
 func latencyChart(key, what string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
@@ -69,7 +70,8 @@ func (c *Chart) addLatencies(r rows, key string) {
 	}
 }
 
-// dropRarePercentiles drops the highest percentiles if fewer than half of the lines have them.
+// dropRarePercentiles drops the highest percentiles if fewer than half of the chart's lines have
+// them.
 func (c *Chart) dropRarePercentiles() {
 	lines := c.series()
 	shown := len(c.X.Places)
@@ -105,11 +107,12 @@ func percentiles(row stat.Row, key string) []Point {
 	return points
 }
 
-// isRoughTime reports whether tables mark the median of the row's latency under key as rough.
+// isRoughTime reports whether the row's median of one kind of latency is so uncertain that tables
+// mark it as rough.
 func isRoughTime(row stat.Row, key string) bool { return view.IsRough(row.Estimates[key+".p50"]) }
 
-// latencySpan says how long the smallest messages take: " of 256 B on one CPU takes 2.8 to 4.1 µs
-// (median of messages)".
+// latencySpan returns the end of a title, about the latency of the smallest messages: " of 256 B on
+// one CPU takes 2.8 to 4.1 µs (median of messages)".
 func (r rows) latencySpan(key string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row, key) })
 	if len(r.all) == 0 {

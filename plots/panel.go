@@ -54,8 +54,8 @@ func (d *panelDrawing) atY(position float64) vg.Length {
 	return d.area.Min.Y + vg.Length(share)*d.areaHeight
 }
 
-// shifts returns, by name, how far to move each series to the right, so that points at one place do
-// not cover each other.
+// shifts returns how far to move each series to the right, by the name of the series. Points at one
+// place then do not cover each other.
 func (p *picture) shifts() map[string]vg.Length {
 	var moved []string
 	for _, s := range p.Chart.series() {
@@ -219,7 +219,8 @@ func (d *panelDrawing) describe(s Series, p Point) string {
 	return view.JoinParts(s.Name, d.X.Format(float64(p.X)), figure, samples, doubt, p.Label)
 }
 
-// failing shades the part of the panel in which a server fails, and writes into it how.
+// failing shades the part of the panel in which a server fails, and writes into that part how the
+// server fails.
 func (d *panelDrawing) failing(c draw.Canvas) {
 	if d.panel.Fails == nil {
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// ReportLimit is the size in bytes below which a report stays. It only names the charts that it has
-// no room for.
+// ReportLimit is the size in bytes below which a report stays. A chart for which it has no room is
+// named, but not drawn.
 const ReportLimit = 2 << 20
 
 const (
@@ -61,7 +61,7 @@ type page struct {
 	CSV        string   // all figures; "" if they are too many
 }
 
-// A section is a section of [view.Sections] for a page, with its pictures.
+// A section is one of [view.Sections], with its pictures, as the page shows it.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
@@ -101,7 +101,8 @@ type reporter struct {
 	leftOut  []string
 }
 
-// write writes the page with the given charts. If it would be too large, tables get fewer rows.
+// write writes the page with the given charts. If the page would be too large, its tables get fewer
+// rows.
 func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem) error {
 	if len(r.sections) == 0 {
 		return ErrEmpty
@@ -133,8 +134,8 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page: that of the options, else of the picture that shows the
-// answer, else the answer.
+// setTitle sets the title of the page. It takes the title in the options, or else that of the
+// picture that shows the answer, or else the answer itself.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	if answer.Final { // no picture may replace this title
@@ -149,10 +150,10 @@ func (r *reporter) setTitle() {
 	answer.Title = r.options.Title
 }
 
-// answers are the names of the charts that can show the answer of a page.
+// answers are the names of the charts that can show the main result of a page.
 var answers = []string{"ratio", "server", "wait"}
 
-// draw draws as many charts as a page has room for, each for screens and for phones.
+// draw draws as many charts as a page has room for, each once for screens and once for phones.
 func (r *reporter) draw(charts []Chart) error {
 	r.pictures = make(map[string][]template.HTML)
 	total := 0
@@ -205,8 +206,8 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	return []byte(view.Escape(out.String())), err // the page may hold texts of other programs
 }
 
-// figuresOf returns the measurements, or else all records, as CSV. It returns "" if there are too
-// many.
+// figuresOf returns the measurements as CSV. If there are none, it returns all records, and if
+// there are too many, "".
 func figuresOf(set *results.Set) string {
 	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder

@@ -12,14 +12,14 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// rows are the measurements of one machine with their figures, in the order in which views show
+// rows are the measurements of one machine with their figures, in the order in which tables show
 // them.
 type rows struct {
 	set *results.Set
 	all []stat.Row
 }
 
-// rowsOf works out the figures of a set's measurements. It leaves out those without samples.
+// rowsOf works out the figures of a set's measurements. It leaves out measurements without samples.
 func rowsOf(set *results.Set) rows {
 	r := rows{set: set, all: stat.Rows(set)}
 	return r.where(func(row stat.Row) bool { return row.Samples > 0 })
@@ -58,14 +58,14 @@ func sizeOf(r stat.Row) int         { return r.Cell.Size }
 func writeSizeOf(r stat.Row) int    { return r.Cell.WriteSize }
 func capacityOf(r stat.Row) int     { return r.Cell.Capacity }
 
-// chunkSizeOf returns the size of the chunks of a row, or 0 if it has no chunks.
+// chunkSizeOf returns the chunk size of a measurement, or 0 if its messages are not sent in chunks.
 func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 
 // sizes lists the message sizes of the rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis returns an axis with a place for each size, written in KiB, kB or bytes so that all
-// names are exact.
+// sizeAxis returns an axis with a place for each size. Sizes are written in KiB, kB or bytes, so
+// that all of them are exact.
 func sizeAxis(label string, sizes []int) Axis {
 	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
 	if !slices.ContainsFunc(sizes, notKiB) {
@@ -115,8 +115,8 @@ func (r rows) cells() []results.Cell {
 	return cells
 }
 
-// titled returns a function that names a row's panel: by name, then by the fields in which rows
-// differ, except those in shown.
+// titled returns a function that gives the title of a row's panel. The title has what name returns,
+// and then the fields in which rows differ, except the fields in shown.
 func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
@@ -130,8 +130,8 @@ func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row)
 	}
 }
 
-// subtitle says where the rows were measured and, in a second line, what they have in common,
-// except the fields in elsewhere.
+// subtitle returns a line about the machine, and a line with what all rows have in common. The
+// second line leaves out the fields in elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
 	cells := r.cells()
 	if reported := r.capacities(); len(reported) == 1 && reported[0] > 0 {
@@ -148,7 +148,8 @@ func nonEmpty(lines ...string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// capacities lists the capacities that the system reported for the rows' pipes, each once.
+// capacities lists the capacities that the system reported for the pipes of the rows, each capacity
+// once.
 func (r rows) capacities() []int {
 	var out []int
 	for _, row := range r.all {
@@ -161,14 +162,16 @@ func (r rows) capacities() []int {
 	return out
 }
 
-// A layout says where the points of rows lie in a chart.
+// A layout says in which panel, in which line and at which place of a chart the point of a row
+// lies.
 type layout struct {
 	panel, line func(stat.Row) string
 	place       func(stat.Row) int
 	dots        bool // points are not joined by a line, except those of raw
 }
 
-// among returns a function that gives the index of a row's value in list, or -1.
+// among returns a function that takes a row and returns the index in list of what field returns for
+// the row. The index is -1 if list lacks that value.
 func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
@@ -196,7 +199,8 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
-// series makes the line with the given name. The line of raw bytes is the reference for the others.
+// series makes the line with the given name. All other lines are compared with the line of raw
+// bytes.
 func (r rows) series(name string, l layout, point pointFunc) Series {
 	s := Series{Name: name}
 	for _, row := range r.all {
@@ -226,8 +230,8 @@ func metricPoint(name string) pointFunc {
 	}
 }
 
-// pointOf returns the point of an estimate with its interval or, without one, the range of the
-// values.
+// pointOf returns the point of an estimate. The point has the interval of the estimate or, if there
+// is none, the range of the values.
 func pointOf(e stat.Estimate, values []float64) Point {
 	p := exact(0, e.Median)
 	p.Samples = e.N
