@@ -97,8 +97,8 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels each place whose name has room. It begins with the last place, because the
-// title of a chart is often about that one.
+// namePlaces labels each place whose name has room. It begins with the last place, because titles
+// are often about that one.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	const space = 3 // between two names
 	f.ticks = nil

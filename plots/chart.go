@@ -132,8 +132,8 @@ var kinds = []struct {
 	{"servers", serverChart},
 }
 
-// Charts makes every chart for which the set has enough records. If several machines made the
-// records, it makes only the chart that compares these machines.
+// Charts makes every chart for which the set has enough records. For several machines, it makes
+// only the chart that compares them.
 func Charts(set *results.Set) []Chart {
 	if len(set.Machines()) > 1 {
 		return FleetCharts(stat.FleetOf(set).Members())

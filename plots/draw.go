@@ -58,8 +58,7 @@ func (c Chart) svg(width vg.Length) ([]byte, error) {
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, err)
 	}
-	// Many machines lack the typeface Liberation Sans. The letters of Arial and Helvetica are as
-	// wide.
+	// Many machines lack the typeface Liberation Sans. Arial and Helvetica have the same widths.
 	svg := strings.ReplaceAll(out.String(), "font-family:Liberation Sans",
 		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif")
 	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\" ", html.EscapeString(c.Title))
@@ -295,8 +294,8 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// balance breaks a text into as few lines as breakText does, but into lines of about the same
-// length, because a single word in the last line looks like a mistake.
+// balance breaks a text into as few lines as breakText does, but of about the same length, because
+// a single word in the last line looks like a mistake.
 func balance(line string, in text.Style, width vg.Length) []string {
 	out := breakText([]string{line}, in, width)
 	for narrow := width; narrow > width/2; narrow -= 10 {

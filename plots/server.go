@@ -13,7 +13,7 @@ import (
 func serverChart(all rows) Chart {
 	var sizes []int
 	failsAt, how := 0, ""
-	cutShort := false // nobody tried failsAt: it is one byte more than the largest size that worked
+	cutShort := false // nobody tried failsAt, which is a byte above the largest size that worked
 	for _, t := range all.set.Targets {
 		at, failed := failedAt(t)
 		switch {
@@ -55,7 +55,8 @@ func serverChart(all rows) Chart {
 	return c
 }
 
-// addServer adds a point to the line of a server: the time that it took for messages of one size.
+// addServer adds a point to the line of a server: how long one round trip took with messages of one
+// size.
 func (p *Panel) addServer(t results.Target, sizes []int) {
 	_, failed := failedAt(t)
 	point, ok := metricPoint("time")(stat.SampleRow("", results.Cell{}, t.Samples))
@@ -77,7 +78,8 @@ func (p *Panel) addServer(t results.Target, sizes []int) {
 	p.Series[i].Points = points
 }
 
-// serverTitle says from which size on servers fail or, if none fails, how long messages take.
+// serverTitle says from which message size on a server fails. If none fails, it says how long round
+// trips take.
 func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	switch {
 	case p.Fails != nil && cutShort:
@@ -96,8 +98,8 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 	return "Round trips through servers, by message size"
 }
 
-// failedAt returns the smallest size at which a server failed: if its limit is known, one byte more
-// than that.
+// failedAt returns the smallest message size at which a server failed. If the server's limit is
+// known, that is one byte more than the limit.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

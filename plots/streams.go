@@ -22,13 +22,14 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 	"machine cancels out. Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six rounds, the range."
 
-// isBare reports whether a cell measures only the transport: nothing else is done with the bytes.
+// isBare reports whether a cell, which says what is measured, is about the transport alone: nothing
+// else is done with the bytes.
 func isBare(c results.Cell) bool {
 	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
 }
 
-// isStream reports whether a row is bare, and its messages go one way, at full speed, to a reader
-// that stays.
+// isStream reports whether only the transport is measured, with messages that go one way, at full
+// speed, to a reader that stays.
 func isStream(r stat.Row) bool {
 	c := r.Cell
 	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
@@ -39,7 +40,7 @@ func isRaw(framing string) bool { return family(framing) == results.FramingRaw }
 // streams selects the rows that compare framings.
 func (r rows) streams() rows { return r.withoutLevers().where(isStream) }
 
-// streamTitle returns a function that gives the title of a stream's panel.
+// streamTitle returns a function that gives the title of the panel to which a row belongs.
 func (r rows) streamTitle() func(stat.Row) string {
 	return r.titled(placeName, "framing", "size", "placement")
 }
@@ -73,8 +74,8 @@ func goodputChart(all rows) Chart {
 	return c
 }
 
-// goodputTitle says how fast framings carry messages, of the largest size whose figures are not in
-// doubt.
+// goodputTitle says how fast framings carry messages. It takes the largest message size at which
+// figures are not in doubt.
 func goodputTitle(r rows) string {
 	framed := r.where(func(row stat.Row) bool { return !isRaw(row.Cell.Framing) })
 	if len(framed.all) > 0 {
@@ -178,8 +179,8 @@ func ratioTitle(r rows) string {
 	return title
 }
 
-// wideRatio is the widest interval around 1, in percent to each side, that still says that a
-// framing costs nothing.
+// wideRatio is how far, in percent, an interval may reach from 1 to each side if a title says that
+// a framing costs nothing.
 const wideRatio = 10
 
 // overheadChart shows how many bytes a framing adds, by message size. These figures are exact.
@@ -229,8 +230,8 @@ func (p Panel) overheadTitle(sizes []int) string {
 		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
 }
 
-// highestAt returns the name and the height of the series that is highest at the place x, or "" if
-// none is above 0.
+// highestAt returns the name and the height of the series that is highest at the place x. The name
+// is "" if no series is above 0 there.
 func (p Panel) highestAt(x int) (name string, y float64) {
 	for _, s := range p.Series {
 		for _, point := range s.Points {

@@ -38,7 +38,8 @@ var colors = []color.RGBA{
 	{0x0b, 0x6e, 0x7a, 0xff}, // teal
 }
 
-// framingColors is how many of the first colors are kept for framings.
+// noFraming is the style index of series that are not about a framing, and also the index of their
+// first colour.
 const framingColors = 7
 
 // noFraming is the style index, and first colour, of series that are no framing.
@@ -56,15 +57,16 @@ var markers = []draw.GlyphDrawer{
 		{X: 0.65, Y: -0.85}, {X: -0.65, Y: -0.85}},
 }
 
-// A style is what a series looks like. In a chart, no two have the same colour and marker.
+// A style is what a series looks like. In a chart, no two series have the same colour and also the
+// same marker.
 type style struct {
 	color  color.RGBA
 	width  vg.Length // of the line
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles has the index of each framing's colour and marker. Two framings share one, because
-// they are seldom in one chart.
+// fixedStyles has an index for each framing, which decides its colour and its marker. Two framings
+// share an index, because they are seldom in one chart.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
@@ -79,8 +81,8 @@ func family(name string) string {
 	return name[:i]
 }
 
-// assignStyles gives each series its style. A framing has the same colour in all charts, and its
-// chunk sizes differ in their markers.
+// assignStyles gives each series its style. A framing has the same colour in all charts. If it has
+// several lines, for several chunk sizes, their markers differ.
 func assignStyles(c Chart) map[string]style {
 	styles := make(map[string]style)
 	used := make(map[int]int) // by style index: how many names have it so far
@@ -97,7 +99,7 @@ func assignStyles(c Chart) map[string]style {
 			marker: markers[(index+n)%len(markers)],
 		}
 	}
-	// These come first, so that each gets the marker of its index.
+	// Series with a fixed style come first, so that each gets the marker of its index.
 	for _, s := range c.series() {
 		_, known := fixedStyles[s.Name]
 		_, again := styles[s.Name]
@@ -116,8 +118,8 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the index in colors for the n-th name with a style index, counted from 0. A
-// framing keeps its colour while there are markers left.
+// colorAt returns the index in colors for the n-th series with a style index, counted from 0. The
+// series of a framing have one colour until all markers are used.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == noFraming {

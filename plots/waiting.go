@@ -16,8 +16,8 @@ func writersIO(row stat.Row) string {
 	return writer
 }
 
-// waitingChart shows, for each way in which non-blocking writers wait, refused writes, goodput, and
-// how soon they learn that the reader left.
+// waitingChart compares the ways in which non-blocking writers wait: how many writes are refused,
+// the goodput, and how soon the writers learn that the reader left.
 func waitingChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.IsWaiting() })
 	if len(r.all) == 0 {
@@ -55,8 +55,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// addWriters adds a panel of one metric, with a place for each way of waiting and a point for each
-// message size.
+// addWriters adds a panel that shows one metric. The X axis has a place for each way of waiting,
+// with a point for each message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}
@@ -77,8 +77,8 @@ func (p pauseCost) String() string {
 	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that sleeping costs compared with polling, or zeroes if
-// that is not known.
+// pauseCosts returns the least and the most that writers lose if they sleep instead of polling.
+// Both are zero if that is not known.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
@@ -104,8 +104,8 @@ func (r rows) pauseCosts() (least, most pauseCost) {
 	return least, most
 }
 
-// waitChart shows how long small messages wait behind large ones, by the chunk size of the large
-// ones.
+// waitChart shows how long small messages wait behind large ones, by the size of the chunks in
+// which the large ones are sent.
 func waitChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool { return row.Cell.Pattern == results.PatternMixed })
 	usual := r.usualCapacity()
@@ -147,13 +147,13 @@ func waitChart(all rows) Chart {
 	return c
 }
 
-// timesRange writes two ratios, such as "8.3 to 19", or only one if they look alike.
+// timesRange writes two ratios, such as "8.3 to 19". If they look alike, it writes only one.
 func timesRange(least, most float64) string {
 	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }
 
 // chunksGain returns how many times longer small messages wait behind whole messages than behind
-// the best chunks: the range over all panels.
+// chunks of the best size. The results are the least and the most in any panel.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
@@ -185,7 +185,7 @@ func (p Panel) line(name string) Series {
 	return Series{}
 }
 
-// readerName names the panel of a row by the rate of its reader.
+// readerName names the panel of a row by the rate at which its reader reads.
 func readerName(row stat.Row) string {
 	return "reader at " + view.FieldValue("drain", strconv.FormatInt(row.Cell.Drain, 10))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// withoutLevers leaves out rows with an unusual capacity if there are several write sizes: a chart
-// of both shows them.
+// withoutLevers leaves out rows with an unusual pipe capacity if the rows have several write sizes:
+// another chart shows such rows.
 func (r rows) withoutLevers() rows {
 	if len(values(r, writeSizeOf)) < 2 {
 		return r
@@ -20,7 +20,8 @@ func (r rows) withoutLevers() rows {
 	return r.where(func(row stat.Row) bool { return row.Cell.Capacity == usual })
 }
 
-// usualCapacity returns the capacity that most rows ask for, of equally frequent ones the smallest.
+// usualCapacity returns the pipe capacity that most rows ask for. If several are equally frequent,
+// it returns the smallest of them.
 func (r rows) usualCapacity() int {
 	counts := map[int]int{}
 	usual := 0
@@ -34,8 +35,8 @@ func (r rows) usualCapacity() int {
 	return usual
 }
 
-// addLevers adds two lines that change goodput more than framings do, if they were measured:
-// through the largest pipe, and with the smallest writes.
+// addLevers adds a line for the largest pipe and a line for the smallest writes, if these were
+// measured. Both change goodput more than framings do.
 func (c *Chart) addLevers(own, all rows) {
 	usual := own.all[0].Cell.Capacity
 	if len(values(own, capacityOf)) > 1 {
@@ -77,7 +78,8 @@ func (c *Chart) addLevers(own, all rows) {
 		framingName(levers.all[0])))
 }
 
-// leverName says how a row differs from whole messages through the usual pipe: "writes of 4 KiB".
+// leverName says what is special about a row, the size of its writes or of its pipe: "writes of 4
+// KiB".
 func leverName(row stat.Row) string {
 	if row.Cell.WriteSize > 0 {
 		return "writes of " + view.SizeTitle(row.Cell.WriteSize)
@@ -136,8 +138,8 @@ func writeSizeName(size int) string {
 	return view.SizeTitle(size)
 }
 
-// capacityName names the line of a row by the capacity of its pipe: the reported one, or else the
-// one asked for.
+// capacityName names the line of a row by the capacity of its pipe: what the system reported, or
+// else what was asked for.
 func capacityName(row stat.Row) string {
 	reported := rows{all: []stat.Row{row}}.capacities()
 	if len(reported) == 1 && reported[0] > 0 {
@@ -146,8 +148,8 @@ func capacityName(row stat.Row) string {
 	return "pipe of " + view.FieldValue("capacity", strconv.Itoa(row.Cell.Capacity))
 }
 
-// settingName says how a row differs from whole messages through the usual pipe: "a pipe of 1 MiB
-// carries".
+// settingName says what is special about a row, the size of its pipe or of its writes, as the
+// beginning of a sentence: "a pipe of 1 MiB carries".
 func settingName(row stat.Row, usual int) string {
 	size := view.SizeTitle(row.Cell.WriteSize)
 	switch {
@@ -159,8 +161,8 @@ func settingName(row stat.Row, usual int) string {
 	return "a " + capacityName(row) + " and writes of " + size + " carry"
 }
 
-// writeSizeTitle says which capacity and write size gain most over whole messages through the usual
-// pipe.
+// writeSizeTitle says which pipe capacity and write size raise goodput the most, compared with
+// whole messages through a pipe of the usual capacity.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	gain := 1.2 // the largest so far; less than this does not count

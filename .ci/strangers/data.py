@@ -68,7 +68,7 @@ def make_data(folder):
     write(at("names.txt"), "tree\n" + folders + "bytes\n")
     loop = "for {set i 0} {$i < 30000} {incr i} "
     write(at("program.tcl"), loop + '{ puts "$i of Tcl" }\n')
-    # The input of the client that reads commands, and the configuration of those that need one.
+    # What one client reads as its commands, and a configuration for the clients that need one.
     write(at("call.txt"), 'echo {"message":"hello"}\n')
     config = {"mcpServers": {"s": {"command": "{program}", "args": "{arguments}"}}}
     write(at("mcp.json"), json.dumps(config))

@@ -177,8 +177,8 @@ type answerBar struct {
 	shown  *progress // nil if no answer has a bar
 }
 
-// largeAnswer is the number of frames from which on an answer gets a progress bar. An answer of 1
-// MiB has 18 frames.
+// largeAnswer is how many frames an answer must have to get a progress bar. An answer of 1 MiB has
+// 18 frames.
 const largeAnswer = 16
 
 // chunk updates the bar after the chunk c has arrived.

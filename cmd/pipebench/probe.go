@@ -143,7 +143,7 @@ func (f *probeFlags) comparedWith(
 }
 
 // showRules prints the findings. Beside them, it shows the findings in the files to compare with,
-// and the documented rules of the operating systems.
+// and the documented rules of operating systems.
 func (f *probeFlags) showRules(
 	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
 ) error {

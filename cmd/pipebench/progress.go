@@ -110,7 +110,8 @@ func (p *progress) timeLeft() string {
 	return left.Round(time.Second).String()
 }
 
-// within sets the time limit of the command, counted from now. The bar then shows a percentage.
+// within sets the time limit of the command, counted from now. From then on, the bar shows a
+// percentage.
 func (p *progress) within(limit time.Duration) {
 	if p != nil {
 		p.limit = time.Since(p.began) + limit

@@ -63,8 +63,8 @@ var (
 	}
 )
 
-// valueLists returns all lists of names. By the topology of the CPUs, it knows where this machine
-// cannot place the two ends of a pipe.
+// valueLists returns all lists of names. The topology of the CPUs says where this machine cannot
+// place the two ends of a pipe.
 func valueLists(t placement.Topology) []valueList {
 	return []valueList{
 		{"framing", "how messages are told apart (all is every one)",

@@ -211,7 +211,8 @@ func (e *serverEntry) read(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// readMember reads the value of one member of the server, and notes where that value stands.
+// readMember reads the value of one member of the server's object, and notes where in the text the
+// value stands.
 func (e *serverEntry) readMember(name string, dec *jsontext.Decoder) error {
 	value, err := dec.ReadValue()
 	if err != nil {

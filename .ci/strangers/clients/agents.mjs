@@ -1,4 +1,4 @@
-// Calls echo by the MCP servers of OpenAI's agents.
+// Calls the tool "echo" through the MCP servers of OpenAI's agents.
 import { MCPServerStdio } from "@openai/agents-core";
 
 const [command, ...args] = process.argv.slice(2);

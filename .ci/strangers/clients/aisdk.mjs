@@ -1,4 +1,4 @@
-// Calls echo by the AI SDK.
+// Calls the tool "echo" through the AI SDK.
 import { experimental_createMCPClient as createClient } from "@ai-sdk/mcp";
 import { Experimental_StdioMCPTransport as Transport } from "@ai-sdk/mcp/mcp-stdio";
 

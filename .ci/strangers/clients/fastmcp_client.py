@@ -1,4 +1,4 @@
-"""Calls echo by fastmcp."""
+"""Calls the tool "echo" through fastmcp."""
 
 import asyncio
 import sys

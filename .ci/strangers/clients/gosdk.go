@@ -1,4 +1,4 @@
-// Command client calls echo by the Go SDK.
+// Command client calls the tool "echo" through the Go SDK.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Calls echo by LangChain's adapters.
+// Calls the tool "echo" through LangChain's adapters.
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 
 const [command, ...args] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// Calls echo by mcp-client.
+// Calls the tool "echo" through mcp-client.
 import { MCPClient } from "mcp-client";
 
 const [command, ...args] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// Command client calls echo by mcp-go.
+// Command client calls the tool "echo" through mcp-go.
 package main
 
 import (

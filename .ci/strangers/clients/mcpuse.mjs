@@ -1,4 +1,4 @@
-// Calls echo by mcp-use.
+// Calls the tool "echo" through mcp-use.
 import { MCPClient } from "mcp-use";
 
 const [command, ...args] = process.argv.slice(2);

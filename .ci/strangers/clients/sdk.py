@@ -1,4 +1,4 @@
-"""Calls echo by the Python SDK."""
+"""Calls the tool "echo" through the Python SDK."""
 
 import asyncio
 import datetime

@@ -1,4 +1,4 @@
-// Calls echo by the TypeScript SDK, version 1.
+// Calls the tool "echo" through the TypeScript SDK, version 1.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 

@@ -1,4 +1,4 @@
-// Calls echo by the TypeScript SDK, version 2.
+// Calls the tool "echo" through the TypeScript SDK, version 2.
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
