@@ -220,8 +220,8 @@ func roundPowers(low, high float64) []float64 {
 	return nil // cannot happen: the last values are few enough
 }
 
-// roundValues returns at most mostTicks values between low and high. They are the multiples of 1, 2
-// or 5 × 10^k, for some k.
+// roundValues returns at most mostTicks values between low and high. They are the multiples of a
+// step that is 1, 2 or 5 × 10^k.
 func roundValues(low, high float64) []float64 {
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
 	for _, factor := range []float64{2, 2.5, 2} { // the step 1 × 10^k becomes 2, then 5, then 10

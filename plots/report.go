@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// ReportLimit is the size in bytes below which a report stays. A chart for which it has no room is
-// named, but not drawn.
+// ReportLimit is the size in bytes below which a report stays. A report only names the charts for
+// which it has no room.
 const ReportLimit = 2 << 20
 
 const (

@@ -145,7 +145,7 @@ func addMeantValue(cmd *cobra.Command, err error) error {
 	return usageError(fmt.Errorf("%w; did you mean %s?", err, strings.Join(meant, " or ")))
 }
 
-// bareValue cuts off what a flag's value has after its name: "sleep=10ms" becomes "sleep".
+// bareValue returns the part of a flag's value before its parameter: "sleep" for "sleep=10ms".
 func bareValue(text string) string {
 	if i := strings.IndexAny(text, ":=@["); i > 0 {
 		return text[:i]

@@ -93,7 +93,7 @@ func newSession(cmd *cobra.Command, f *sharedFlags, w *results.Writer) *session 
 	return &session{Writer: w, progress: progress, flags: f, cmd: cmd, planned: 1}
 }
 
-// read returns all records in the file of the session, also those of earlier sessions.
+// read returns all records in the file of the session, also those that were there before.
 func (s *session) read() (*results.Set, error) {
 	if s.streamed != nil {
 		return results.ReadFrom("standard output", bytes.NewReader(s.streamed.Bytes()))
