@@ -8,18 +8,18 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// DefaultForks is how often the workers are started if [Plan.Forks] is 0.
+// DefaultForks is how often the worker processes of a measurement are started if [Plan.Forks] is 0.
 const DefaultForks = stat.Forks
 
-// A cost is the time that a group of cells with the same workers takes. It is guessed first, and
-// corrected by what is measured.
+// A cost is how long some measurements by the same worker processes take. At first it is a guess,
+// which measured times then correct.
 type cost struct {
 	fork  time.Duration // per start of the workers, without the rounds
 	round time.Duration // per round: a sample of every cell
 }
 
-// count corrects c by the time that round n took. The extra time of round 0, when caches are cold,
-// is added to c.fork.
+// count corrects c by the time that round n took, where 0 is the first round after a start of the
+// workers. Round 0 takes longer, because caches are cold. The extra time is added to c.fork.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
 		longer := c.round - took
@@ -34,7 +34,7 @@ const (
 	sliceOverhead = 3 * time.Millisecond  // of a sample: warm-up, quiet time, job, reports
 )
 
-// expect adds the guessed cost of one cell to c, the cost of the cell's group.
+// expect adds to c a guess of how long the measurement that cell describes takes.
 func (c *cost) expect(p Plan, cell results.Cell) {
 	message := timeOfMessage(cell)
 	slice := max(p.Duration, message)
@@ -76,7 +76,7 @@ func (p Plan) Estimate() time.Duration {
 	return all
 }
 
-// forksOf returns how many times the workers of a cell are started.
+// forksOf returns how many times the worker processes that make the measurement c are started.
 func (p Plan) forksOf(c results.Cell) int {
 	if takesOneJob(c) {
 		return p.Samples
@@ -84,12 +84,12 @@ func (p Plan) forksOf(c results.Cell) int {
 	return min(cmp.Or(p.Forks, DefaultForks), p.Samples)
 }
 
-// leastRounds is the smallest number of rounds after a start of the workers: the median of fewer
-// samples says next to nothing.
+// leastRounds is the smallest number of samples that a measurement takes after a start of the
+// workers: the median of fewer samples says next to nothing.
 const leastRounds = 3
 
-// roundsFor returns how many rounds the next fork of a group takes. If time is short, all groups
-// take the same share of their rounds.
+// roundsFor returns how many samples each measurement of the group takes after the next start of
+// the workers. If time is short, all groups take the same share of the samples that they planned.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.remaining(g)
 	asked := (rounds + forks - 1) / forks // rounded up
@@ -110,16 +110,18 @@ func (r *runner) roundsFor(g *group) int {
 	return min(max(int(share), leastRounds), asked)
 }
 
-// remaining returns how many forks and rounds a group still has to take. Both are at least 1.
+// remaining returns how many starts of the workers, and how many rounds of samples, a group of
+// measurements still needs. Both results are at least 1.
 func (r *runner) remaining(g *group) (forks, rounds int) {
 	planned := r.forksOf(g.cells[0].record.Cell)
 	forks = max(1, planned-g.forks)
-	// If samples were left out, additional forks take as many rounds as planned ones.
+	// If samples were left out, the workers are started more often than planned. Each additional
+	// start takes as many rounds as a planned one.
 	rounds = max(r.Samples-g.rounds, r.Samples/planned, 1)
 	return forks, rounds
 }
 
-// wouldEndLate reports whether something that takes as long as cost would end after MaxTime if it
+// wouldEndLate reports whether work that takes the time cost would end after MaxTime if the work
 // began now.
 func (r *runner) wouldEndLate(cost time.Duration) bool {
 	if !r.measured {
@@ -128,8 +130,8 @@ func (r *runner) wouldEndLate(cost time.Duration) bool {
 	return r.MaxTime > 0 && time.Since(r.started)+cost > r.MaxTime
 }
 
-// limit returns how long a sample that begins now may take before its workers are killed: less if
-// MaxTime is near.
+// limit returns how long a sample that begins now may take before the worker processes are killed.
+// That is less than usual if the end of MaxTime is near.
 func (r *runner) limit() time.Duration {
 	usual := r.grace + 20*r.Duration
 	if r.MaxTime == 0 {

@@ -19,7 +19,7 @@ var Patterns = [][2]string{
 	{PatternMixed, "large messages without pause; small ones, at a rate, go before the next frame"},
 }
 
-// sharedBy returns a key that is the same for all cells that share their workers.
+// sharedBy returns a key that is the same for all measurements made by the same worker processes.
 func sharedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -29,16 +29,16 @@ func sharedBy(c results.Cell) results.Cell {
 	return c
 }
 
-// takesOneJob reports whether the workers of a cell exit after one timed job, because the job may
-// leave their pipe closed.
+// takesOneJob reports whether the worker processes of the measurement c exit after one timed job,
+// because that job may leave the pipe between them closed.
 func takesOneJob(c results.Cell) bool { return isOpenLoop(c) || c.ClosesAfter > 0 }
 
-// isOpenLoop reports whether all messages of the cell fall due at a fixed rate, even if the pipe is
-// full.
+// isOpenLoop reports whether c sends all its messages at a fixed rate, so that messages fall due
+// even while the pipe is full.
 func isOpenLoop(c results.Cell) bool { return c.Rate > 0 && c.Pattern != PatternMixed }
 
-// comparedBy returns a key that is the same for all cells that are compared with each other. They
-// differ only in their framing, use of memory, or what the reader does besides reading.
+// comparedBy returns a key that is the same for all measurements that are compared with each other.
+// These differ only in their framing, their use of memory, or what the reader does besides reading.
 func comparedBy(c results.Cell) results.Cell {
 	if takesOneJob(c) {
 		return c
@@ -99,7 +99,8 @@ func validateNames(c results.Cell) error {
 	return err
 }
 
-// validateMessages returns an error if the cell's framing cannot carry one of its messages.
+// validateMessages returns an error if one of the messages of c cannot be sent in the framing that
+// c names.
 func (p Plan) validateMessages(c results.Cell) error {
 	prepared, err := p.jobOf(c).prepare(job.messages)
 	if err != nil || prepared.raw {
@@ -114,8 +115,8 @@ func (p Plan) validateMessages(c results.Cell) error {
 	return nil
 }
 
-// maxLoadMessages is the largest number of messages in a sample with a rate. For each message, an
-// end keeps two times of 8 bytes.
+// maxLoadMessages is the largest number of messages in a sample in which messages are sent at a
+// fixed rate. Each worker process keeps two times of 8 bytes for each message: sent and received.
 const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
 // validateRate returns an error if, at the cell's rate, a sample would have more than
@@ -129,11 +130,11 @@ func (p Plan) validateRate(c results.Cell) error {
 		"ask for a lower rate, or a shorter duration", c.Rate, due, p.Duration, maxLoadMessages)
 }
 
-// mostInflight is the largest number of messages that a cell may leave unanswered at a time.
+// mostInflight is the largest number of messages that may be on the way at the same time.
 const mostInflight = 1 << 16
 
-// validateLoad returns an error if the fields that describe the load contradict each other or do
-// not fit the cell's pattern.
+// validateLoad returns an error if the fields that say when messages are sent contradict each
+// other, or do not fit the field Pattern.
 func validateLoad(c results.Cell) error {
 	plainStream := c.Pattern == "stream" && c.Rate == 0
 	switch {
@@ -163,11 +164,12 @@ func validateLoad(c results.Cell) error {
 // leastWriteSize is the smallest allowed write size, in bytes. A message's header fits into it.
 const leastWriteSize = 64
 
-// mostWork is the largest CPU time that a cell's reader may spend on a byte, in nanoseconds.
+// mostWork is the largest CPU time, in nanoseconds, that a reader may be told to spend on each
+// byte.
 const mostWork = 100_000
 
-// validateMemory returns an error if the cell's use of memory, or its work per byte, is not
-// allowed.
+// validateMemory returns an error if c asks for a use of memory, or for work on each byte, that is
+// not allowed.
 func validateMemory(c results.Cell) error {
 	for name, offset := range map[string]string{"payload": c.PayloadOffset, "read": c.ReadOffset} {
 		if offset == "" {
@@ -200,13 +202,14 @@ func validateMemory(c results.Cell) error {
 	return nil
 }
 
-// labelDefaults has the usual value of each field whose usual value is not the empty string.
+// labelDefaults has the fields of a [results.Cell] whose usual value is not the empty string, each
+// with that value.
 var labelDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
 }
 
-// Label names a cell briefly, for a line of progress or an error. It leaves out most fields that
-// have their usual value.
+// Label describes a measurement briefly, for a line of progress or an error. It leaves out most
+// fields of c that have their usual value.
 func Label(c results.Cell) string {
 	size := results.FormatSize(int64(c.Size))
 	if c.Messages != "" {

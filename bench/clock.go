@@ -6,12 +6,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A clock tells the time of a clock that all processes share, so that times of both ends of a pipe
-// can be compared. It may be used concurrently.
+// A clock tells a time that is the same in all processes, so that times noted at both ends of a
+// pipe can be compared. It may be used concurrently.
 type clock struct{ shift int64 } // nanoseconds to add to syspipe.Now
 
-// clockReadings is how often newClock reads both clocks, to find a pair of readings that nothing
-// interrupted.
+// clockReadings is how often newClock reads the clock of this process and the clock of all
+// processes, one right after the other, to find a pair of readings that nothing interrupted.
 const clockReadings = 64
 
 func newClock() (*clock, error) {
@@ -35,7 +35,8 @@ func newClock() (*clock, error) {
 // now returns nanoseconds since a moment that is the same for all processes.
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
-// spinTime is how long await spins before the awaited moment. Waking up takes about as long.
+// spinTime is how long before the awaited moment await stops sleeping and keeps the CPU busy
+// instead. Waking up takes about as long.
 const spinTime = 50 * time.Microsecond
 
 // await returns when the clock has reached the moment. Set spin only if the caller has its CPU for

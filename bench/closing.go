@@ -14,8 +14,8 @@ const (
 	maxFullChecks  = 2000
 )
 
-// closeEarly ends a sample in which the reader closes its end while the writer still writes. Both
-// ends call it after the timed messages.
+// closeEarly ends a sample in which the reader closes its end of the pipe while the writer still
+// writes. Both the writer and the reader call closeEarly after the timed messages.
 func (e *endpoint) closeEarly() error {
 	if e.Role.isOrigin() {
 		return e.writeUntilTold()

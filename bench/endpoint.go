@@ -17,12 +17,12 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// errPeerGone says that the other end of the pipe left early. Only that end's report or exit has
-// the cause.
+// errPeerGone says that the process at the other end of the pipe left early. Only the report or the
+// exit of that process tells the cause.
 var errPeerGone = errors.New("the other end left")
 
-// An endpoint sends or receives a cell's messages at one end of the measured pipe, or does both in
-// round trips. It belongs to one goroutine.
+// An endpoint sends or receives messages at one end of the measured pipe, or does both in round
+// trips. It belongs to one goroutine.
 type endpoint struct {
 	job
 	endpointConfig
@@ -68,8 +68,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// Not if another thread uses the ends, or if one is to be closed: the other descriptor table
-	// would keep it open.
+	// Give the thread a descriptor table of its own, unless another thread uses the pipe ends, too.
+	// Nor is that done if an end is to be closed: the other table would keep the end open.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -82,8 +82,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	return e, nil
 }
 
-// setIO sets how the endpoint waits at its measured ends. At the pipes for signals it always
-// blocks, because a delay there would be measured too.
+// setIO sets how the endpoint waits at its ends of the measured pipes. At the pipes for signals to
+// the other process it always blocks, because a delay there would be measured too.
 func (e *endpoint) setIO(waits syspipe.IO) error {
 	err := errors.Join(
 		e.toPeer.SetIO(syspipe.Blocking),
@@ -96,7 +96,8 @@ func (e *endpoint) setIO(waits syspipe.IO) error {
 	return err
 }
 
-// A preparedCell holds what the names in a cell stand for. It belongs to one goroutine.
+// A preparedCell holds what the names in a [results.Cell], such as the name of a framing, stand
+// for. It belongs to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
 	raw                bool // no framing: both endpoints know the sizes
@@ -105,8 +106,8 @@ type preparedCell struct {
 	writerIO, readerIO syspipe.IO
 }
 
-// prepare parses the names in the job's cell. The function messages returns the source of its
-// messages.
+// prepare looks up what the names in j.Cell stand for. The parameter messages is a function that
+// returns the messages to send.
 func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCell, err error) {
 	if c.framing, err = parseFraming(j.Cell.Framing); err != nil {
 		return c, err
@@ -126,8 +127,8 @@ func (j job) prepare(messages func(job) (*payload.Source, error)) (c preparedCel
 	return c, err
 }
 
-// parseIO parses how the two ends of a cell wait: one way for both, such as "blocking", or one for
-// each, such as "poll/blocking".
+// parseIO parses how the two ends of a pipe wait: one way for both, such as "blocking", or a way
+// for each, such as "poll/blocking".
 func parseIO(s string) (writer, reader syspipe.IO, err error) {
 	first, second, two := strings.Cut(s, "/")
 	if !two {
@@ -146,8 +147,8 @@ func (e *endpoint) isReader() bool { return e.Role == receiver || e.Role == serv
 // hasClock reports whether this endpoint starts and stops the clock.
 func (e *endpoint) hasClock() bool { return e.Role == receiver || e.Role == client }
 
-// run does this endpoint's part of a job. From the warm-up on there must be no pause, because an
-// idle CPU is slow to wake up.
+// run sends or receives the messages of a job. There must be no pause between the warm-up and the
+// timed messages, because an idle CPU is slow to wake up.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
 	timed, err := e.newJobsLoad()
@@ -209,7 +210,8 @@ func (e *endpoint) begin(j job) {
 	}
 }
 
-// newJobsLoad returns a new load for the timed messages of the job, or nil if the job has no load.
+// newJobsLoad returns a new load, the state of sending the timed messages at a fixed rate or
+// several at a time. It returns nil if the job does neither.
 func (e *endpoint) newJobsLoad() (*load, error) {
 	if !e.isLoad() || e.Compare {
 		return nil, nil
@@ -223,8 +225,8 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet waits until both ends are ready, and reads the counters into before. At the end with the
-// clock, began is when the clock started.
+// meet waits until both ends of the pipe are ready, and stores this end's counters in before. The
+// result began is when the clock started, and is only set at the end that has the clock.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.hasClock() {
 		if _, err := e.awaitPeer(); err != nil {
@@ -244,11 +246,11 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	return began, err
 }
 
-// cpuSamples is how often an endpoint notes its CPU during the timed messages. Each time costs some
-// 50 ns.
+// cpuSamples is how often an endpoint asks on which CPU it runs while it moves the timed messages.
+// Each time costs some 50 ns.
 const cpuSamples = 16
 
-// runMessages moves the timed messages, and now and then notes the endpoint's CPU.
+// runMessages moves the timed messages, and now and then notes on which CPU it runs.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {
@@ -268,11 +270,11 @@ func (e *endpoint) runMessages() error {
 	return nil
 }
 
-// undecidedStart stands for the start time of a load as long as none is chosen.
+// undecidedStart stands for a start time that has not been chosen yet.
 const undecidedStart = 0
 
-// signalPeer tells the peer to go on. It also sends the start time of a load, in nanoseconds of the
-// shared clock.
+// signalPeer tells the process at the other end to go on. It also sends start, the time at which
+// messages begin to fall due, in nanoseconds of the clock that both processes share.
 func (e *endpoint) signalPeer(start int64) error {
 	_, err := e.toPeer.Write(binary.NativeEndian.AppendUint64(nil, uint64(start)))
 	return err
@@ -285,8 +287,8 @@ func (e *endpoint) awaitPeer() (start int64, err error) {
 	return int64(binary.NativeEndian.Uint64(b[:])), err
 }
 
-// explain adds the phase in which err occurred, and errPeerGone if err means that the other end has
-// left.
+// explain adds to err the phase in which it occurred. If err means that the other end of the pipe
+// has left, explain also adds errPeerGone.
 func explain(when string, err error) error {
 	if err == nil {
 		return nil

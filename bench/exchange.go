@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// exchanger returns the function that moves messages as the endpoint's role asks, and makes its
-// reader, writer or buffer.
+// exchanger returns the function with which this endpoint sends or receives messages. Before that,
+// it makes the reader, writer or buffer that the function uses.
 func (e *endpoint) exchanger() func(from, n int64) error {
 	if !e.checks() {
 		return e.unframed()
@@ -38,8 +38,8 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is the most bytes that a framing may add to a message. With less room, a batch
-// would be sent too early.
+// maxFrameOverhead is how many bytes a framing may add to a message, at most. With less room for
+// them in the buffer, a batch of messages would be sent too early.
 const maxFrameOverhead = 128
 
 // writer makes the endpoint's writer of framed messages.
@@ -63,7 +63,7 @@ func (e *endpoint) writer() framers.Writer {
 	return e.framing.NewWriter(out, e.options()...)
 }
 
-// options returns the options with which the cell's framing makes readers and writers.
+// options returns the options for the reader and the writer of framed messages.
 func (e *endpoint) options() []framers.Option {
 	opts := []framers.Option{
 		framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage)),
@@ -93,7 +93,7 @@ func (e *endpoint) send(from, n int64) error {
 	return nil
 }
 
-// receive receives n messages. In a load it notes when each message arrived.
+// receive receives n messages. If e.load is set, receive notes there when each message arrived.
 func (e *endpoint) receive(from, n int64) error {
 	check := e.checker()
 	l := e.load
@@ -158,12 +158,12 @@ func (e *endpoint) respond(from, n int64) error {
 	return nil
 }
 
-// checks reports whether this end looks at the messages that it receives. With the framing "raw" it
-// usually only counts bytes.
+// checks reports whether this end looks at the messages that it receives. With the framing "raw",
+// an end usually only counts bytes.
 func (e *endpoint) checks() bool { return !e.raw || e.Compare || e.isLoad() }
 
-// checker returns the function that checks a received message: every byte in the untimed job,
-// otherwise number and length.
+// checker returns the function that checks a received message. In the untimed job, that function
+// compares every byte. Otherwise it checks only the number and the length of the message.
 func (e *endpoint) checker() func(i int64, msg []byte) error {
 	if e.Compare {
 		return e.source.Compare

@@ -33,7 +33,8 @@ type pipeEnds struct {
 	back             *syspipe.End // of the pipe for replies; nil in a stream
 }
 
-// endsOf says what each of an endpoint's ends is for. The ends must be in the order of openPipes.
+// endsOf says what each of an endpoint's pipe ends is for. They must be in the order in which
+// openPipes opens the pipes.
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
 	if !r.isOrigin() {
@@ -45,16 +46,16 @@ func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	return p
 }
 
-// pipes holds the ends of all pipes between the two endpoints. Only the workers read and write
-// them.
+// pipes holds the ends of all pipes between the two worker processes. Only these processes read and
+// write at the ends.
 type pipes struct {
 	origin []*syspipe.End // for the endpoint that messages come from
 	other  []*syspipe.End
 	err    error // the first error of open
 }
 
-// openPipes opens the pipes that a cell needs, in this order: two for signals, one in each
-// direction; the measured one; and for round trips, one for the replies.
+// openPipes opens the pipes that the measurement c needs, in this order: two pipes for signals, one
+// in each direction; the measured pipe; and, for round trips, a pipe for the replies.
 func openPipes(c results.Cell) (*pipes, error) {
 	const fromOrigin, toOrigin = true, false
 	const usual = 0 // the system's default capacity
@@ -72,8 +73,8 @@ func openPipes(c results.Cell) (*pipes, error) {
 	return &p, nil
 }
 
-// open opens a pipe in the direction that fromOrigin says. It does nothing if an earlier call
-// failed.
+// open opens a pipe that leads from the origin, where messages come from, to the other endpoint, or
+// back if fromOrigin is false. It does nothing if an earlier call failed.
 func (p *pipes) open(kind syspipe.Kind, capacity int, fromOrigin bool) {
 	if p.err != nil {
 		return
@@ -95,15 +96,15 @@ func (p *pipes) close() {
 	proc.CloseAll(p.other)
 }
 
-// A worker is a process that runs one endpoint.
+// A worker is a process that sends or receives messages at one end of the measured pipe.
 type worker struct {
 	*proc.Process
 	jobs *os.File // takes one job per line; when it is closed, the worker exits
 	role role
 }
 
-// startWorker starts a worker and hands it the ends. They are closed in this process, even after an
-// error.
+// startWorker starts a worker process and hands it the pipe ends. In this process the ends are then
+// closed, even if startWorker returns an error.
 func startWorker(
 	ctx context.Context, c endpointConfig, ends []*syspipe.End,
 ) (*worker, error) {
@@ -132,7 +133,7 @@ func (w *worker) do(ctx context.Context, j job) (report, error) {
 	return r, nil
 }
 
-// explain ends a worker that sent no report, and returns an error that says why.
+// explain ends a worker that sent no report, and returns an error that says why there is none.
 func (w *worker) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the %s %w", w.role, context.Cause(ctx))
@@ -157,8 +158,8 @@ type fork struct {
 	workers []*worker            // the origin's, then the other endpoint's
 }
 
-// startFork starts workers and opens their pipes. The job j may be of any cell that they are to
-// measure.
+// startFork starts two workers and opens the pipes between them. The job j may be of any
+// measurement that these workers are to make.
 func startFork(
 	ctx context.Context, j job, cpus placement.CPUs, limit func() time.Duration,
 ) (*fork, error) {
@@ -199,8 +200,8 @@ func (f *fork) close() {
 	f.cancel(nil)
 }
 
-// run gives both workers a job and returns their reports. If the job exceeds the limit, both are
-// killed, and the error wraps an errSlow.
+// run gives both workers a job and returns their reports. If the job takes longer than f.limit
+// allows, the workers are killed, and the error wraps an errSlow.
 func (f *fork) run(j job) (reports, error) {
 	j.Offset = f.offset
 	limit := f.limit()
@@ -215,7 +216,7 @@ func (f *fork) run(j job) (reports, error) {
 	done.Wait()
 	err := errors.Join(errs...)
 	blamed, failed := all.failure()
-	// err says more than a report if the workers were killed or one died.
+	// If the workers were killed or one of them died, err says more than any report.
 	if !failed || f.ctx.Err() != nil || blamed.PeerGone && err != nil {
 		return all, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// interference finds out what disturbs a run: faults of the machine, and other programs or virtual
-// machines on its CPUs.
+// An interference records what disturbs measurements: faults of the machine, and other programs or
+// virtual machines on its CPUs.
 type interference struct {
 	lasting []string      // warnings of faults that the machine had before the run
 	before  machine.Usage // of the machine's CPUs, before the run
@@ -30,12 +30,12 @@ func newInterference() *interference {
 	}
 }
 
-// maxQueued is the share of a sample's time that its ends may wait for CPUs that others use. Above
-// it, the sample counts as disturbed.
+// maxQueued is a share of a sample's time. If the two ends of the pipe wait longer than that for
+// CPUs that other programs use, the sample counts as disturbed.
 const maxQueued = 0.05
 
-// mark sets StealNS and Disturbed of a sample by the CPU time that others took since the previous
-// one. The speed of the sample plays no part.
+// mark sets StealNS and Disturbed of the sample s by the CPU time that other programs and virtual
+// machines took since the previous sample. How fast the messages were plays no part.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.usage)
@@ -57,8 +57,8 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns how long, at least, both ends together waited for CPUs that other
-// programs had.
+// waitedForOthers returns how long both ends of the pipe together waited, at least, for CPUs that
+// other programs used.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
@@ -77,16 +77,16 @@ func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duratio
 	return time.Duration(ns), true
 }
 
-// update collects the warnings about the run so far. Call it once for cells that finish together,
-// so that all get the same warnings.
+// update collects the warnings about the run so far. Call it once for measurements that finish
+// together, so that all of them get the same warnings.
 func (i *interference) update() {
 	faults := machine.ReadUsage().Since(i.before).Faults()
 	i.current = append(warningsOf(faults), i.lasting...)
 	i.disturbed = len(faults) > 0
 }
 
-// warnings returns the warnings for a finished cell, and whether more than half of its samples were
-// disturbed.
+// warnings returns the warnings for a finished measurement. The result disturbed says whether more
+// than half of its samples were disturbed or, if that is not known, whether the machine was.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	knowsWaits := false
 	marked := 0

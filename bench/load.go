@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// isLoad reports whether the cell's messages are sent at a fixed rate (an open loop) or with
-// several on the way at once (a closed loop).
+// isLoad reports whether messages are sent at a fixed rate (an open loop), or so that several are
+// on the way at once (a closed loop).
 func (e *endpoint) isLoad() bool { return e.Cell.Rate > 0 || e.Cell.Inflight > 1 }
 
 // A schedule says when messages fall due: one per period, from a start that both ends know.
@@ -26,10 +26,12 @@ type schedule struct {
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime is how far ahead the start of an open loop is chosen, so that both ends know it in time.
+// leadTime is how far ahead the start is chosen if messages are sent at a fixed rate, so that both
+// ends know the start in time.
 const leadTime = time.Millisecond
 
-// A load records when each message was sent and received, in nanoseconds of the shared clock.
+// A load records when each message was sent and received, in nanoseconds of the clock that both
+// ends share.
 type load struct {
 	schedule  schedule
 	open      bool          // open loop: send when due; else: send when a slot is free
@@ -60,7 +62,8 @@ func (e *endpoint) newLoad() *load {
 	return l
 }
 
-// maySpin reports whether this end generates the load and has its CPU for itself.
+// maySpin reports whether this end may keep its CPU busy while it waits. It must only send
+// messages, and have the CPU for itself.
 func (e *endpoint) maySpin() bool {
 	if e.Role != sender || e.Cell.Pattern == PatternMixed {
 		return false
@@ -68,7 +71,8 @@ func (e *endpoint) maySpin() bool {
 	return e.Cell.Placement != "same" && e.Cell.Placement != "free"
 }
 
-// deliver notes that message i has arrived. In a closed loop it also frees a slot.
+// deliver notes that message i has arrived. If there are slots, deliver also frees one, so that
+// another message may be sent.
 func (l *load) deliver(i int64) {
 	l.delivered.Store(i + 1)
 	if l.slots != nil {
@@ -76,8 +80,8 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets the start of the load and returns it. For undecidedStart, it chooses the start.
-// Without a load, it returns 0.
+// setSchedule sets when the load starts, and returns that time. If the parameter start is
+// undecidedStart, setSchedule chooses the time. Without a load, it returns 0.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -121,7 +125,7 @@ func (e *endpoint) runLoad() (err error) {
 	return err
 }
 
-// generate sends messages as they fall due, or as slots become free. At the end it stores in
+// generate sends each message when it falls due, or when a slot is free. At the end it stores in
 // l.total how many messages it sent.
 func (e *endpoint) generate() error {
 	l := e.load
@@ -170,8 +174,8 @@ func (e *endpoint) runClientLoad() error {
 	if err := <-over; err != nil {
 		return err
 	}
-	// A loop that was given up has sent fewer messages than planned: do not wait for replies to the
-	// rest.
+	// If the sending thread gave up, it sent fewer messages than planned: do not wait for replies
+	// to the rest.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -186,8 +190,8 @@ func (e *endpoint) runClientLoad() error {
 	}
 }
 
-// finishLoad reports what a load moved, and its latencies. The sender of a stream only tells the
-// receiver when it sent messages.
+// finishLoad fills in the report: how many messages arrived, and how long they took. The sender of
+// a stream only tells the receiver when each message was sent.
 func (e *endpoint) finishLoad() error {
 	if e.isMixed() {
 		return e.finishMixed()
@@ -219,7 +223,8 @@ func (e *endpoint) handOver(n int64) error {
 	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
 }
 
-// takeOver receives what handOver sends: it returns the number and keeps the times in the load.
+// takeOver receives what handOver sent. It returns the number, and copies the times at which
+// messages were sent to e.load.sent.
 func (e *endpoint) takeOver() (n int64, err error) {
 	account := make([]int64, 1+len(e.load.sent))
 	err = binary.Read(e.fromPeer, binary.NativeEndian, account)
@@ -227,8 +232,8 @@ func (e *endpoint) takeOver() (n int64, err error) {
 	return account[0], err
 }
 
-// summariseLoad fills in the report: latencies, messages, bytes, and how well an open loop kept its
-// rate.
+// summariseLoad fills in the report: latencies, messages, bytes, and, if messages were to be sent
+// at a fixed rate, how well that rate was kept.
 func (e *endpoint) summariseLoad() error {
 	l := e.load
 	n := l.delivered.Load()
@@ -257,8 +262,8 @@ func (e *endpoint) summariseLoad() error {
 }
 
 // addLoadLatencies reports the latencies of the first n messages, from sending to receiving, under
-// the given name. For an open loop it adds "due" (from due to received) and "lateness" (from due to
-// sent).
+// the given name. If messages were sent at a fixed rate, it adds the latencies "due" (from when a
+// message was due until it was received) and "lateness" (from when it was due until it was sent).
 func (e *endpoint) addLoadLatencies(name string, n int64) error {
 	l := e.load
 	times := map[string][]int64{name: make([]int64, n)}

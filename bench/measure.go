@@ -24,8 +24,9 @@ func (r Result) median(metric string) float64 {
 	return stat.MustMetric(metric).Estimate(r.Record).Median
 }
 
-// Measure measures the cell c. Empty fields have their usual values, so Framing and Size are often
-// enough. If this machine cannot run the cell, Measure returns an error.
+// Measure makes the measurement that c describes. Empty fields of c have their usual values, so
+// Framing and Size are often enough. If this machine cannot make the measurement, Measure returns
+// an error.
 func Measure(ctx context.Context, c results.Cell) (Result, error) {
 	var result Result
 	plan := Plan{Cells: []results.Cell{c}}
@@ -61,9 +62,9 @@ func (p Plan) withDefaults() Plan {
 	return p
 }
 
-// Complete returns the cell with its empty fields filled in, as [Measure] and [Run] do: a stream of
-// JSON in the framing "raw", blocking, through an anonymous pipe, at the first placement of
-// [Placed].
+// Complete returns c with its empty fields filled in, as [Measure] and [Run] do. The usual values
+// are: a stream of JSON messages in the framing "raw", through an anonymous pipe whose ends block,
+// at the first placement that [Placed] returns.
 func Complete(c results.Cell) results.Cell {
 	usual := func(field *string, value string) {
 		if *field == "" {
@@ -84,8 +85,8 @@ func Complete(c results.Cell) results.Cell {
 	return c
 }
 
-// Placed returns the cell once with each placement that is worth comparing on this machine: see
-// [placement.Topology.Best].
+// Placed returns copies of c, one for each placement of the two processes on CPUs that is worth
+// comparing on this machine. See [placement.Topology.Best].
 func Placed(c results.Cell) []results.Cell {
 	topology, err := placement.Read()
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// PatternMixed is the pattern "mixed": large messages without pause, and small ones at the cell's
-// rate, which go first. The latency is that of the small messages.
+// PatternMixed is the pattern "mixed": large messages are sent without pause, and small ones at a
+// fixed rate. Small messages go first, and only their latency is measured.
 const PatternMixed = results.PatternMixed
 
-// SmallSize is the length in bytes of a small message in the pattern "mixed", about that of a
-// notification.
+// SmallSize is the length in bytes of a small message in the pattern "mixed". A notification has
+// about this length.
 const SmallSize = 256
 
-// Priorities in the Mux. The higher one goes first.
+// Priorities of messages in the Mux. The higher one goes first.
 const (
 	largePriority = iota
 	smallPriority
 )
 
-// mixed is the state of an endpoint in the pattern "mixed". The times of small messages are in its
-// load.
+// mixed is the state of an endpoint in the pattern "mixed". The times of small messages are not
+// here but in the endpoint's load.
 type mixed struct {
 	small *payload.Source
 	mux   *framers.Mux // nil at the end that receives
@@ -42,10 +42,11 @@ type mixed struct {
 }
 
 // isMixed reports whether the endpoint moves both large and small messages now. In the warm-up all
-// are large.
+// messages are large.
 func (e *endpoint) isMixed() bool { return e.Cell.Pattern == PatternMixed && e.load != nil }
 
-// A muxWriter sends large messages through a Mux, one at a time.
+// A muxWriter sends large messages through a Mux, which lets small ones overtake them. It sends one
+// at a time.
 type muxWriter struct{ mux *framers.Mux }
 
 func (w muxWriter) WriteMessage(msg []byte) error {
@@ -77,8 +78,8 @@ func (e *endpoint) sendMixed() error {
 	e.clock.await(e.load.schedule.start, false) // do not spin
 	var smallDone atomic.Bool
 	large := make(chan error, 1)
-	// Not in this goroutine, which is locked to its thread: each change between large and small
-	// messages would then switch threads.
+	// Send large messages in another goroutine. This one is locked to its thread, so if it sent
+	// them, each change between large and small messages would switch threads.
 	go func() { large <- e.sendLarge(&smallDone) }()
 	err := e.sendSmall()
 	smallDone.Store(true)
@@ -151,8 +152,8 @@ func (e *endpoint) receiveMixed() error {
 	}
 }
 
-// takeSmall checks a small message, which arrived at the time now. The result last says that
-// nothing follows.
+// takeSmall checks a small message, which arrived at the time now. The result last is true if no
+// message follows.
 func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 	l := e.load
 	number, err := e.mixed.small.Number(msg)
@@ -174,7 +175,7 @@ func (e *endpoint) takeSmall(msg []byte, now int64) (last bool, err error) {
 }
 
 // finishMixed makes the receiver's report, with the latencies of the small messages. The sender
-// only tells the receiver what it has sent.
+// only tells the receiver what was sent, and when.
 func (e *endpoint) finishMixed() error {
 	l := e.load
 	m := &e.mixed
@@ -193,7 +194,7 @@ func (e *endpoint) finishMixed() error {
 	e.report.Messages = m.large + small
 	e.report.PayloadBytes = m.bytes
 	e.report.ElapsedNS = m.last - l.schedule.start
-	// No message is given up, so the rate is missed only if the sender is too late.
+	// Every message is sent, so the rate is missed only if messages are sent too late.
 	end := max(l.schedule.due(small), slices.Max(l.sent))
 	e.report.Load = &results.Load{
 		Due: small, Sent: small,
@@ -223,8 +224,8 @@ func (s *slowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// validateMixed returns an error if the cell has a field that does not fit the pattern "mixed", or
-// that only fits this pattern.
+// validateMixed returns an error if c has the pattern "mixed" and a field that does not fit that
+// pattern, or another pattern and a field that only fits "mixed".
 func validateMixed(c results.Cell) error {
 	if c.Pattern != PatternMixed {
 		if c.FrameWait != "" {
@@ -255,7 +256,7 @@ func validateMixed(c results.Cell) error {
 	return nil
 }
 
-// splits reports whether a framing can send one message in several frames.
+// splits reports whether the framing named spec can send one message in several frames.
 func splits(spec string) bool {
 	f, err := parseFraming(spec)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A pace limits a reader to a number of bytes per second. Its times are nanoseconds of any one
-// clock. It belongs to one goroutine.
+// A pace limits a reader to a number of bytes per second. All times are nanoseconds of one clock,
+// which the caller chooses. A pace belongs to one goroutine.
 type pace struct {
 	PerSecond int64 // bytes; 0: no limit
 	Next      int64 // when the reader is done with all bytes read so far; 0: none yet

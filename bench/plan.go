@@ -77,16 +77,17 @@ const (
 	Finished   Step = "finished"   // its record was passed to the caller of Run
 )
 
-// A placedCell is a cell with the CPUs for its ends, or with the reason why this machine cannot run
-// it.
+// A placedCell says what to measure and has the CPUs for the two ends of the pipe, or the reason
+// why this machine cannot make that measurement.
 type placedCell struct {
 	cell        results.Cell
 	cpus        placement.CPUs
 	unsupported error
 }
 
-// Validate returns an error if the plan is wrong, or asks for a capacity that this system refuses.
-// It returns nil if this machine only lacks something that a cell needs.
+// Validate returns an error if a value in the plan is wrong, or if this system refuses a capacity
+// that the plan asks for. If this machine only lacks something that a measurement needs, it returns
+// nil.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().validateAndPlace()
 	return err
@@ -137,7 +138,8 @@ func placeAll(cells []results.Cell) ([]placedCell, error) {
 	return placed, nil
 }
 
-// placeCell returns the CPUs for the ends of a cell, or why this machine cannot run it.
+// placeCell returns the CPUs for the two ends of the pipe. If this machine cannot make the
+// measurement c, the error says why.
 func placeCell(c results.Cell) (placement.CPUs, error) {
 	if err := tryOptions(c); err != nil {
 		return placement.CPUs{}, err
@@ -152,8 +154,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// tryOptions returns an error if the cell needs a [framers.Option] and its framing is not of
-// package framers.
+// tryOptions returns an error if c needs a [framers.Option], but its framing is not one of package
+// framers.
 func tryOptions(c results.Cell) error {
 	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
 	if _, err := framers.Parse(c.Framing); err == nil || !needed {
@@ -163,7 +165,7 @@ func tryOptions(c results.Cell) error {
 		c.Framing + ": only the framings of package framers read options")
 }
 
-// tryPipe opens the cell's pipe as the cell asks for it, and closes it again.
+// tryPipe opens a pipe with all the properties that c asks for, and closes it again.
 func tryPipe(c results.Cell) error {
 	writer, reader, err := parseIO(c.IO)
 	if err != nil {
@@ -183,14 +185,15 @@ func tryPipe(c results.Cell) error {
 	return errors.Join(w.SetIO(writer), r.SetIO(reader), w.Close(), r.Close())
 }
 
-// Unsupported returns the reason why this machine cannot run a cell, or nil if it can. Empty fields
-// of the cell get their usual values, as in [Complete].
+// Unsupported returns the reason why this machine cannot make the measurement c, or nil if it can.
+// Empty fields of c get their usual values, as in [Complete].
 func Unsupported(c results.Cell) error {
 	_, err := placeCell(Complete(c))
 	return err
 }
 
-// IsUnsupported reports whether err means that this machine cannot run a cell, but another might.
+// IsUnsupported reports whether err means that this machine cannot make a measurement, although
+// another machine might.
 func IsUnsupported(err error) bool {
 	var capacity *syspipe.CapacityError
 	return errors.As(err, &capacity) || errors.Is(err, errors.ErrUnsupported)

@@ -27,7 +27,7 @@ func (w rawWriter) WriteMessage(msg []byte) error {
 	return err
 }
 
-// A rawReader cuts the stream into messages by their sizes, which it knows.
+// A rawReader cuts a stream of bytes into messages, whose sizes it knows from its source.
 type rawReader struct {
 	in     io.Reader
 	source *payload.Source
@@ -42,8 +42,8 @@ func (r *rawReader) ReadMessage() ([]byte, error) {
 	return msg, err
 }
 
-// unframed returns the function that moves the messages of the framing "raw" while the clock runs.
-// Like a simple C program, it only counts bytes.
+// unframed returns the function that sends or receives messages in the framing "raw" while the
+// clock runs. Like a simple C program, that function only counts bytes.
 func (e *endpoint) unframed() func(from, n int64) error {
 	if e.Role == sender {
 		if e.Cell.Transfer != "" {

@@ -41,8 +41,8 @@ func (w work) spend(n int) {
 	}
 }
 
-// lostCPU is the longest gap between two readings of the clock in which the thread still had its
-// CPU.
+// lostCPU is the longest gap between two readings of the clock that counts as CPU time. In a longer
+// gap, something else had the thread's CPU.
 const lostCPU = 5 * time.Microsecond
 
 // spin keeps the CPU busy until the thread has spent d of CPU time.

@@ -11,9 +11,9 @@ import (
 // registered holds the framings that Register was given, by their names.
 var registered sync.Map
 
-// Register makes your own framing f known under the name f.String(). Call it in main or TestMain
-// before [Worker], so that workers know it too. It panics if package framers has a framing of that
-// name.
+// Register makes your own framing f known to this package under the name f.String(). Call it in
+// main or TestMain before [Worker], so that worker processes know f too. Register panics if package
+// framers has a framing of that name.
 func Register(f framers.Framing) {
 	name := f.String()
 	if _, err := framers.Parse(name); err == nil {
@@ -35,8 +35,8 @@ func parseFraming(spec string) (framers.Framing, error) {
 	return nil, err
 }
 
-// CheckRegistered returns an error if a worker that looks for f by its name would find nothing or
-// another framing.
+// CheckRegistered returns an error if a worker process that looks for f by its name would find
+// nothing or another framing.
 func CheckRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {

@@ -56,8 +56,8 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// failure returns the report that best explains why a job failed. A report that only says that the
-// other end left comes last.
+// failure returns the report that best explains why a job failed. It prefers any other report to
+// one that only says that the other end left.
 func (rs reports) failure() (blamed report, failed bool) {
 	for _, r := range rs {
 		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {

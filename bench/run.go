@@ -40,7 +40,7 @@ type runner struct {
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
 
-// A group is the cells that share workers.
+// A group has the measurements that the same worker processes make.
 type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
@@ -76,7 +76,8 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 	}, err
 }
 
-// run takes one fork of each group in turn, until every group has its samples or the time is up.
+// run starts the workers of each group of measurements in turn, until every group has its samples
+// or the time is up.
 func (r *runner) run(ctx context.Context) error {
 	if err := r.openGroups(); err != nil {
 		return r.end(ctx, err)
@@ -99,8 +100,8 @@ func (r *runner) run(ctx context.Context) error {
 	return r.end(ctx, nil)
 }
 
-// end finishes the groups that still need samples. It returns an error if the run has failed, or if
-// no cell was measured.
+// end finishes the groups of measurements that still need samples. It returns an error if the run
+// has failed, or if not a single sample was taken.
 func (r *runner) end(ctx context.Context, err error) error {
 	why := "max-time"
 	switch {
@@ -119,8 +120,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return err
 }
 
-// openGroups makes groups of the cells that this machine can run. For each other cell it keeps a
-// record that says why not.
+// openGroups makes groups of the measurements that are possible on this machine. For each
+// impossible one it keeps a record that says why.
 func (r *runner) openGroups() error {
 	groups := map[results.Cell]*group{}
 	for _, placed := range r.placed {
@@ -156,7 +157,8 @@ func (r *runner) addReason(why error) {
 	}
 }
 
-// fork starts the workers of a group, takes some rounds of samples with them, and ends them.
+// fork starts the worker processes of a group, takes some rounds of samples with them, and ends the
+// processes.
 func (r *runner) fork(ctx context.Context, g *group) error {
 	if err := r.turn(ctx); err != nil {
 		return err
@@ -183,8 +185,9 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 	return r.takeRounds(ctx, f, g, rounds)
 }
 
-// prepare verifies and calibrates a cell if no earlier fork has done so. If a job is too slow and
-// is left out, it returns nil, and the cell is still not calibrated.
+// prepare verifies and calibrates the measurement c, unless that was done after an earlier start of
+// its workers. If a job is too slow and is left out, prepare returns nil, but c.calibrated stays
+// false.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
 		err := r.compare(f, c)
@@ -198,8 +201,8 @@ func (r *runner) prepare(f *fork, c *cellRun) error {
 	return r.calibrate(f, c)
 }
 
-// takeRounds takes the given number of rounds in a fork, or fewer if the time is up. A round takes
-// one sample of every cell of the group.
+// takeRounds takes the given number of rounds with the workers of f, or fewer if the time is up. In
+// a round, every measurement of the group takes one sample.
 func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) error {
 	for n := range rounds {
 		if err := r.turn(ctx); err != nil {
@@ -223,7 +226,8 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 			}
 		}
 		g.cost.count(n, time.Since(began))
-		// The number of rounds of a first fork came from a guessed cost, which is now known better.
+		// After the first start of the workers, the number of rounds comes from a guessed cost. By
+		// now the cost is known better.
 		if g.forks == 1 && n+1 >= r.roundsFor(g) {
 			return nil
 		}
@@ -231,8 +235,8 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 	return nil
 }
 
-// inTurn returns the cells in a random order, in which cells that are compared with each other
-// follow each other directly.
+// inTurn returns the measurements of the group in a random order, except that those to be compared
+// with each other stay together.
 func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	var order []results.Cell
 	compared := map[results.Cell][]*cellRun{}
@@ -250,8 +254,8 @@ func (g *group) inTurn(random *rand.Rand) []*cellRun {
 	return cells
 }
 
-// turn waits until Plan.Turn says that the run may go on. The wait does not count as time of the
-// run.
+// turn waits until Plan.Turn says that the run may go on. The time of waiting does not count
+// towards MaxTime.
 func (r *runner) turn(ctx context.Context) error {
 	if r.Turn == nil {
 		return nil
@@ -278,15 +282,16 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed notes err in the record of the cell, and returns it with the cell's name.
+// failed adds the name of the measurement c to err, notes that in the record of c, and returns it.
 func (r *runner) failed(c *cellRun, err error) error {
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()
 	return err
 }
 
-// finish keeps the records of the groups for which why gives a reason. After an interruption or a
-// failure, cells without samples get no record, unless they failed themselves.
+// finish finishes the groups for which the function why returns a reason, and passes their records
+// on. After an interruption or a failure, a measurement without samples gets no record, unless it
+// is what failed.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil

@@ -11,20 +11,20 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The untimed job of a cell sends about compareBytes, in minCompare to maxCompare messages. From a
-// recording, it sends each message at least once.
+// Before a measurement is timed, an untimed job sends about compareBytes, in minCompare to
+// maxCompare messages. If messages were recorded, that job sends each of them at least once.
 const (
 	compareBytes = 1 << 20
 	minCompare   = 2
 	maxCompare   = 64
 )
 
-// compare verifies a cell by an untimed job, which compares every byte. If the job is too slow and
-// is left out, the cell's Verified stays nil.
+// compare verifies the measurement c by an untimed job, which compares every byte. If the job is
+// too slow and is left out, c.record.Verified stays nil.
 func (r *runner) compare(f *fork, c *cellRun) error {
 	j := r.jobOf(c.record.Cell)
 	j.Cell = withoutReadersWork(j.Cell)
-	// One job verifies all cells that differ only in what their readers do besides reading.
+	// One job verifies all measurements that differ only in what the reader does besides reading.
 	for _, other := range c.group.cells {
 		if other.record.Verified != nil && withoutReadersWork(other.record.Cell) == j.Cell {
 			c.record.Verified = &results.Verified{}
@@ -62,12 +62,12 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	return nil
 }
 
-// calibrations is the largest number of timed runs to calibrate a cell. A run that was far too
-// short is repeated, because its first messages are slow.
+// calibrations is how many timed runs are made, at most, to learn how many messages a sample needs.
+// A run that was far too short is repeated, because its first messages are slow.
 const calibrations = 3
 
-// calibrate makes short timed runs of a cell until it is known how many messages a sample needs.
-// They are not kept as samples.
+// calibrate makes short timed runs of the measurement c until it is known how many messages a
+// sample needs. These runs are not kept as samples.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
 	// A run is long enough if it moved a third of a sample's messages.
@@ -90,7 +90,8 @@ func (c *cellRun) adapts() bool {
 	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
-// addSample makes a sample from the reports of both ends, and adds it to the cell's record.
+// addSample makes a sample from the reports of both ends of the pipe, and adds it to the record of
+// c.
 func (r *runner) addSample(c *cellRun, got reports) error {
 	timer := got.timer()
 	s := got.sample()
@@ -121,12 +122,12 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	return nil
 }
 
-// fallbackDivisor divides a cell's rate after a sample that was far too slow. A cell can become a
-// thousand times as slow if another program uses its CPU.
+// fallbackDivisor divides the expected rate of messages after a sample that was far too slow.
+// Messages can become a thousand times as slow if another program uses the CPU.
 const fallbackDivisor = 1000
 
-// slice makes a timed run of a cell that takes about the time d. If the run is too slow and is left
-// out, the reports are nil and the workers have ended.
+// slice makes a timed run of the measurement c that takes about the time d. If the run is too slow
+// and is left out, slice returns nil reports, and the workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	n := c.messagesFor(d)
 	got, err := f.run(r.jobOf(c.record.Cell).timed(n))
@@ -143,8 +144,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether a failed run of n messages is left out, instead of making its cell fail:
-// it was too slow, but something else may be to blame.
+// leaveOut reports whether a failed run of n messages is left out, instead of making the
+// measurement c fail. It leaves out runs that were too slow, if something else may be to blame.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -165,8 +166,8 @@ func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	return false
 }
 
-// messagesFor returns how many messages fill the time d at the rate that the cell asks for, or else
-// at the best rate so far.
+// messagesFor returns how many messages take about the time d: at the rate that c asks for, or else
+// at the best rate measured so far.
 func (c *cellRun) messagesFor(d time.Duration) int64 {
 	cell := c.record.Cell
 	if cell.ClosesAfter > 0 {
@@ -199,15 +200,15 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 	return max(1, fills*capacity/int64(c.record.Cell.Size))
 }
 
-// leastFills is how often a sample fills the pipe, at least, if its writer sleeps when the pipe is
-// full. With two, the pipe refuses at least one write.
+// leastFills is how many times a sample must fill the pipe if the writer sleeps when the pipe is
+// full. If it is filled twice, the pipe refuses at least one write.
 const leastFills = 2
 
 // usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
 const usualCapacity = 64 << 10
 
-// sleepOf returns how long the writer of a plain stream sleeps when the pipe is full, if that is
-// how it waits.
+// sleepOf returns how long the writer of a plain stream sleeps when the pipe is full. The result
+// sleeps is false if the writer waits in another way.
 func sleepOf(c results.Cell) (pause time.Duration, sleeps bool) {
 	writer, _, err := parseIO(c.IO)
 	pause = writer.Pause()
@@ -220,8 +221,8 @@ func (p Plan) jobOf(c results.Cell) job {
 	return job{Cell: c, Seed: p.Seed, Recording: p.Recording, Offset: p.offsetOf(1)}
 }
 
-// offsetOf returns the offset within a page at which the messages of a fork begin. It is random,
-// but the same for all groups.
+// offsetOf returns where in a memory page messages begin after a given start of the workers. This
+// offset is random, but the same for all measurements.
 func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
@@ -241,5 +242,5 @@ func (j job) timed(n int64) job {
 	return j
 }
 
-// mixedWarmup is how many large messages are the warm-up of a cell with the "mixed" pattern.
+// mixedWarmup is how many large messages are sent to warm up for the pattern "mixed".
 const mixedWarmup = 2

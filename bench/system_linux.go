@@ -15,22 +15,23 @@ import (
 // they end 50 µs late.
 func minimiseTimerSlack() { unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
-// sleepUntil sleeps until a moment of the shared clock. A signal may cut the sleep short.
+// sleepUntil sleeps until a moment of the clock that all processes share. A signal may cut the
+// sleep short.
 func (c *clock) sleepUntil(moment int64) {
 	t := unix.NsecToTimespec(moment)
 	unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
 		uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 }
 
-// watchdogTime is how long Go's watchdog stays busy: 50 sleeps of 20 µs and some longer ones, to
-// each of which the kernel adds 50 µs.
+// watchdogTime is how long Go's watchdog thread goes on waking often: for 50 sleeps of 20 µs and
+// some longer ones, to each of which the kernel adds 50 µs.
 const watchdogTime = 6 * time.Millisecond
 
-// calmWatchdog waits until Go's watchdog thread, sysmon, no longer wakes every 20 µs. On the CPU of
-// the ends, it made up to a third of the samples take twice as long.
+// calmWatchdog waits until Go's watchdog thread, sysmon, no longer wakes every 20 µs. When it did
+// so on the CPU of a pipe's ends, up to a third of the samples took twice as long.
 //
-// The watchdog is busy again once all goroutines have blocked. So a worker waits in raw system
-// calls, which the scheduler does not notice.
+// The watchdog wakes often again after all goroutines have blocked. So a worker process waits in
+// raw system calls, which the scheduler does not notice.
 func calmWatchdog() { rawSleep(watchdogTime) }
 
 // jobs is standard input.
@@ -56,8 +57,8 @@ func (r rawInput) Read(b []byte) (int, error) {
 	}
 }
 
-// quietTime is how long threads of the Go runtime take to sleep again, after reading the statistics
-// of the heap has woken them.
+// quietTime is how long threads of the Go runtime take to fall asleep again, after someone read the
+// statistics of the heap, which wakes them.
 const quietTime = 250 * time.Microsecond
 
 // quiesce sleeps for quietTime in a raw system call. A sleep that the scheduler notices would wake
@@ -73,8 +74,8 @@ func rawSleep(d time.Duration) {
 // ownDescriptors gives the calling thread a descriptor table of its own, if the system allows it. A
 // shared table costs some 15 % of the time of a 64 B write.
 func ownDescriptors() {
-	// Start Go's poller now, by opening a pipe. Later, its descriptor might be only in this
-	// thread's table.
+	// Start Go's poller now, by opening a pipe. If it started later, its descriptor might be only
+	// in this thread's table.
 	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
 		w.Close()
@@ -83,7 +84,7 @@ func ownDescriptors() {
 }
 
 // A runQueue tells how long its thread was ready to run but had no CPU. It is a descriptor of
-// /proc/thread-self/schedstat, or -1.
+// /proc/thread-self/schedstat, or -1 if that file cannot be opened.
 type runQueue int
 
 func openRunQueue() runQueue {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// minimiseTimerSlack does nothing here: only Linux lets a thread choose the slack of its sleeps.
+// minimiseTimerSlack does nothing here: only Linux lets a thread choose how late its sleeps may
+// end.
 func minimiseTimerSlack() {}
 
 func (c *clock) sleepUntil(moment int64) { time.Sleep(time.Duration(moment - c.now())) }

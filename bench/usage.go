@@ -12,8 +12,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// usage has the totals that an endpoint had reached at one moment. The system may not tell all of
-// them.
+// usage holds what an endpoint has used up to one moment. The system may not tell all of it.
 type usage struct {
 	calls syspipe.Counters // of the pipes that messages and replies pass through
 	wire  uint64           // bytes through the end that carries the messages
@@ -32,7 +31,8 @@ type cpuTime struct {
 
 var unknownTime = cpuTime{cpu: -1, voluntary: -1, involuntary: -1, queued: -1}
 
-// snapshot reads all figures into u except those of the heap: reading them stops the world.
+// snapshot reads all figures into u except those of the heap, because reading the heap's figures
+// stops all goroutines.
 func (e *endpoint) snapshot(u *usage) {
 	u.calls = e.counters()
 	u.wire = e.data.Counters().Bytes
@@ -40,8 +40,8 @@ func (e *endpoint) snapshot(u *usage) {
 	u.time.queued = e.runQueue.waited()
 }
 
-// heap reads the statistics of the heap. It returns zeros if that would have to wait for another
-// goroutine's raw system call.
+// heap reads the statistics of the heap. It returns zeros if it would have to wait until a raw
+// system call of another goroutine ends.
 func (e *endpoint) heap() (m runtime.MemStats) {
 	if e.alone() {
 		runtime.ReadMemStats(&m)
@@ -49,12 +49,12 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 	return m
 }
 
-// alone reports whether no other goroutine of the process can be in a long raw system call, as in a
-// client with a load.
+// alone reports whether no other goroutine of the process can be in a long raw system call. In a
+// client that sends while it receives, one can be.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
-// counters returns the counters of all measured pipes. Their Short counts only writes, because a
-// read often does not fill its buffer.
+// counters returns the counters of all measured pipes. The counter Short counts only writes,
+// because a read often does not fill its buffer.
 func (e *endpoint) counters() syspipe.Counters {
 	if e.in == nil {
 		return e.out.Counters()
@@ -102,7 +102,8 @@ func (e *endpoint) fillReport(before, after usage) error {
 	return nil
 }
 
-// countersSince returns what was used between before and after. A figure is nil if it is not known.
+// countersSince returns what was used between the two moments before and after. A figure is nil if
+// it is not known.
 func (e *endpoint) countersSince(before, after usage) results.Counters {
 	was := before.calls
 	is := after.calls

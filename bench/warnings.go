@@ -41,8 +41,8 @@ func countWarnings(r results.Record, asked int) []string {
 // minAchieved is the share of the requested rate below which there is a warning.
 const minAchieved = 0.99
 
-// loadWarnings warns if the rate was not kept, or if the generator's own lateness explains most of
-// the p99.
+// loadWarnings warns if messages were not sent at the rate asked for. It also warns if sending late
+// explains most of the 99th percentile of latencies.
 func loadWarnings(r results.Record) []string {
 	var achieved []float64
 	for _, s := range r.Samples {
@@ -75,8 +75,8 @@ func loadWarnings(r results.Record) []string {
 // maxOutliers is the share of outliers among the samples above which there is a warning.
 const maxOutliers = 0.2
 
-// spreadWarnings warns of undisturbed samples that do not agree, and of unpinned ends that shared a
-// CPU.
+// spreadWarnings warns if undisturbed samples differ too much. It also warns if both ends of the
+// pipe ran on one CPU because they were not bound to CPUs.
 func spreadWarnings(r results.Record) []string {
 	var undisturbed []results.Sample
 	together := false // in some sample, both ends ran on the same CPU only

@@ -15,11 +15,11 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// cellWork is the name by which package proc knows the work of a worker.
+// cellWork is the name under which package proc starts the worker processes.
 const cellWork = "bench"
 
-// Jobs returns the work of the processes that [Run] starts. A program with other work for package
-// proc passes it to [proc.Main], instead of calling [Worker]:
+// Jobs returns the work of the processes that [Run] starts. A program that starts processes for
+// work of its own, too, does not call [Worker], but passes both to [proc.Main]:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
@@ -31,8 +31,8 @@ const workerMemory = 1 << 30
 // program that calls Run must call Worker first in main and TestMain.
 func Worker() { proc.Main(Jobs()) }
 
-// A job tells both workers to move some messages of a cell. It is one line of JSON on their
-// standard input.
+// A job tells both worker processes to pass some messages from one to the other. They read it from
+// their standard input, as one line of JSON.
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -64,7 +64,7 @@ const (
 	server   role = "server"   // sends each message back
 )
 
-// isOrigin reports whether the cell's messages come from the end with this role.
+// isOrigin reports whether messages, as opposed to replies, come from the end with this role.
 func (r role) isOrigin() bool { return r == sender || r == client }
 
 // serveJobs does the jobs that it reads from standard input, on a thread that is bound to its CPU.
@@ -113,7 +113,7 @@ func collectGarbage() {
 	}
 }
 
-// A workplace is what a worker keeps from job to job: one endpoint per cell.
+// A workplace is what a worker keeps from job to job, such as one endpoint per measurement.
 type workplace struct {
 	config  endpointConfig
 	ends    pipeEnds
@@ -149,7 +149,8 @@ func (w *workplace) do(j job) report {
 	return e.report
 }
 
-// endpoint returns the endpoint of a job's cell. An endpoint that compares every byte is not kept.
+// endpoint returns the endpoint for a job, which may be one that an earlier job left. An endpoint
+// that compares every byte is not kept.
 func (w *workplace) endpoint(j job) (*endpoint, error) {
 	if w.broken != nil {
 		return nil, w.broken
@@ -167,8 +168,8 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	return e, nil
 }
 
-// sources has the messages of all cells of an endpoint. Cells with equal messages share their
-// memory, so that the cache helps all of them alike.
+// sources has the messages of all measurements at one end of a pipe. Measurements with equal
+// messages use the same memory, so that the cache helps all of them alike.
 type sources struct {
 	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source
@@ -218,11 +219,11 @@ func (j job) messages() (*payload.Source, error) {
 	return recording.Source(), nil
 }
 
-// asAllocated is the payload offset of messages that stay where Go's allocator has put them. If
-// they have some KiB or more, that is where a page begins.
+// asAllocated, as a payload offset, means that messages stay where Go's allocator has put them. For
+// messages of some KiB or more, that is where a page begins.
 const asAllocated = "0"
 
-// place moves the messages of the sending end to where the cell wants them in memory.
+// place moves the messages of the sending end to where j.Cell asks for them in memory.
 func (j job) place(source *payload.Source) error {
 	switch j.Cell.PayloadOffset {
 	case asAllocated:

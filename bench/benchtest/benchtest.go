@@ -31,9 +31,9 @@ var (
 	roundtripSizes = []int{256, 65_000}
 )
 
-// Framing benchmarks f beside the framing "raw", which adds nothing to a message, in streams and
-// round trips between two processes. The sizes are bytes of a message; without any, Framing takes
-// 256 B to 1 MB.
+// Framing benchmarks f, a way of telling messages apart, beside the framing "raw", which adds
+// nothing to a message. It measures streams and round trips between two processes. The parameter
+// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -42,7 +42,7 @@ func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	Cells(b, framingCells(f.String(), sizes)...)
 }
 
-// framingCells returns what [Framing] measures, for the framing that the parameter spec names.
+// framingCells returns the measurements that [Framing] makes for the framing named spec.
 func framingCells(spec string, sizes []int) []results.Cell {
 	streams := sizes
 	roundtrips := sizes
@@ -60,8 +60,8 @@ func framingCells(spec string, sizes []int) []results.Cell {
 	return cells
 }
 
-// besideRaw returns cells with the framing "raw" and with the framing spec, at all placements of
-// [bench.Placed].
+// besideRaw returns measurements with the framing "raw" and with the framing named spec, for each
+// placement of the two processes on CPUs that [bench.Placed] chooses.
 func besideRaw(spec, pattern string, size int) []results.Cell {
 	var cells []results.Cell
 	for _, framing := range []string{results.FramingRaw, spec} {
@@ -71,13 +71,13 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 	return cells
 }
 
-// samplesPerOp is how many samples one operation of a benchmark takes. A sample takes some
-// milliseconds.
+// samplesPerOp is how many samples are taken in each of the b.N iterations of a benchmark. A sample
+// takes some milliseconds.
 const samplesPerOp = 6
 
-// Cells runs each cell as a sub-benchmark of b, and reports medians of its samples. Empty fields of
-// a cell get their usual values, as in [bench.Complete]. A cell that this machine cannot run is
-// skipped.
+// Cells makes each of the measurements in a sub-benchmark of b, and reports medians of the samples.
+// Empty fields get their usual values, as in [bench.Complete]. Measurements that this machine
+// cannot make are skipped.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {

@@ -44,8 +44,8 @@ func cpuModel() string {
 	return field(info, "cpu") // POWER
 }
 
-// virtualised says in which virtual machine or container this system runs. It returns "" if in
-// neither.
+// virtualised names the virtual machine or container in which this system runs. If there is none,
+// it returns "".
 func virtualised() string {
 	var signs []string
 	switch {
@@ -64,8 +64,8 @@ func virtualised() string {
 	return strings.Join(signs, ", ")
 }
 
-// imitated says what imitates Linux or the processor, if anything does. The parameter program is
-// the file that this process runs, as the kernel knows it.
+// imitated names the program that imitates Linux or the processor, such as gVisor, or returns "".
+// The parameter program is the file that this process runs, according to the kernel.
 func imitated(program string) string {
 	version := read("proc/version")
 	switch {
@@ -99,7 +99,8 @@ func emulated(program string) bool {
 		!strings.Contains(hypervisor, "kvm")
 }
 
-// field returns the value of the first line "name : value" in info, or "".
+// field returns the value in the first line of info of the form "name : value", or "" if there is
+// no such line.
 func field(info, name string) string {
 	for line := range strings.Lines(info) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {

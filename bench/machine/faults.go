@@ -72,13 +72,13 @@ func Faults(env results.Environment) []Fault {
 	return slices.DeleteFunc(list, func(f Fault) bool { return f.Found == "" })
 }
 
-// Disturbing returns those faults that affect every figure of a run, whatever it measured.
+// Disturbing returns the faults of a machine that affect every figure, whatever is measured.
 func Disturbing(env results.Environment) []Fault {
 	return slices.DeleteFunc(Faults(env), func(f Fault) bool { return !f.always })
 }
 
-// fewCPUs says why this machine has too few CPUs for the two ends of a pipe. It returns "" if it
-// has enough.
+// fewCPUs returns "" if this machine has enough CPUs for the two ends of a pipe. Otherwise it says
+// why not.
 func fewCPUs(system string) string {
 	topology, err := placement.Read()
 	n := len(topology.CPUs)
@@ -101,8 +101,8 @@ func governor(name string) string {
 	return name + ": the CPU's frequency follows its load"
 }
 
-// The clock counts as a fault above these limits, in nanoseconds. A reading of a good clock takes
-// some 25 ns, of an old timer chip more than 1000.
+// Above these limits, in nanoseconds, the clock counts as a fault of the machine. Reading a good
+// clock takes some 25 ns, reading an old timer chip more than 1000 ns.
 const (
 	maxReading = 1000
 	maxStep    = 1000

@@ -10,8 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults returns the faults that [Faults] looks for only on Linux. Found is empty in those
-// that this machine does not have.
+// systemFaults returns the faults that [Faults] looks for only on Linux. If this machine does not
+// have a fault, the field Found is empty.
 func systemFaults() []Fault {
 	return []Fault{
 		{
@@ -40,7 +40,7 @@ func systemFaults() []Fault {
 	}
 }
 
-// turbo returns a text if the CPUs may run faster than their usual clock, or else "".
+// turbo returns a description if the CPUs may run faster than their usual clock, or else "".
 func turbo() string {
 	noTurbo := read(cpuDir + "intel_pstate/no_turbo") // Intel's driver has only this switch
 	boost := read(cpuDir + "cpufreq/boost")           // all other drivers have only this one
@@ -74,7 +74,7 @@ func quota() string {
 // usualPipe is the capacity of a new pipe: sixteen pages, see pipe(7).
 const usualPipe = 64 << 10
 
-// smallPipes returns a text if a new pipe has less than the usual capacity.
+// smallPipes returns a description if a new pipe has less than the usual capacity, or else "".
 func smallPipes() string {
 	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 )
 
 // Describe returns the environment of the run that is about to start. Fields that the system does
-// not tell stay empty. It takes some milliseconds, to measure the clock.
+// not tell stay empty. Describe takes some milliseconds, because it measures the clock.
 func Describe(run string, seed int64) results.Environment {
 	env := results.Environment{
 		Kind:     results.KindEnvironment,
@@ -58,8 +58,8 @@ func Version() string {
 	return info.Main.Version
 }
 
-// identify returns a short hash of what decides the speed of a machine's pipes, the same for all
-// runs.
+// identify returns a short hash of what decides how fast a machine's pipes are. The hash is the
+// same for all runs on the machine.
 func identify(e results.Environment) string {
 	hash := sha256.Sum256([]byte(strings.Join([]string{
 		e.OS, e.Kernel, e.Arch, e.CPU, fmt.Sprint(e.CPUs), e.Topology, fmt.Sprint(e.PageSize),

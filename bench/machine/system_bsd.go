@@ -11,11 +11,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults returns no faults: [Faults] already looks for all that these systems tell.
+// systemFaults returns nothing: these systems tell of no faults besides those that [Faults] looks
+// for.
 func systemFaults() []Fault { return nil }
 
 // systemUsage reads FreeBSD's counters of ticks: user, nice, system, interrupt and idle. On macOS,
-// which does not tell them, the usage is unknown.
+// which has no such counters, the usage is unknown.
 func systemUsage() Usage {
 	raw, err := unix.SysctlRaw("kern.cp_time")
 	if err != nil || len(raw) < 5*8 {
@@ -33,8 +34,8 @@ func systemUsage() Usage {
 	return u
 }
 
-// describe fills in the fields that these systems tell. Here no program can choose the capacity of
-// a pipe, so PipeMaxSize stays empty.
+// describe fills in what macOS and FreeBSD tell about the machine. PipeMaxSize stays empty, because
+// there no program can choose the capacity of a pipe.
 func describe(env *results.Environment) {
 	env.Kernel, _ = unix.Sysctl("kern.osrelease") // empty where unknown
 	brand, _ := unix.Sysctl("machdep.cpu.brand_string")
@@ -50,7 +51,8 @@ func describe(env *results.Environment) {
 	if n, err := unix.SysctlUint32("sysctl.proc_translated"); err == nil && n == 1 {
 		env.Imitation = "translated by Rosetta"
 	}
-	// struct loadavg has three fixed-point numbers of 4 bytes, 4 of padding, and their scale.
+	// struct loadavg has three fixed-point numbers of 4 bytes, 4 bytes of padding, and the scale of
+	// the numbers.
 	if raw, err := unix.SysctlRaw("vm.loadavg"); err == nil && len(raw) >= 24 {
 		if scale := binary.LittleEndian.Uint64(raw[16:]); scale != 0 {
 			env.Load1 = new(float64(binary.LittleEndian.Uint32(raw)) / float64(scale))

@@ -63,8 +63,9 @@ func throttled() float64 {
 	return seconds
 }
 
-// throttledIn adds up a key in the file cpu.stat of a cgroup and of each cgroup above it, up to the
-// folder top. The parameter perSecond is how many units of the key make a second.
+// throttledIn adds up the values of key in the files cpu.stat of a cgroup and of each cgroup above
+// it, up to the folder top. The parameter perSecond is how many units of these values make a
+// second.
 func throttledIn(top, group, key string, perSecond float64) (seconds float64, ok bool) {
 	for folder := path.Join("/", group); ; folder = path.Dir(folder) {
 		for line := range strings.Lines(read(path.Join(top, folder, "cpu.stat"))) {
@@ -90,7 +91,8 @@ func read(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// number returns the number that a text states, or 0 for any other text, such as "max" in cpu.max.
+// number returns the number that a text consists of. For any other text, such as "max" in cpu.max,
+// it returns 0.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

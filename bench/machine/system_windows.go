@@ -9,13 +9,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// systemFaults returns no faults: [Faults] already looks for all that Windows tells.
+// systemFaults returns nothing: Windows tells of no faults besides those that [Faults] looks for.
 func systemFaults() []Fault { return nil }
 
-// systemUsage returns an unknown usage, because golang.org/x/sys has no call for it.
+// systemUsage returns a usage that is marked as unknown, because golang.org/x/sys has no call to
+// read it.
 func systemUsage() Usage { return Usage{} }
 
-// describe fills in the fields that Windows tells by calls of golang.org/x/sys.
+// describe fills in what calls of golang.org/x/sys tell about the machine.
 func describe(env *results.Environment) {
 	v := windows.RtlGetVersion()
 	env.Kernel = fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)

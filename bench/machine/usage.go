@@ -33,8 +33,8 @@ func ReadUsage() Usage {
 	return u
 }
 
-// Since returns the usage between the earlier reading from and the reading u. It is known only if
-// both readings are known.
+// Since returns the usage between two readings, earlier and u. It is known only if both readings
+// are known.
 func (u Usage) Since(from Usage) Usage {
 	if !u.Known || !from.Known {
 		return Usage{}

@@ -44,8 +44,8 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body returns message i, but does not write its number into it: for a reader that does not tell
-// messages apart.
+// Body returns message i without writing its number into it. That is enough for a reader that does
+// not tell messages apart.
 func (s *Source) Body(i int64) []byte {
 	if s.copies != nil {
 		return s.copies[i%int64(len(s.copies))]
@@ -77,7 +77,7 @@ func (s *Source) Bytes(from, n int64) int64 {
 	return total
 }
 
-// Distinct returns how many messages the source has that differ in more than their number.
+// Distinct returns how many different messages the source has, apart from their numbers.
 func (s *Source) Distinct() int64 { return int64(len(s.bodies)) }
 
 // Largest returns the length of the longest message in bytes.
@@ -144,8 +144,8 @@ func (s *Source) Compare(i int64, msg []byte) error {
 	return mismatch(i, at, why)
 }
 
-// mismatch returns the error for a message that arrived altered. The parameter offset is the first
-// byte known to be wrong.
+// mismatch returns the error for a message that arrived altered. The parameter offset is the
+// position of the first byte that is known to be wrong.
 func mismatch(message int64, offset int, why string) error {
 	return fmt.Errorf("message %d, byte %d: the message %s", message, offset, why)
 }
@@ -181,7 +181,8 @@ type Kind struct {
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 
-// Recorded is the name of the payload of cells that send a recording; see [ReadRecording].
+// Recorded is the name of the payload in measurements that send recorded messages; see
+// [ReadRecording].
 const Recorded = "recorded"
 
 // Kinds returns the kinds that [Generate] knows.
@@ -193,8 +194,8 @@ func Kinds() []Kind {
 	}
 }
 
-// Generate makes a source of messages of exactly size bytes. Those of less than 16 bytes (JSON: 68
-// bytes) are too short to carry their number twice.
+// Generate makes a source of messages of exactly size bytes. Messages of less than 16 bytes (JSON:
+// 68 bytes) are too short to carry their number twice.
 func Generate(kind string, size int, seed int64) (*Source, error) {
 	if size < 0 {
 		return nil, fmt.Errorf("payload %s: a message cannot have %d bytes", kind, size)
@@ -212,7 +213,8 @@ func Generate(kind string, size int, seed int64) (*Source, error) {
 	return nil, fmt.Errorf("payload %q is unknown; known are %s", kind, strings.Join(known, ", "))
 }
 
-// Placeholders in a shape: for the message's number, and for as much text as its size asks for.
+// Placeholders in the shapes: for a message's number, and for text that makes the message as long
+// as it has to be.
 const (
 	numberMark = "########"
 	textMark   = "…"
@@ -287,8 +289,8 @@ func fillRandom(b []byte, r *rand.Rand) (head, tail int) {
 	return head, tail
 }
 
-// period is the number of bytes after which the content of a message repeats. It is prime, so that
-// neighbouring parts of a message differ, and one in place of the other is noticed.
+// period is the number of bytes after which the content of a message repeats. It is a prime number.
+// So neighbouring parts of a message differ, and a check notices if one stands in place of another.
 const period = 65521
 
 // fillRepeating fills b with random bytes that repeat after a period.
@@ -302,8 +304,8 @@ func fillRepeating(b []byte, random func() byte) {
 	}
 }
 
-// reserveEnds reserves room for the number at both ends of b, if b is long enough. The result body
-// is the rest of b.
+// reserveEnds reserves room for a message's number at the beginning and at the end of b, if b is
+// long enough. The result body is the rest of b.
 func reserveEnds(b []byte) (head, tail int, body []byte) {
 	if len(b) < 2*stampLen {
 		return -1, -1, b

@@ -6,7 +6,7 @@ import "unsafe"
 // offsets of source and destination modulo 4096.
 const pageSize = 4096
 
-// spreadMemory is how many bytes [Source.Spread] fills. No cache near a core holds as many.
+// spreadMemory is how many bytes [Source.Spread] fills: more than any cache near a core holds.
 const spreadMemory = 64 << 20
 
 // Aligned returns a slice of n bytes that begins at the given offset within a page.
@@ -38,8 +38,8 @@ func (s *Source) Place(offset int) {
 	s.bodies = bodies
 }
 
-// Spread makes the source send copies of its message from 64 MiB of memory in turn, so that none is
-// in the cache. The message must be a generated one.
+// Spread fills 64 MiB of memory with copies of the source's message, which are sent in turn, so
+// that none is in the cache. The message must be a generated one.
 func (s *Source) Spread() {
 	body := s.bodies[0]
 	const line = 64 // bytes of a cache line; no two copies share a line

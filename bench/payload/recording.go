@@ -36,8 +36,9 @@ const maxRecording = 1 << 30
 // take six times as many bytes in JSON.
 const maxLine = 128 << 20
 
-// ReadMessages reads the messages of a recording by "pipebench tap", or of a file with one message
-// per line. It skips blank lines, and in a recording all that is no message.
+// ReadMessages reads messages from a file: a recording made by the command "pipebench tap", or a
+// file with one message per line. It skips blank lines and, in a recording, all records that are
+// not messages.
 func ReadMessages(path string) ([]Message, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -110,8 +111,8 @@ func recordedMessage(r results.Message) Message {
 	return m
 }
 
-// parseRecord parses a line of a results file. The result isRecord is false if the line itself is a
-// message, such as a JSON-RPC request.
+// parseRecord parses a line that may be a record of a results file. The result isRecord is false if
+// the line itself is a message, such as a JSON-RPC request.
 func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	if !bytes.Contains(line, []byte(`"kind"`)) || json.Unmarshal(line, &m) != nil {
 		return m, false
@@ -119,8 +120,8 @@ func parseRecord(line []byte) (m results.Message, isRecord bool) {
 	return m, m.Kind != "" && m.Run != ""
 }
 
-// Bytes returns the bytes of the message. If the recording kept no body, Bytes makes JSON of the
-// same size from seed.
+// Bytes returns the bytes of the message. If only the size of the message was recorded, Bytes makes
+// JSON of that size from seed.
 func (m Message) Bytes(seed int64) []byte {
 	if m.Body != nil {
 		return m.Body
@@ -136,8 +137,8 @@ type Recording struct {
 	Hash     string // of the messages, 16 hexadecimal digits; names the recording in a cell
 }
 
-// ReadRecording reads the messages of both directions, in the order in which they passed; see
-// [ReadMessages].
+// ReadRecording reads a file of messages; see [ReadMessages]. The messages of both directions stay
+// in the order in which they passed.
 func ReadRecording(path string) (*Recording, error) {
 	messages, err := ReadMessages(path)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Place is a relation between the CPUs of the two ends.
+// A Place is a relation between the two CPUs on which the ends of a pipe run.
 type Place struct {
 	Name string
 	What string // a description, for lists of places
@@ -89,9 +89,9 @@ func (t Topology) String() string {
 	}, ", ")
 }
 
-// Best returns the places that show most about this machine: "same", and the first of "apart",
-// "sibling" and "far" that it has. It returns only "free" if programs cannot choose their CPUs
-// here.
+// Best returns the names of the places that show most about this machine: "same", and the first of
+// "apart", "sibling" and "far" that is possible here. If programs cannot choose their CPUs here, it
+// returns only "free".
 func (t Topology) Best() []string {
 	can := func(place string) bool {
 		_, err := t.Choose(place)
@@ -108,7 +108,8 @@ func (t Topology) Best() []string {
 	return []string{"same"}
 }
 
-// BestAndFree returns the places of [Topology.Best], and "free", where most programs run.
+// BestAndFree returns the places of [Topology.Best], and "free", where the scheduler chooses CPUs
+// as it does for most programs.
 func (t Topology) BestAndFree() []string {
 	best := t.Best()
 	if slices.Contains(best, "free") {
@@ -117,8 +118,8 @@ func (t Topology) BestAndFree() []string {
 	return append(best, "free")
 }
 
-// Choose picks the CPUs for the [Place] with the given name. If no CPUs that this process may use
-// fit, the error wraps [errors.ErrUnsupported].
+// Choose picks CPUs that are related as the [Place] with the given name says. If this process may
+// not use such CPUs, the error wraps [errors.ErrUnsupported].
 func (t Topology) Choose(name string) (CPUs, error) {
 	var known []string
 	var place Place

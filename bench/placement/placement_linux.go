@@ -81,8 +81,8 @@ func readTopology() (t Topology, err error) {
 	for id := range len(allowed) * 64 { // 64: no word of the set has more bits
 		if allowed.IsSet(id) {
 			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", id)
-			// In some containers sysfs does not tell: then each CPU is a core, and all share a
-			// cache.
+			// In some containers sysfs does not tell. Then each CPU counts as a core, and all as
+			// sharing a cache.
 			core := cmp.Or(line(dir, "topology/thread_siblings_list"), strconv.Itoa(id))
 			t.CPUs = append(t.CPUs, CPU{ID: id, Core: core, Cache: lastCache(dir)})
 		}
@@ -106,7 +106,7 @@ func lastCache(dir string) string {
 	return name
 }
 
-// line returns the text of a file with one line, "" if the file cannot be read.
+// line returns the text of a file with one line, or "" if the file cannot be read.
 func line(dir, name string) string {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {

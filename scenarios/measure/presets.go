@@ -11,14 +11,14 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Preset is a list of cells that are measured to answer one question.
+// A Preset is a list of measurements that answer one question.
 type Preset struct {
 	Name string
 	What string // what the cells show, in one line
 	make func(placement.Topology) []results.Cell
 }
 
-// Cells returns the cells of the preset on a machine with this topology.
+// Cells returns what the preset measures on a machine with these CPUs.
 func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 
 // The presets. A run without any choice by the user measures Default and Waiting.
@@ -50,8 +50,8 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// defaultCells returns cells for the framings alone and in a program that uses the messages, for
-// large messages through a larger pipe, and for small messages behind large ones.
+// defaultCells returns measurements of the framings alone and in a program that uses the messages,
+// of large messages through a larger pipe, and of small messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	cells := mustCells(t, Sweep{})
 	cells = append(cells, mustCells(t, Sweep{
@@ -65,7 +65,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 				c := results.UsualCell(baseFraming, "stream", place, baseSize)
 				c.Capacity = capacity
 				c.WriteSize = writeSize
-				// The first list may already have the cell with the usual pipe and whole writes.
+				// The list may already have the measurement with the usual pipe and whole writes.
 				if !slices.Contains(cells, c) {
 					cells = append(cells, c)
 				}
@@ -91,7 +91,7 @@ const (
 	baseSize    = 1_000_000 // bytes
 )
 
-// mustCells returns the cells of a sweep whose lists are fixed in this package.
+// mustCells returns s.Cells(t) for a sweep s that this package itself defines.
 func mustCells(t placement.Topology, s Sweep) []results.Cell {
 	cells, err := s.Cells(t)
 	if err != nil {
@@ -104,8 +104,8 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 // as slow.
 const slowReader = 50_000_000
 
-// waitingCells returns cells in which a writer that does not block has a fast, a slow or a leaving
-// reader.
+// waitingCells returns measurements of a writer that does not block and whose reader is fast, is
+// slow, or leaves.
 func waitingCells(t placement.Topology) []results.Cell {
 	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
 	var cells []results.Cell
@@ -128,8 +128,8 @@ func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }
 
-// limitCells returns streams and round trips of raw bytes, for each placement of the two processes
-// on CPUs that this machine has.
+// limitCells returns streams and round trips of raw bytes, for each way to place the two processes
+// on the CPUs of this machine.
 func limitCells(t placement.Topology) []results.Cell {
 	var cells []results.Cell
 	for _, p := range placement.Places() {

@@ -25,8 +25,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A Sweep makes a cell for each combination of the values in its lists. An empty list stands for
-// the usual values.
+// A Sweep makes a measurement for each combination of the values in its lists. An empty list stands
+// for the usual values.
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
@@ -105,7 +105,7 @@ func (s Sweep) Cells(t placement.Topology) ([]results.Cell, error) {
 	return cells, nil
 }
 
-// overPipes returns copies of the cell with each combination of what concerns the pipe.
+// overPipes returns a copy of c for each combination of the values that concern the pipe.
 func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	var cells []results.Cell
 	for _, pipe := range s.Pipes {
@@ -124,8 +124,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds the same cell with the framing "raw" before each comparable cell that lacks it.
-// Runs are compared by their speeds relative to "raw".
+// BesideRaw adds, before each measurement that can be compared between runs, the same with the
+// framing "raw", unless the list has it already. Runs are compared by their speeds relative to
+// "raw".
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {
@@ -163,8 +164,8 @@ func Framings() []string {
 	return append(specs, "chunked+zstd")
 }
 
-// framings returns the canonical specs of the framings, each once. A spec that lacks a chunk size
-// gets each of s.Chunks.
+// framings returns the framings that are asked for, each once, spelt in full. If a framing needs a
+// chunk size and names none, it is returned once with each size of s.Chunks.
 func (s Sweep) framings() ([]string, error) {
 	asked := s.Framings
 	if slices.Contains(asked, "all") {
@@ -206,8 +207,8 @@ func (s Sweep) framings() ([]string, error) {
 	return specs, nil
 }
 
-// needsChunkSize reports whether the framing splits messages and its spec names no size for the
-// pieces.
+// needsChunkSize reports whether the framing named spec splits messages into pieces, and spec names
+// no size for the pieces.
 func needsChunkSize(spec string) (bool, error) {
 	f, err := framers.Parse(spec)
 	if err != nil {
@@ -220,8 +221,8 @@ func needsChunkSize(spec string) (bool, error) {
 // largestSize is the largest message that a person may ask for, in bytes.
 const largestSize = 1 << 30
 
-// ParseSizes reads a list of sizes, such as "256,4KiB..1MiB", and returns them in bytes. A range
-// doubles from its beginning, and always includes its end.
+// ParseSizes reads a list of sizes, such as "256,4KiB..1MiB", and returns them in bytes. The sizes
+// of a range double from its beginning, and always include its end.
 func ParseSizes(list string) ([]int, error) {
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {

@@ -20,8 +20,8 @@ type Answer struct {
 	tables []view.Table
 }
 
-// Answer says in words what the decision means. reader is what the user's own reader spends; nil if
-// none was measured.
+// Answer says in words what the decision means. The parameter reader is the CPU time that the
+// user's own program spends on its input, or nil if that was not measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
 	measured := d.shared.Size > 0
@@ -202,7 +202,8 @@ func (d Decision) movingAdvice() string {
 	return text + "."
 }
 
-// bestGamble names the change that gains most at a single placement, if none gains enough over all.
+// bestGamble names the change that gains most at a single placement of the processes on CPUs. It is
+// for the case that no change gains enough at all placements together.
 func (d Decision) bestGamble() string {
 	var best Choice
 	gain := worthIt
@@ -225,7 +226,8 @@ func (d Decision) bestGamble() string {
 		placeWords(at), best, results.FormatNumber(gain, 2))
 }
 
-// chunkAdvice says what chunk frames cost, and by how much they shorten the wait of small messages.
+// chunkAdvice says how much slower messages are in chunks, and by how much chunks shorten the wait
+// of small messages.
 func (d Decision) chunkAdvice() string {
 	if d.Chunk == 0 {
 		return ""
@@ -245,7 +247,8 @@ func (d Decision) chunkAdvice() string {
 		changeText(speed.Inverse()))
 }
 
-// waitText says by how much chunks shorten the wait of small messages, or that noise hides it.
+// waitText says by how much chunks shorten the wait of small messages, or that noise hides the
+// difference.
 func (d Decision) waitText(c Choice) string {
 	var waits, hidden []string
 	for _, r := range slowReaders {
@@ -273,8 +276,8 @@ func (d Decision) waitText(c Choice) string {
 	return "shorten that wait " + strings.Join(waits, ", ") + "; " + noise
 }
 
-// pipeWarning says how much longer small messages wait behind a slow reader in a larger pipe: they
-// wait for all that it holds.
+// pipeWarning says how much longer small messages wait for a slow reader if the pipe is larger:
+// they wait for all the bytes in the pipe.
 func (d Decision) pipeWarning() string {
 	if d.Lever.Capacity == 0 {
 		return ""
@@ -316,8 +319,8 @@ func placeWords(place string) string {
 	return "on two CPUs"
 }
 
-// makeTables makes two tables with a row for each choice: one of goodput, and one of round-trip
-// times and waits.
+// makeTables makes two tables with a row for each way to send: one of goodput, and one of
+// round-trip times and of how long small messages wait.
 func (d Decision) makeTables() []view.Table {
 	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}
@@ -362,7 +365,8 @@ func (d Decision) makeTables() []view.Table {
 	return []view.Table{goodput, times}
 }
 
-// appendMeasured adds a row to a table, if the row has a figure after its name.
+// appendMeasured adds a row to a table, unless all the row's figures, which stand after its name,
+// are missing.
 func appendMeasured(t *view.Table, row []string) {
 	measured := func(figure string) bool { return figure != notMeasured }
 	if slices.ContainsFunc(row[1:], measured) {
@@ -373,7 +377,8 @@ func appendMeasured(t *view.Table, row []string) {
 // notMeasured stands in a table instead of a figure.
 const notMeasured = "-"
 
-// figure returns the median of a metric for a choice, as text, or notMeasured.
+// figure returns the median of a metric for the choice c, as text. It returns notMeasured if there
+// is none.
 func (d Decision) figure(metric string, c Choice, place, pattern string, r reader) string {
 	record, found := d.find(c, place, pattern, r)
 	if !found {

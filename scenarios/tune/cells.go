@@ -30,8 +30,8 @@ type Options struct {
 // SliceTime is about how long one sample takes. It is enough for several messages of a megabyte.
 const SliceTime = 12 * time.Millisecond
 
-// A Choice is a way to send messages. The zero Choice writes each message whole through the usual
-// pipe.
+// A Choice is a way to send messages. The zero Choice writes each message whole, through a pipe of
+// the usual capacity.
 type Choice struct {
 	Capacity  int `json:"capacity,omitempty"`   // bytes of the pipe; either end can set it
 	WriteSize int `json:"write_size,omitempty"` // most bytes per write; the bytes sent are the same
@@ -41,8 +41,8 @@ type Choice struct {
 // unchanged is the Choice with which all others are compared.
 var unchanged = Choice{}
 
-// choices are the ways to send that are compared, the simplest change first: a call at either end,
-// then a change of the writer, then another protocol.
+// choices are the ways to send that are compared, the simplest change first: a larger pipe takes a
+// call at either end, smaller writes a change of the writer, and chunks another protocol.
 var choices = []Choice{
 	unchanged,
 	{Capacity: 1 << 20},

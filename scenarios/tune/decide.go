@@ -11,9 +11,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Decision says whether a larger pipe or smaller writes are worth it (Lever), and which chunk
-// size is best if small messages must not wait behind large ones (Chunk). If Unproven is set, these
-// are only the best so far.
+// A Decision says whether a larger pipe or smaller writes are worth it (field Lever), and which
+// chunk size is best if small messages must not wait behind large ones (field Chunk). If Unproven
+// is set, these two are only what looked best.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
@@ -24,7 +24,8 @@ type Decision struct {
 	grid
 }
 
-// A grid finds the record of a choice with a placement, a pattern and a reader.
+// A grid holds the records of a run. It finds a record by the choice, the placement, the pattern
+// and the reader that were measured.
 type grid struct {
 	records []results.Record
 	shared  results.Cell // has the Size of all cells, and the Framing of all that send no chunks
@@ -89,7 +90,7 @@ func ParseObjective(name string) (Objective, error) {
 	return "", fmt.Errorf("objective %q is unknown; known are %s", name, strings.Join(known, ", "))
 }
 
-// isFullSpeed reports whether a cell sends a stream to a reader that only moves the bytes.
+// isFullSpeed reports whether c measures a stream to a reader that only moves the bytes.
 func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work == 0 }
 
 // newGrid returns a grid of the records that have samples. Its field shared stays zero if no whole
@@ -157,8 +158,8 @@ func (g grid) places() []string {
 	return places
 }
 
-// ratio compares a choice with whole messages through the usual pipe, if both were measured. Above
-// 1, the choice is better.
+// ratio compares the choice c with sending messages whole through the usual pipe. Above 1, the
+// choice is better. The second result is false if one of the two was not measured.
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
@@ -177,7 +178,8 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
-// Limits of decideLever, for ratios to whole messages through the usual pipe, or their logarithms.
+// Limits of decideLever. They apply to ratios of a change to whole messages through the usual pipe,
+// or to the logarithms of such ratios.
 const (
 	worthIt       = 1.15 // the ratio that a change has to reach on average
 	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
@@ -185,7 +187,8 @@ const (
 	mostHalfWidth = 0.25 // half of an interval, as a logarithm; if larger, noise hides the answer
 )
 
-// A score is the mean gain of a choice. All figures are logarithms of ratios.
+// A score is how much a choice gains on average over whole messages through the usual pipe. All
+// figures are logarithms of ratios.
 type score struct {
 	choice    Choice
 	gain      float64
@@ -228,8 +231,8 @@ func (d Decision) weigh(c Choice) (score, bool) {
 	return s, true
 }
 
-// halfWidth returns half of the width of an estimate's interval, as a logarithm; infinite without
-// one.
+// halfWidth returns half of the width of an estimate's interval, as a logarithm. Without an
+// interval, it returns infinity.
 func halfWidth(e stat.Estimate) float64 {
 	if e.Interval == nil || e.Interval.Lo <= 0 {
 		return math.Inf(1)
@@ -240,8 +243,8 @@ func halfWidth(e stat.Estimate) float64 {
 // isBlurred reports whether an estimate is too uncertain for an answer.
 func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 
-// decideLever sets Lever to the simplest change that gains nearly as much as the best one, and
-// Unproven to why the records prove nothing, if they do not.
+// decideLever sets Lever to the simplest change that gains nearly as much as the best one. If the
+// records prove nothing, it sets Unproven to the reason.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
@@ -304,8 +307,8 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue returns the logarithm of speed ÷ waitʷ, both as ratios to whole messages. Its w is
-// waitWeight.
+// chunkValue returns the logarithm of speed ÷ waitʷ, where w is waitWeight. The speed and the wait
+// are those of chunks relative to whole messages.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	speed, ok := d.chunkSpeed(c)
 	if !ok {
@@ -324,7 +327,7 @@ func (d *Decision) chunkValue(c Choice) (float64, bool) {
 }
 
 // chunkSpeed compares the speed of chunks with that of whole messages. Below 1, chunks are slower.
-// On one CPU it compares CPU times, which other programs do not change.
+// If both processes share a CPU, it compares CPU times, which other programs do not change.
 func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {

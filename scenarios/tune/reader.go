@@ -18,16 +18,16 @@ type ReaderCost struct {
 	Bytes     int64   `json:"bytes"`       // how many bytes it was given
 }
 
-// The measured program gets as much input as it takes in readerTime, but at most readerBytes or two
-// messages. It has to end within readerEnds after that.
+// The measured program gets as much input as it reads in readerTime, but at most readerBytes, or
+// two messages if these are longer. It has to end within readerEnds after that.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
 	readerEnds  = 10 * time.Second
 )
 
-// MeasureReader measures what a command spends on each byte that it reads, from two runs: with a
-// single line of size bytes of JSON, and with many.
+// MeasureReader measures how much CPU time a command spends on each byte that it reads. It runs the
+// command twice: with a single line of size bytes of JSON, and with many.
 func MeasureReader(ctx context.Context, size int, name string, args ...string) (ReaderCost, error) {
 	source, err := payload.Generate("json", size, 1)
 	if err != nil {
@@ -50,8 +50,8 @@ func MeasureReader(ctx context.Context, size int, name string, args ...string) (
 	return ReaderCost{Bytes: bytes, NSPerByte: max(0, perByte)}, nil
 }
 
-// feed runs the command with up to n messages on its standard input. taken is how many bytes the
-// pipe took.
+// feed runs the command with up to n messages on its standard input. The result taken is how many
+// bytes the pipe took.
 func feed(ctx context.Context, source *payload.Source, n int64, name string, args []string) (
 	cpu time.Duration, taken int64, err error,
 ) {
