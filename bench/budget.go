@@ -14,8 +14,8 @@ const DefaultForks = stat.Forks
 // A cost is how long some measurements by the same worker processes take. At first it is a guess,
 // which measured times then correct.
 type cost struct {
-	fork  time.Duration // per start of the workers, without the rounds
-	round time.Duration // per round: a sample of every cell
+	fork  time.Duration // per start of the workers, without the samples
+	round time.Duration // per round, in which every measurement takes one sample
 }
 
 // count corrects c by the time that round n took, where 0 is the first round after a start of the
@@ -30,7 +30,7 @@ func (c *cost) count(n int, took time.Duration) {
 
 // The guessed times, as measured on a machine with two cores.
 const (
-	forkOverhead  = 45 * time.Millisecond // of a fork: the start of its workers
+	forkOverhead  = 45 * time.Millisecond // to start the worker processes
 	sliceOverhead = 3 * time.Millisecond  // of a sample: warm-up, quiet time, job, reports
 )
 
@@ -45,7 +45,7 @@ func (c *cost) expect(p Plan, cell results.Cell) {
 	c.round += slice*11/10 + message + sliceOverhead // message for a warm-up of one message
 }
 
-// timeOfMessage guesses how long one message of the cell takes.
+// timeOfMessage guesses how long one message of the measurement c takes.
 func timeOfMessage(c results.Cell) time.Duration {
 	const perByte = 1 // nanoseconds
 	ns := float64(c.Size) * (perByte + c.Work)

@@ -53,7 +53,7 @@ func comparedBy(c results.Cell) results.Cell {
 	return withoutReadersWork(c)
 }
 
-// withoutReadersWork returns the cell with a reader that only reads.
+// withoutReadersWork returns c changed so that its reader only reads.
 func withoutReadersWork(c results.Cell) results.Cell {
 	c.Drain = 0
 	c.ClosesAfter = 0
@@ -62,7 +62,7 @@ func withoutReadersWork(c results.Cell) results.Cell {
 	return c
 }
 
-// validate returns an error if no system can run the cell.
+// validate returns an error if no system can make the measurement c.
 func (p Plan) validate(c results.Cell) error {
 	for _, check := range []func(results.Cell) error{
 		results.Cell.Validate, validateNames, validateMemory, validateMixed, validateLoad,

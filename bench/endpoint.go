@@ -33,14 +33,14 @@ type endpoint struct {
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at an endpoint that only sends
 	exchange func(from, n int64) error // moves n messages, counted on from number from
-	batch    *bufio.Writer             // what w writes to, if messages leave in batches; else nil
+	batch    *bufio.Writer             // w writes to it if messages leave in batches; else nil
 	runQueue runQueue
-	shared   bool   // its process also has endpoints of other cells
-	clock    *clock // for a load, or a reader that closes its end; else nil
+	shared   bool   // the process has other endpoints, too
+	clock    *clock // set if times of both ends are compared, else nil
 	buf      []byte // to read into, at an end that does not look at messages
 
-	load   *load        // the timed job's load; nil if it has none
-	mixed  mixed        // the state of a cell with the "mixed" pattern
+	load   *load        // set if messages are sent at a fixed rate or several at once
+	mixed  mixed        // the state of the pattern "mixed"
 	pace   pace         // how fast the reader may go
 	work   work         // what the reader spends on each byte
 	sum    uint64       // of the bytes that touch looked at
@@ -100,7 +100,7 @@ func (e *endpoint) setIO(waits syspipe.IO) error {
 // for. It belongs to one goroutine.
 type preparedCell struct {
 	framing            framers.Framing
-	raw                bool // no framing: both endpoints know the sizes
+	raw                bool // no framing: both endpoints know the sizes of messages
 	source             *payload.Source
 	readOffset         int // where in a page the buffer to read into begins
 	writerIO, readerIO syspipe.IO
@@ -196,7 +196,7 @@ func (e *endpoint) begin(j job) {
 	}
 	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
-		if j.Cell.Pattern != PatternMixed { // a "mixed" cell has a slowReader for that
+		if j.Cell.Pattern != PatternMixed { // the pattern "mixed" has a slowReader
 			e.pace.PerSecond = j.Cell.Drain
 		}
 	}

@@ -154,8 +154,8 @@ type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc
 	limit   func() time.Duration // how long a job that begins now may take
-	offset  int                  // where in a page messages begin, if the cell does not say
-	workers []*worker            // the origin's, then the other endpoint's
+	offset  int                  // where in a page messages begin, if job.Cell does not say
+	workers []*worker            // the one that messages come from is first
 }
 
 // startFork starts two workers and opens the pipes between them. The job j may be of any

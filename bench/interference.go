@@ -18,7 +18,7 @@ type interference struct {
 
 	// The next two fields are set by update.
 	current   []string // all warnings, including those in lasting
-	disturbed bool     // something took CPU time that the cells needed
+	disturbed bool     // something took CPU time that the measurements needed
 }
 
 func newInterference() *interference {

@@ -34,14 +34,14 @@ const leadTime = time.Millisecond
 // ends share.
 type load struct {
 	schedule  schedule
-	open      bool          // open loop: send when due; else: send when a slot is free
-	deadline  int64         // of an open loop: nothing is sent after it
-	maySpin   bool          // the sender may spin until a message is due
+	open      bool          // send a message when it is due; if false: when a slot is free
+	deadline  int64         // if open: nothing is sent after this time
+	maySpin   bool          // the sender may keep its CPU busy until a message is due
 	sent      []int64       // when each message was sent
 	received  []int64       // when each message was received
 	delivered atomic.Int64  // how many elements of received are set
 	total     atomic.Int64  // how many messages were sent; -1 until the last is sent
-	slots     chan struct{} // of a closed loop: one element for each message that may be sent
+	slots     chan struct{} // if not open: one element for each message that may be sent
 }
 
 func (e *endpoint) newLoad() *load {

@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Result is the record of a cell that was measured.
+// A Result is the record of one finished measurement.
 type Result struct{ results.Record }
 
 // Goodput returns payload bytes per second, the median of the samples.

@@ -50,7 +50,7 @@ type Plan struct {
 	Forks     int            // starts of the workers; samples are spread over them; 0 means 5
 	MaxTime   time.Duration  // begin nothing that would end later than this; 0 means no limit
 	Seed      int64          // for the messages, their offsets, and the order of samples
-	Recording string         // path of the messages, if a cell replays some
+	Recording string         // path of recorded messages, if a cell sends some
 
 	// Turn, if set, is called between measurements, and returns when this run may go on. With it,
 	// several runs on one machine can take turns.
@@ -67,14 +67,14 @@ type Progress struct {
 	Sample int // number of the sample, from 1, if Step is Timed; else 0
 }
 
-// A Step is what was just finished for a cell.
+// A Step is what was just finished for a measurement.
 type Step string
 
 const (
-	Compared   Step = "compared"   // every byte of its untimed messages was compared
+	Compared   Step = "compared"   // every byte of the untimed messages was compared
 	Calibrated Step = "calibrated" // it is known how many messages a sample takes
 	Timed      Step = "timed"      // a sample was taken
-	Finished   Step = "finished"   // its record was passed to the caller of Run
+	Finished   Step = "finished"   // the record was passed to the caller of Run
 )
 
 // A placedCell says what to measure and has the CPUs for the two ends of the pipe, or the reason
@@ -125,7 +125,7 @@ func (p Plan) checkNumbers() error {
 	return nil
 }
 
-// placeAll finds CPUs for cells, and tries their pipes.
+// placeAll finds CPUs for measurements, and tries to open their pipes.
 func placeAll(cells []results.Cell) ([]placedCell, error) {
 	var placed []placedCell
 	for _, c := range cells {

@@ -10,14 +10,14 @@ import (
 type report struct {
 	Role     role
 	Error    string // empty if all went well
-	PeerGone bool   // the error says that the other endpoint left; its report has the cause
+	PeerGone bool   // Error says that the other endpoint left, whose report has the cause
 
 	results.Sample // the fields of the sample that this endpoint knows
 
 	Counters    results.Counters
 	Checked     bool    // each message was checked, by number and length
 	Trips       []int64 // nanoseconds of each round trip
-	Collections uint32  // of the garbage collector while the clock ran: none is expected
+	Collections uint32  // runs of the garbage collector while the clock ran; 0 is expected
 	ClosedAt    int64   // when the reader closed its end or the writer learnt of it; shared clock
 }
 

@@ -35,7 +35,7 @@ type runner struct {
 	started      time.Time
 	grace        time.Duration // the constant grace, except in tests
 	interference *interference
-	groups       []*group // groups that still need samples
+	groups       []*group // those that still need samples
 	measured     bool     // a sample was taken
 	reasons      []error  // why cells cannot run here, or were not begun; each reason once
 }
@@ -44,18 +44,18 @@ type runner struct {
 type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
-	forks  int // how many were begun
-	rounds int // how many were begun
+	forks  int // how often the workers were started
+	rounds int // how many were begun; in each, every measurement takes a sample
 	cost   cost
 }
 
-// A cellRun is a cell that is being measured.
+// A cellRun is one measurement that is being made.
 type cellRun struct {
 	record     results.Record
 	group      *group
 	rate       float64 // messages per second, the highest so far
 	size       float64 // bytes of a message on average
-	capacity   int     // of its pipe, in bytes, as a worker reported it; 0: not known
+	capacity   int     // of the pipe, in bytes, as a worker reported it; 0: not known
 	calibrated bool
 }
 
@@ -173,7 +173,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 		return r.failed(g.cells[0], err)
 	}
 	defer f.close()
-	g.cost.fork = time.Since(began) // without prepare, which later forks skip
+	g.cost.fork = time.Since(began) // without prepare, which later starts skip
 	for _, c := range shuffled(r.random, g.cells) {
 		if err := r.prepare(f, c); err != nil {
 			return r.failed(c, err)
@@ -216,7 +216,7 @@ func (r *runner) takeRounds(ctx context.Context, f *fork, g *group, rounds int) 
 		for _, c := range g.inTurn(r.random) {
 			got, err := r.slice(f, c, r.Duration)
 			if err == nil && got == nil {
-				return nil // the sample was left out, and the fork is over
+				return nil // the sample was left out, and the workers have ended
 			}
 			if err == nil {
 				err = r.addSample(c, got)

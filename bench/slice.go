@@ -56,7 +56,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	timer := reports.timer()
 	c.record.Verified = &results.Verified{Compared: j.Messages, Bytes: timer.PayloadBytes}
 	c.size = float64(timer.PayloadBytes) / float64(j.Messages)
-	c.rate = rate(j.Messages, timer.ElapsedNS) // too low: comparing is slower than checking
+	c.rate = rate(j.Messages, timer.ElapsedNS) // too low, because comparing every byte is slow
 	c.capacity = reports.origin().Capacity
 	r.observe(Progress{Cell: c.record.Cell, Step: Compared})
 	return nil

@@ -36,12 +36,12 @@ func Worker() { proc.Main(Jobs()) }
 type job struct {
 	Cell      results.Cell
 	Seed      int64
-	Recording string // path of the recorded messages, if the cell replays some
+	Recording string // path of recorded messages, if the job sends some
 
-	Offset   int   // where in a page messages begin, if the cell does not say
+	Offset   int   // where in a page messages begin, if Cell does not say
 	Warmup   int64 // messages before the clock starts
 	Messages int64 // messages while the clock runs
-	Compare  bool  // compare every byte: the untimed job of a cell
+	Compare  bool  // compare every byte; set only in an untimed job
 }
 
 // isLast reports whether the workers exit after the job.

@@ -35,18 +35,18 @@ func ReadUsage() Usage {
 
 // Since returns the usage between two readings, earlier and u. It is known only if both readings
 // are known.
-func (u Usage) Since(from Usage) Usage {
-	if !u.Known || !from.Known {
+func (u Usage) Since(earlier Usage) Usage {
+	if !u.Known || !earlier.Known {
 		return Usage{}
 	}
 	stolenByCPU := map[int]float64{}
 	for cpu, stolen := range u.stolenByCPU {
-		stolenByCPU[cpu] = stolen - from.stolenByCPU[cpu]
+		stolenByCPU[cpu] = stolen - earlier.stolenByCPU[cpu]
 	}
 	return Usage{
 		Known: true, CPUs: u.CPUs, stolenByCPU: stolenByCPU,
-		Busy: u.Busy - from.Busy, Own: u.Own - from.Own, Stolen: u.Stolen - from.Stolen,
-		Throttled: u.Throttled - from.Throttled, Elapsed: u.at.Sub(from.at).Seconds(),
+		Busy: u.Busy - earlier.Busy, Own: u.Own - earlier.Own, Stolen: u.Stolen - earlier.Stolen,
+		Throttled: u.Throttled - earlier.Throttled, Elapsed: u.at.Sub(earlier.at).Seconds(),
 	}
 }
 
@@ -62,9 +62,9 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 
 // Limits above which a disturbance is reported.
 const (
-	busyCPUs    = 0.1  // that other programs keep busy; more changes a figure by over 1 %
+	busyCPUs    = 0.1  // CPUs that other programs use; more changes a figure by over 1 %
 	stolenShare = 0.01 // of the time in which something ran or wanted to run
-	minElapsed  = 0.5  // seconds; systems count in steps of 0.01, too coarse for less
+	minElapsed  = 0.5  // seconds; systems count in steps of 0.01, too coarse for less time
 )
 
 // Faults returns what disturbed measurements in the interval: other programs, the hypervisor, or a

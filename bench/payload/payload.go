@@ -177,7 +177,8 @@ type Kind struct {
 	Name string
 	What string // a description, for lists of kinds
 
-	// fill fills b with a message, and returns the offsets of the two places for its number, or -1.
+	// fill writes a message into b. It returns the two offsets at which the message carries its
+	// number, or -1 if there is no room.
 	fill func(b []byte, r *rand.Rand) (head, tail int)
 }
 

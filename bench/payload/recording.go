@@ -79,7 +79,7 @@ func readMessages(f io.Reader) ([]Message, error) {
 type collector struct {
 	messages    []Message
 	total       int64 // bytes of the messages
-	isRecording bool  // the file was made by tap: only its records count as messages
+	isRecording bool  // made by "pipebench tap": only records in the file count as messages
 }
 
 func (c *collector) addLine(line []byte) {
@@ -134,7 +134,7 @@ func (m Message) Bytes(seed int64) []byte {
 // A Recording holds messages that once passed between two real programs, to be sent again.
 type Recording struct {
 	Messages [][]byte
-	Hash     string // of the messages, 16 hexadecimal digits; names the recording in a cell
+	Hash     string // of the messages: 16 hexadecimal digits, which a [results.Cell] names
 }
 
 // ReadRecording reads a file of messages; see [ReadMessages]. The messages of both directions stay

@@ -14,7 +14,7 @@ import (
 // A Preset is a list of measurements that answer one question.
 type Preset struct {
 	Name string
-	What string // what the cells show, in one line
+	What string // what the measurements show, in one line
 	make func(placement.Topology) []results.Cell
 }
 

@@ -30,7 +30,7 @@ import (
 type Sweep struct {
 	Framings   []string
 	Sizes      []int // of messages, in bytes; empty: the usual sizes of each pattern
-	Chunks     []int // in bytes, for framings that split messages and name no size
+	Chunks     []int // in bytes, for framings that split messages and are named without a size
 	Pipes      []string
 	Capacities []int // of pipes, in bytes; 0 leaves the capacity to the operating system
 	WriteSizes []int // the most bytes per write; 0 writes each message whole
@@ -40,7 +40,7 @@ type Sweep struct {
 	Payload    string             // "" is JSON
 	Recording  *payload.Recording // if set, its messages are sent instead of generated ones
 
-	Further results.Cell // the fields that are seldom set, such as Rate and Drain, for all cells
+	Further results.Cell // for all combinations: fields that are seldom set, such as Rate and Drain
 }
 
 // No powers of two: a message that exactly fills the pages of a pipe needs another page for its

@@ -97,7 +97,7 @@ func (d Decision) workingAdvice() string {
 	if c == unchanged {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var ratios, few []string // changes as text; ns per byte of readers with too few samples
+	var ratios, few []string // ratios has changes as text, few readers with too few samples
 	var gains, noisy bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)

@@ -19,7 +19,7 @@ type Decision struct {
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
 	Alike     []Choice  `json:"alike,omitempty"`    // Lever, and changes that gain about as much
 	Chunk     int       `json:"chunk,omitempty"`    // best chunk size, in bytes
-	Unproven  string    `json:"unproven,omitempty"` // why the records decide nothing; "" if they do
+	Unproven  string    `json:"unproven,omitempty"` // why the records prove nothing, or ""
 
 	grid
 }
@@ -28,7 +28,7 @@ type Decision struct {
 // and the reader that were measured.
 type grid struct {
 	records []results.Record
-	shared  results.Cell // has the Size of all cells, and the Framing of all that send no chunks
+	shared  results.Cell // has the Size of all records, and the Framing of those without chunks
 }
 
 // Decide weighs the records of one run of [Cells].
@@ -103,7 +103,7 @@ func newGrid(records []results.Record) grid {
 		}
 		g.records = append(g.records, r)
 		isWhole := choiceOf(r.Cell) == unchanged && r.Cell.Framing != results.FramingRaw
-		if isWhole && isFullSpeed(r.Cell) { // with a cell at full speed, places is not empty
+		if isWhole && isFullSpeed(r.Cell) { // with such a record, places is not empty
 			g.shared = r.Cell
 		}
 	}
