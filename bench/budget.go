@@ -89,7 +89,7 @@ func (p Plan) forksOf(c results.Cell) int {
 const leastRounds = 3
 
 // roundsFor returns how many samples each measurement of the group takes after the next start of
-// the workers. If time is short, all groups take the same share of the samples that they planned.
+// the workers. If time is short, all groups take the same share of the samples that they need.
 func (r *runner) roundsFor(g *group) int {
 	forks, rounds := r.remaining(g)
 	asked := (rounds + forks - 1) / forks // rounded up
@@ -121,8 +121,7 @@ func (r *runner) remaining(g *group) (forks, rounds int) {
 	return forks, rounds
 }
 
-// wouldEndLate reports whether work that takes the time cost would end after MaxTime if the work
-// began now.
+// wouldEndLate reports whether work of the given duration would end after MaxTime if it began now.
 func (r *runner) wouldEndLate(cost time.Duration) bool {
 	if !r.measured {
 		cost = 0 // until there is a sample, the cost is a guess

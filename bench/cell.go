@@ -119,7 +119,7 @@ func (p Plan) validateMessages(c results.Cell) error {
 // fixed rate. Each worker process keeps two times of 8 bytes for each message: sent and received.
 const maxLoadMessages = workerMemory / 2 / (2 * 8)
 
-// validateRate returns an error if, at the cell's rate, a sample would have more than
+// validateRate returns an error if, at the rate that c asks for, a sample would have more than
 // [maxLoadMessages] messages.
 func (p Plan) validateRate(c results.Cell) error {
 	due := c.Rate * p.Duration.Seconds()

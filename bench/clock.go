@@ -35,12 +35,12 @@ func newClock() (*clock, error) {
 // now returns nanoseconds since a moment that is the same for all processes.
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
-// spinTime is how long before the awaited moment await stops sleeping and keeps the CPU busy
-// instead. Waking up takes about as long.
+// spinTime is how long await keeps the CPU busy, instead of sleeping, just before the awaited
+// moment. Waking up takes about as long.
 const spinTime = 50 * time.Microsecond
 
 // await returns when the clock has reached the moment. Set spin only if the caller has its CPU for
-// itself. The calling thread should have called [minimiseTimerSlack].
+// itself. Its thread should have called [minimiseTimerSlack] before.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {

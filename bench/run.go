@@ -12,12 +12,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Run measures the plan's cells, and calls keep with the record of each. The samples of each cell
-// are spread over the whole run, so that whatever else the machine does affects all cells alike.
+// Run measures the plan's cells, and passes each record to the function keep. The samples of each
+// cell are spread over the whole run, so that whatever else the machine does affects all cells
+// alike.
 //
-// Run returns early if keep returns an error, ctx ends, or a cell fails: a message is lost or
-// altered, or a worker dies or hangs. After ctx ends or a cell fails, keep still gets what was
-// measured until then. When Run returns, no worker is left.
+// Run returns early if the function keep returns an error, if ctx ends, or if a cell fails: a
+// message is lost or altered, or a worker process dies or hangs. After ctx ends or a cell fails,
+// what was measured until then is still passed to keep. When Run returns, no worker process is
+// left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -186,7 +188,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 }
 
 // prepare verifies and calibrates the measurement c, unless that was done after an earlier start of
-// its workers. If a job is too slow and is left out, prepare returns nil, but c.calibrated stays
+// the workers. If a job is too slow and is left out, prepare returns nil, but c.calibrated stays
 // false.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
@@ -266,7 +268,7 @@ func (r *runner) turn(ctx context.Context) error {
 	return err
 }
 
-// stopReason returns why a group needs no more samples, or "" if it needs more.
+// stopReason returns why a group of measurements needs no more samples, or "" if it needs some.
 func (r *runner) stopReason(g *group) string {
 	for _, c := range g.cells {
 		if len(c.record.Samples) < r.Samples {
@@ -282,16 +284,17 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed adds the name of the measurement c to err, notes that in the record of c, and returns it.
+// failed adds the name of the measurement c to err. It notes the resulting error in the record of
+// c, and returns it.
 func (r *runner) failed(c *cellRun, err error) error {
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()
 	return err
 }
 
-// finish finishes the groups for which the function why returns a reason, and passes their records
-// on. After an interruption or a failure, a measurement without samples gets no record, unless it
-// is what failed.
+// finish finishes the groups for which the function why returns a reason, and hands their records
+// to r.keep. After an interruption or a failure, a measurement without samples gets no record,
+// unless it failed itself.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil

@@ -57,8 +57,8 @@ func (r rawInput) Read(b []byte) (int, error) {
 	}
 }
 
-// quietTime is how long threads of the Go runtime take to fall asleep again, after someone read the
-// statistics of the heap, which wakes them.
+// quietTime is how long threads of the Go runtime take to fall asleep again after they were woken
+// by reading the statistics of the heap.
 const quietTime = 250 * time.Microsecond
 
 // quiesce sleeps for quietTime in a raw system call. A sleep that the scheduler notices would wake
@@ -104,7 +104,7 @@ func (q runQueue) waited() int64 {
 	if failed != 0 {
 		return -1
 	}
-	// The text: nanoseconds on a CPU, nanoseconds in a run queue, number of turns on a CPU.
+	// The text: nanoseconds on a CPU, nanoseconds of waiting for a CPU, how often it got a CPU.
 	_, rest, _ := bytes.Cut(text[:n], []byte(" "))
 	number, _, _ := bytes.Cut(rest, []byte(" "))
 	ns, err := strconv.ParseInt(string(number), 10, 64)

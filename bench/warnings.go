@@ -110,7 +110,7 @@ func spreadWarnings(r results.Record) []string {
 	return out
 }
 
-// warnOnce adds a warning to the cell's record if the record does not have that warning yet.
+// warnOnce adds a warning to the record of c if the record does not have that warning yet.
 func (c *cellRun) warnOnce(text string) {
 	if !slices.Contains(c.record.Warnings, text) {
 		c.record.Warnings = append(c.record.Warnings, text)

@@ -223,7 +223,7 @@ func (j job) messages() (*payload.Source, error) {
 // messages of some KiB or more, that is where a page begins.
 const asAllocated = "0"
 
-// place moves the messages of the sending end to where j.Cell asks for them in memory.
+// place moves the messages to be sent to the position in memory that j.Cell asks for.
 func (j job) place(source *payload.Source) error {
 	switch j.Cell.PayloadOffset {
 	case asAllocated:

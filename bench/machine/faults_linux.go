@@ -10,8 +10,8 @@ import (
 
 const cpuDir = "sys/devices/system/cpu/"
 
-// systemFaults returns the faults that [Faults] looks for only on Linux. If this machine does not
-// have a fault, the field Found is empty.
+// systemFaults returns the faults that [Faults] looks for only on Linux. The field Found is empty
+// in faults that this machine does not have.
 func systemFaults() []Fault {
 	return []Fault{
 		{

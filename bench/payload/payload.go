@@ -77,7 +77,7 @@ func (s *Source) Bytes(from, n int64) int64 {
 	return total
 }
 
-// Distinct returns how many different messages the source has, apart from their numbers.
+// Distinct returns how many messages the source has that differ in more than their number.
 func (s *Source) Distinct() int64 { return int64(len(s.bodies)) }
 
 // Largest returns the length of the longest message in bytes.

@@ -90,8 +90,8 @@ func (t Topology) String() string {
 }
 
 // Best returns the names of the places that show most about this machine: "same", and the first of
-// "apart", "sibling" and "far" that is possible here. If programs cannot choose their CPUs here, it
-// returns only "free".
+// "apart", "sibling" and "far" that is possible here. If programs cannot choose their CPUs here,
+// Best returns only "free".
 func (t Topology) Best() []string {
 	can := func(place string) bool {
 		_, err := t.Choose(place)

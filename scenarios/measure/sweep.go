@@ -43,8 +43,8 @@ type Sweep struct {
 	Further results.Cell // for all combinations: fields that are seldom set, such as Rate and Drain
 }
 
-// No powers of two: a message that exactly fills the pages of a pipe needs another page for its
-// header.
+// These are not powers of two: a message that exactly fills the pages of a pipe needs another page
+// for its header.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -124,8 +124,8 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds, before each measurement that can be compared between runs, the same with the
-// framing "raw", unless the list has it already. Runs are compared by their speeds relative to
+// BesideRaw adds, before each measurement that can be compared between runs, the same one with
+// the framing "raw", unless the list has it already. Runs are compared by their speeds relative to
 // "raw".
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell

@@ -178,8 +178,8 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	return e, true
 }
 
-// Limits of decideLever. They apply to ratios of a change to whole messages through the usual pipe,
-// or to the logarithms of such ratios.
+// Limits of decideLever. They apply to ratios between a change and whole messages through the usual
+// pipe, or to the logarithms of such ratios.
 const (
 	worthIt       = 1.15 // the ratio that a change has to reach on average
 	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
@@ -187,7 +187,7 @@ const (
 	mostHalfWidth = 0.25 // half of an interval, as a logarithm; if larger, noise hides the answer
 )
 
-// A score is how much a choice gains on average over whole messages through the usual pipe. All
+// A score is the average gain of a choice, compared with whole messages through the usual pipe. All
 // figures are logarithms of ratios.
 type score struct {
 	choice    Choice
@@ -338,6 +338,6 @@ func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	return d.ratio("goodput", c, place, "stream", movingReader)
 }
 
-// waitMetric is the metric of how long small messages wait: the median time since each message was
-// due.
+// waitMetric is the metric of how long small messages wait: the median of the times from when a
+// message is due until it arrives.
 const waitMetric = "due.p50"
