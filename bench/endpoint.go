@@ -68,8 +68,8 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// Give the thread a descriptor table of its own, unless another thread uses the pipe ends, too.
-	// Nor is that done if an end is to be closed: the other table would keep the end open.
+	// Give the thread its own copy of the descriptor table, except in two cases: if another thread
+	// uses the pipe ends, too, or if one is to be closed, which the original table would keep open.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}

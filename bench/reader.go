@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// touch looks at every byte of b, if the cell asks its reader to do so.
+// touch looks at every byte of b, if e.Cell asks the reader to do so.
 func (e *endpoint) touch(b []byte) {
 	if e.Cell.Touch && e.isReader() { // sumOf is a separate function so that this is inlined
 		e.sum += sumOf(b)

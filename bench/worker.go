@@ -18,8 +18,8 @@ import (
 // cellWork is the name under which package proc starts the worker processes.
 const cellWork = "bench"
 
-// Jobs returns the work of the processes that [Run] starts. A program that starts processes for
-// work of its own, too, does not call [Worker], but passes both to [proc.Main]:
+// Jobs returns the work of the processes that [Run] starts. A program that also has work of its
+// own for such processes calls [proc.Main] instead of [Worker], and passes both kinds of work:
 //
 //	proc.Main(bench.Jobs(), ours)
 func Jobs() map[string]proc.Job { return map[string]proc.Job{cellWork: serveJobs} }
