@@ -16,7 +16,7 @@ import (
 func systemFaults() []Fault { return nil }
 
 // systemUsage reads FreeBSD's counters of ticks: user, nice, system, interrupt and idle. On macOS,
-// which has no such counters, the usage is unknown.
+// which has no sysctl for them, the usage is unknown.
 func systemUsage() Usage {
 	raw, err := unix.SysctlRaw("kern.cp_time")
 	if err != nil || len(raw) < 5*8 {
