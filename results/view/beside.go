@@ -9,24 +9,27 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column has the answers of one or more machines, or of the documentation of a system.
+// A column has the answers of one or more machines to some questions, or those in the documentation
+// of an operating system.
 type column struct {
 	names   []string       // of the machines, or of the system
 	answers []columnAnswer // one for each question
 }
 
-// A columnAnswer is empty if the question was not asked. An answer without a Base, such as a time,
-// never counts as different.
+// A columnAnswer is empty if the question was not asked. An answer with an empty [Value.Base], such
+// as a time, never counts as different from others.
 type columnAnswer struct {
 	Value
 	ns   float64 // 0 if the answer is not a time
 	open int     // how uncertain the answer is; 0: certain
 }
 
-// longestHead is the largest number of characters of a title that names all machines.
+// longestHead is the largest number of characters of a column title that names all machines of the
+// column.
 const longestHead = 60
 
-// title names the machines of a column, or the first and the number of the others.
+// title names the machines of a column. If that is too long, it names the first machine and counts
+// the others.
 func (c column) title() string {
 	text := strings.Join(c.names, ", ")
 	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
@@ -41,7 +44,8 @@ func (c column) differs(o column, question int) bool {
 	return a != "" && b != "" && a != b
 }
 
-// alike reports whether two columns answer the same questions alike, apart from times and chance.
+// alike reports whether two columns give the same answers. Only times, and answers that depend on
+// chance, may differ.
 func (c column) alike(o column) bool {
 	return slices.EqualFunc(c.answers, o.answers, func(a, b columnAnswer) bool {
 		if a.Base != b.Base || (a.Text == "") != (b.Text == "") {
@@ -90,8 +94,8 @@ func joined(group []column) column {
 	return out
 }
 
-// joinedAnswer merges the answers of machines that are alike: times to a range, others to the least
-// uncertain one.
+// joinedAnswer merges the answers of several machines to one question. Times become a range. Of
+// other answers, the least uncertain one stays.
 func joinedAnswer(list []columnAnswer) columnAnswer {
 	out, longest := list[0], list[0]
 	for _, a := range list {
@@ -108,8 +112,8 @@ func joinedAnswer(list []columnAnswer) columnAnswer {
 	return out
 }
 
-// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b, 256
-// KiB on the 7 others probed." There, others is "others probed".
+// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b,
+// 256 KiB on the 7 others probed." In this example, others is "others probed".
 func answerSentence(asks, others string, columns []column, question int) string {
 	var answers []column // one for each different answer
 	for _, c := range columns {
@@ -147,7 +151,7 @@ func disagree(columns []column, question int) bool {
 	})
 }
 
-// markDifferences writes ≠ before each answer that differs from that of the first column.
+// markDifferences writes ≠ before each answer that differs from the answer in the first column.
 func markDifferences(columns []column) {
 	for _, c := range columns[1:] {
 		for i := range c.answers {
@@ -166,7 +170,8 @@ func questionTable(title string, questions []string, columns []column) Table {
 		Whole:   true,
 	}
 	for i, c := range columns {
-		// Others are compared with the first column, so each part of a split table repeats it.
+		// The other columns are compared with the first one, so each part of a split table repeats
+		// it.
 		isFirst := i == 0 && len(columns) > 1
 		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: isFirst})
 	}

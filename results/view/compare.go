@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteComparison writes a comparison. It returns [ErrNothing] if the two sides have no case in
-// common. [FormatBench] is for benchstat -col /side.
+// WriteComparison writes a comparison of two sides. It returns [ErrNothing] if no figure was
+// measured on both. [FormatBench] is for the command benchstat -col /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)
@@ -29,11 +29,11 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	return comparisonPage(c, format, o).Write(w, format, o)
 }
 
-// mostChanges is the largest number of rows on the screen of a comparison.
+// mostChanges is the largest number of changed figures that a screen lists one by one.
 const mostChanges = 12
 
-// comparisonPage says what changed, and shows the figures. Without Detail, it has only as many rows
-// as fit a screen.
+// comparisonPage says what changed, and shows the figures. Without [Options.Detail], the text for a
+// terminal lists only the most significant changes.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {
@@ -87,7 +87,8 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 // isInformation reports whether a figure is only shown, and not judged.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// isHidden reports whether noise hides the change of a figure that is judged.
+// isHidden reports whether noise hides the change of a figure. Figures that are only shown, and not
+// judged, do not count.
 func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
 
 // moreSamples says how to get more samples for a comparison.
@@ -101,7 +102,7 @@ func moreSamples(c *stat.Comparison) string {
 	return "run both benchmarks again with a larger -count" // two texts of go test -bench
 }
 
-// sortedChanges are the changes that a page shows, one list per table.
+// sortedChanges are the changes that a page shows, with one list for each kind of table.
 type sortedChanges struct {
 	counts   []stat.Change // counts that changed, or all counts of two programs
 	times    []stat.Change // times that are compared directly
@@ -127,19 +128,19 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 	return s
 }
 
-// isOfPrograms reports whether two programs are compared, which have no named cases.
+// isOfPrograms reports whether two whole programs are compared. Their changes have no name.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
-// mostSignificant returns at most room changes, the most significant first.
-func mostSignificant(changes []stat.Change, room int) []stat.Change {
+// mostSignificant returns the most significant changes in this order, at most as many as limit.
+func mostSignificant(changes []stat.Change, limit int) []stat.Change {
 	ordered := slices.Clone(changes)
 	slices.SortStableFunc(ordered, func(a, b stat.Change) int {
 		return cmp.Compare(significance(b), significance(a))
 	})
-	return ordered[:min(len(ordered), room)]
+	return ordered[:min(len(ordered), limit)]
 }
 
-// basisNotes say what the verdicts on times rest on, or why there is no verdict.
+// basisNotes say what the verdicts on times are based on, or why a time has no verdict.
 func basisNotes(times []stat.Change) []string {
 	var out []string
 	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
@@ -152,7 +153,8 @@ func basisNotes(times []stat.Change) []string {
 	return nonEmpty(out)
 }
 
-// significance ranks changes: those surely for the worse, then other sure ones, then the rest.
+// significance ranks a change. It is largest for figures that surely got worse, smaller for other
+// sure changes, and smallest for the rest.
 func significance(ch stat.Change) float64 {
 	moved := math.Log(math.MaxFloat64) // for a change from or to zero
 	if ch.Ratio != nil {
@@ -167,8 +169,8 @@ func significance(ch stat.Change) float64 {
 	return moved
 }
 
-// ComparisonFindings returns a finding for each figure of a comparison of two commands, without the
-// run and the time.
+// ComparisonFindings turns each figure of a comparison of two commands into a finding. The caller
+// adds the run and the time.
 func ComparisonFindings(c *stat.Comparison) []results.Finding {
 	var out []results.Finding
 	for _, ch := range c.Changes {

@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// changeTables returns a table for each placement and pattern: framings down, message sizes across.
+// changeTables returns a table for each placement of the ends and each pattern of messages, with a
+// row for each framing and a column for each message size.
 func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
@@ -21,7 +22,8 @@ func changeTables(changes []stat.Change) []Table {
 	return tables
 }
 
-// patternAmong returns the pattern of a change or, for a framing as a whole, that of its parts.
+// patternAmong returns the message pattern of a change. For a change of a framing as a whole, it
+// takes the pattern of the framing's other changes.
 func patternAmong(changes []stat.Change, ch stat.Change) string {
 	if ch.IsWhole() {
 		for _, other := range changes {
@@ -76,7 +78,8 @@ func changeTable(changes []stat.Change) Table {
 	}.table(sorted)
 }
 
-// cellsOf lists the cells of changes that are about a single cell.
+// cellsOf lists the settings of the changed measurements. It leaves out changes of a framing as a
+// whole.
 func cellsOf(changes []stat.Change) []results.Cell {
 	var cells []results.Cell
 	for _, ch := range changes {
@@ -87,8 +90,8 @@ func cellsOf(changes []stat.Change) []results.Cell {
 	return cells
 }
 
-// briefChange shows a change in percent, with "!" if it is established and "?" if it is too noisy
-// to tell.
+// briefChange shows a change in percent. It adds "!" if the change is established, and "?" if noise
+// hides whether there is a change.
 func briefChange(ch stat.Change) Value {
 	text := signedPercent(*ch.Ratio) + " %"
 	switch {
@@ -130,7 +133,8 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	return t
 }
 
-// changeVerdict shows the verdict on a change. Only an established change is Good or Bad.
+// changeVerdict shows the verdict on a change. Only for an established change is the tone Good or
+// Bad.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
@@ -152,7 +156,8 @@ func changeVerdict(ch stat.Change) Value {
 	return v
 }
 
-// sideValue shows the median of one side, or the range of a count that may vary.
+// sideValue shows what the old or the new side measured: the median, or the range of a count that
+// may vary.
 func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
@@ -168,7 +173,8 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
-// ChangeText describes a change in one line: the figure, the case and the size of the change.
+// ChangeText describes a change in one line: which figure changed, what it was measured on, and by
+// how much it changed.
 func ChangeText(c stat.Change) string {
 	if c.Before.Metric.Name == "to-raw" {
 		return changeLabel(c, nil) + " " + changeSize(c)
@@ -179,7 +185,8 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
-// changeLabel names the case of a change. Of a cell, it adds the fields named in differ.
+// changeLabel names the benchmark, server or measurement that changed. The label of a measurement
+// has those of its fields that differ names.
 func changeLabel(c stat.Change, differ []string) string {
 	if c.Cell == nil {
 		return c.Name
@@ -193,8 +200,8 @@ func changeLabel(c stat.Change, differ []string) string {
 // leapRatio is the largest ratio that is written in percent.
 const leapRatio = 1e4
 
-// changeSize returns "+10.2 % (+8.1 to +12.0)", or "from … to …" if the ratio is unknown or very
-// large.
+// changeSize returns "+10.2 % (+8.1 to +12.0)", with the interval in parentheses. If the ratio is
+// unknown or very large, it returns "from … to …".
 func changeSize(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric

@@ -9,10 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// mostWorse is the largest number of changes for the worse that the verdict names.
+// mostWorse is the largest number of worse figures that the verdict names.
 const mostWorse = 3
 
-// comparisonVerdict says what got worse or better, and by how much other figures may have changed.
+// comparisonVerdict says which figures got worse or better, and how much the others may have
+// changed without being noticed.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	t := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
 	for _, ch := range c.Changes {
@@ -77,8 +78,8 @@ type tally struct {
 	limit     float64     // a worsening by more than this share matters
 	unchanged stat.Change // the last time that did not change
 
-	// The largest changes that the intervals leave possible, as shares: of times, notWorse and
-	// wholes.
+	// The largest changes, as shares, that are still possible: of times that did not change, of
+	// times that did not get worse, and of framings as a whole.
 	within, worstCase, wholeWithin float64
 }
 
@@ -121,7 +122,7 @@ func (t *tally) add(ch stat.Change) {
 	}
 }
 
-// others says what got better, what did not change, and what is not known.
+// others says which figures got better, which did not change, and which have no clear verdict.
 func (t *tally) others() []string {
 	var parts []string
 	if len(t.better) > 0 {
@@ -165,7 +166,7 @@ func (t *tally) others() []string {
 	return parts
 }
 
-// worseWord returns "slower" if all of the changes are in time, and "worse" otherwise.
+// worseWord returns "slower" if only times got worse, and "worse" otherwise.
 func worseWord(worse []stat.Change) string {
 	for _, ch := range worse {
 		if ch.Verdict != stat.Slower {
@@ -175,9 +176,9 @@ func worseWord(worse []stat.Change) string {
 	return "slower"
 }
 
-// namedChanges names up to most changes, the most significant first, and counts the others.
-func namedChanges(changes []stat.Change, most int) string {
-	shown := mostSignificant(changes, most)
+// namedChanges names the most significant changes, at most as many as limit, and counts the others.
+func namedChanges(changes []stat.Change, limit int) string {
+	shown := mostSignificant(changes, limit)
 	var names []string
 	for _, ch := range shown {
 		names = append(names, ChangeText(ch))

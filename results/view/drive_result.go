@@ -21,7 +21,8 @@ type DriveResult struct {
 	tone Tone
 }
 
-// resultOf sums up what was found. A server that answers large messages with an error passes.
+// resultOf sums up what the drive command found. A server may pass although it answers large
+// messages with an error.
 func resultOf(targets []results.Target) DriveResult {
 	var served int64            // the largest size that works
 	var failed *results.Target  // the first size that fails
@@ -75,14 +76,15 @@ func resultOf(targets []results.Target) DriveResult {
 	return r
 }
 
-// failsAtAnySize reports whether a server failed after some number of requests, however small.
+// failsAtAnySize reports whether a server failed after a certain number of requests, although all
+// of them were small.
 func failsAtAnySize(t results.Target) bool {
 	f := t.Evidence.Failure
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge sets the result. failed says how messages larger than r.Limit fail; where and growth become
-// parts of the text.
+// judge sets the result. The record failed says how messages larger than r.Limit fail. where and
+// growth are texts about the size at which they fail and about how times grow.
 func (r *DriveResult) judge(failed *results.Target, where, growth string) {
 	r.Failure = failed.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
@@ -102,7 +104,7 @@ func (r *DriveResult) judge(failed *results.Target, where, growth string) {
 	}
 }
 
-// limitOf returns the limit that a record is about. The record must have one.
+// limitOf returns the size limit of requests or of replies, which the record must have.
 func limitOf(t results.Target) int64 {
 	if t.RequestLimit != nil {
 		return *t.RequestLimit
@@ -130,8 +132,8 @@ func betweenText(from, to int64) string {
 	return "breaks between " + results.FormatGrouped(from) + " and " + stat.FormatBytes(to)
 }
 
-// failingText says at which size a server failed whose limit is not known. served is the largest
-// size that worked.
+// failingText says at which message size a server failed, if its exact limit is not known. served
+// is the largest size that worked.
 func failingText(t results.Target, served int64) string {
 	text := "fails at " + stat.FormatBytes(t.Size)
 	if served < t.Size {

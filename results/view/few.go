@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// allHaveTooFewSamples reports whether something could be measured, but nothing often enough for an
-// interval.
+// allHaveTooFewSamples reports whether no measurement has enough samples for an interval, although
+// at least one could be made.
 func allHaveTooFewSamples(rows []stat.Row) bool {
 	c := countCells(rows)
 	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples
@@ -37,8 +37,8 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
 }
 
-// neededMinutes estimates how many minutes a run needs to get enough samples; 0 if that is not
-// known.
+// neededMinutes estimates how many minutes a run needs to get enough samples. It returns 0 if it
+// cannot tell.
 func neededMinutes(s *results.Set) int {
 	if len(s.Environments) != 1 {
 		return 0
@@ -58,7 +58,7 @@ func neededMinutes(s *results.Set) int {
 	if began.IsZero() || samples == 0 {
 		return 0
 	}
-	// half more than the pace so far predicts, which varies on a busy machine
+	// 50 % more than the pace so far predicts, because the pace varies on a busy machine
 	needed := 1.5 * float64(wanted) / float64(samples)
 	return int(math.Ceil(needed * ended.Sub(began).Minutes()))
 }
@@ -92,7 +92,7 @@ func countCells(rows []stat.Row) cellCount {
 	return c
 }
 
-// text says how many were measured, and what became of the others.
+// text says how many of the planned measurements were made, and what became of the others.
 func (c cellCount) text() string {
 	text := results.FormatCount(c.all, "cell") + " measured"
 	if c.measured < c.all {

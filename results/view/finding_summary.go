@@ -9,7 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// findingSummary says in one line how the findings of an area turned out: "PASS: ok 18 of 18".
+// findingSummary sums up the findings of one area, such as checks, in one line: "PASS: ok 18 of
+// 18".
 func findingSummary(all []results.Finding) string {
 	switch area := all[0].Area(); area {
 	case results.AreaFailure:
@@ -71,7 +72,8 @@ func countPassed(all []results.Finding) string {
 	return text
 }
 
-// countFailures counts ways to fail: "38 seen here, 35 under a condition, 60 not seen".
+// countFailures counts ways in which stdio may fail: "38 seen here, 35 under a condition, 60 not
+// seen".
 func countFailures(all []results.Finding) string {
 	words := map[results.Verdict]string{
 		results.Fails:   "seen here",
@@ -97,7 +99,8 @@ func countVerdicts(all []results.Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// FailedFindings returns the findings that fail. A refuted claim does not count as a failure.
+// FailedFindings returns the findings that fail. A claim that proved wrong does not count as a
+// failure.
 func FailedFindings(all []results.Finding) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
 }
@@ -113,16 +116,16 @@ func findingTone(all []results.Finding) Tone {
 	return Good
 }
 
-// isUndecided reports whether a finding is a check that could not be judged.
+// isUndecided reports whether a finding is the result of a check that could not be judged.
 func isUndecided(f results.Finding) bool {
 	return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
 }
 
-// referenceID is the ID of the finding about a program whose output goes to a file.
+// referenceID is the ID of the finding about a program that writes to a file instead of a pipe.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether no finding came to a verdict, apart from the one with which the
-// others are compared.
+// AllUndecided reports whether no finding came to a verdict. The good run of a program into a file,
+// with which the others are compared, does not count.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
 		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -135,7 +138,8 @@ func cameToVerdict(f results.Finding) bool {
 	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }
 
-// findingSentences sums up the findings of each area, claims first, and of each checked command.
+// findingSentences returns a sentence for each area of findings, claims first. For checks, it
+// returns one for each checked command.
 func findingSentences(s *results.Set) []string {
 	var claims, others []string
 	for _, a := range areas {

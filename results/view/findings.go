@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// WriteFindings writes the findings of a set, or returns [ErrNothing]. For people it writes the
-// result, a table and advice. The table has all findings only with [Options.Detail].
+// WriteFindings writes the findings of a set, or returns [ErrNothing] if there are none. The text
+// for people has a summary, a table and advice. The table has all findings only with
+// [Options.Detail].
 func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) error {
 	all := set.Findings
 	if len(all) == 0 {
@@ -61,7 +62,7 @@ func isRemarkable(f results.Finding) bool {
 	return true
 }
 
-// unremarkable names the findings that are not remarkable, with a line for each verdict.
+// unremarkable names the findings that nobody has to look at, with a line for each verdict.
 func unremarkable(all []results.Finding) []string {
 	var lines []string
 	others := selectFindings(all, func(f results.Finding) bool { return !isRemarkable(f) })
@@ -92,7 +93,7 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 	return grouped(sorted(all), func(f results.Finding) results.Verdict { return f.Verdict })
 }
 
-// remarkableTable shows the remarkable findings. Those that are alike share a row.
+// remarkableTable shows the findings that a person has to look at. Similar findings share a row.
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string
@@ -107,7 +108,8 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable has a row for each finding. With detail, a terminal also shows what was done.
+// findingTable returns a table with a row for each finding. With detail, the table on a terminal
+// has a column about what was done.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	areClaims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	areChecks := len(all) > 0 && all[0].Area() == results.AreaCheck
@@ -157,7 +159,8 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	return t
 }
 
-// likeness returns a key that is the same for findings that are alike.
+// likeness returns a key that is the same for findings that are similar enough to share a row of a
+// table.
 func likeness(f results.Finding) string {
 	if f.Area() != results.AreaFailure {
 		return f.ID + "\x00" + f.Run
@@ -166,7 +169,7 @@ func likeness(f results.Finding) string {
 	return experiment + "\x00" + f.Class
 }
 
-// alikeName names the first of some findings that are alike, and counts the others.
+// alikeName names the first of several similar findings, and counts the others.
 func alikeName(alike []results.Finding) string {
 	name := findingName(alike[0])
 	if more := len(alike) - 1; more > 0 {
@@ -175,7 +178,7 @@ func alikeName(alike []results.Finding) string {
 	return name
 }
 
-// findingName returns the part of an ID that tells the findings of one area apart.
+// findingName returns the part of a finding's ID that is different for each finding of its area.
 func findingName(f results.Finding) string {
 	name := f.Name()
 	if f.Area() == results.AreaCheck { // leave out the side that was checked
@@ -204,7 +207,8 @@ func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []
 	return selected
 }
 
-// findingAdvice gives each advice once, with the shortest shell line that shows the problem.
+// findingAdvice returns each piece of advice once, followed by the shortest shell command that
+// shows the problem.
 func findingAdvice(all []results.Finding) []string {
 	var out []string
 	for _, alike := range grouped(all, func(f results.Finding) string { return f.Advice }) {
@@ -237,8 +241,8 @@ var areas = []struct{ area, title string }{
 	{results.AreaMachine, "What disturbs measurements on this machine"},
 }
 
-// findingSections returns a section for each area of findings, with all of them only if detail is
-// set.
+// findingSections returns a section for each area of findings. Without detail, a section has only
+// what a person has to look at.
 func findingSections(s *results.Set, detail bool) []Section {
 	var sections []Section
 	for _, a := range areas {

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetSections lists what a page says about several machines: the answer, how they differ, and
-// which need attention. It returns nil if nothing was measured or found.
+// FleetSections lists the sections of a page about several machines: the main result, how the
+// machines differ, and which of them need attention. It returns nil if there is nothing to show.
 func FleetSections(members []stat.Member) []Section {
 	if isEmptyFleet(members) {
 		return nil
@@ -55,7 +55,8 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// pipeDifference returns the first sentence on how pipes differ between machines, or "".
+// pipeDifference returns the first sentence on how pipes differ between machines, or "" if there is
+// none.
 func pipeDifference(sections []Section) string {
 	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
 	if i < 0 || len(sections[i].Lead) < 2 { // the last sentence only counts the differences
@@ -64,7 +65,8 @@ func pipeDifference(sections []Section) string {
 	return strings.TrimSuffix(sections[i].Lead[0], ".")
 }
 
-// fleetTitle says what differs most between machines, and how many stand out or had failures.
+// fleetTitle says what differs most between machines, and how many machines stand out or had
+// failures.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
 	title := cmp.Or(largestDifference(members), pipes,
 		results.FormatCount(len(members), "machine"))
@@ -97,7 +99,7 @@ func FleetLead(members []stat.Member) string {
 }
 
 // WriteFleet writes what several machines measured and found, as text or markdown. It returns
-// [ErrNothing] if that is nothing.
+// [ErrNothing] if there is nothing to write.
 func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) error {
 	sections := FleetSections(members)
 	if len(sections) == 0 {
@@ -123,8 +125,8 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 // FewMachines is the largest number of machines that are shown one by one.
 const FewMachines = 7
 
-// differenceSection says how framings compare with raw bytes on each machine, or on groups of many
-// machines.
+// differenceSection compares the speed of framings with that of raw bytes, on each machine or, if
+// there are many, on groups of machines.
 func differenceSection(members []stat.Member) Section {
 	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)

@@ -29,7 +29,8 @@ func answerSections(members []stat.Member) []Section {
 			}
 			isOther := func(f results.Finding) bool {
 				kind, _ := kindOf(f)
-				// Findings without a kind are costs. A FIFO follows the rules of anonymous pipes.
+				// Findings about no kind of pipe are about costs. A FIFO follows the rules of
+				// anonymous pipes.
 				return kind != "" && kind != "anonymous" && kind != "fifo"
 			}
 			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
@@ -45,8 +46,8 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares the findings of machines in an area. wanted selects the findings; nil
-// selects all.
+// answerSection compares the findings of machines in one area, such as rules. It takes only those
+// for which wanted returns true, or all if wanted is nil.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
@@ -96,8 +97,8 @@ func answerSection(members []stat.Member, area, title string,
 	return out
 }
 
-// disputedTable shows the questions on which machines disagree, whose indexes are disputed. The
-// notes explain the table.
+// disputedTable shows the questions on which machines disagree. The indexes of these questions are
+// in disputed. The notes explain the table.
 func disputedTable(
 	title string, questions []string, columns []column, disputed []int,
 ) (tables []Table, notes []string) {
@@ -131,8 +132,8 @@ func disputedTable(
 	return []Table{questionTable(title, asks, shown)}, []string{note}
 }
 
-// agreementText says on how many answers machines disagree, of those that at least two machines
-// gave.
+// agreementText says how many questions have different answers. It counts only questions that at
+// least two machines answered.
 func agreementText(title string, columns []column, differing int) string {
 	if len(columns) == 1 {
 		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title,
@@ -169,7 +170,7 @@ func agreementText(title string, columns []column, differing int) string {
 	return fmt.Sprintf("%s: %d of %s differ between %s.", title, differing, answers, machines)
 }
 
-// foundIn returns the findings of a machine in an area. Most of their fields are empty.
+// foundIn returns the findings of one machine in an area. Only some of their fields are set.
 func foundIn(m stat.Member, area string) []results.Finding {
 	var out []results.Finding
 	for _, a := range m.Answers {
@@ -187,8 +188,8 @@ func foundIn(m stat.Member, area string) []results.Finding {
 	return out
 }
 
-// verdictColumns returns a question for each different finding, and a column of answers for each
-// machine.
+// verdictColumns returns a question for each finding with a different name, and a column for each
+// machine. The answers are verdicts.
 func verdictColumns(names []string, found [][]results.Finding,
 	all []results.Finding) (questions []string, columns []column) {
 	nameOf := func(f results.Finding) string {
@@ -213,8 +214,8 @@ func verdictColumns(names []string, found [][]results.Finding,
 	return questions, columns
 }
 
-// outcomeValue shows a verdict. One that decides nothing has no Base, so that machines do not
-// differ by it.
+// outcomeValue shows the verdict of a finding. If the verdict decides nothing, Base is empty, so
+// that it never counts as different.
 func outcomeValue(f results.Finding) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {

@@ -11,7 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// framingShares has the share of each machine: a framing's goodput divided by that of raw bytes.
+// framingShares says how fast a framing is on each machine. A share is the framing's goodput
+// divided by that of raw bytes.
 type framingShares struct {
 	framing string
 	known   []memberShare // the smallest share first
@@ -41,7 +42,8 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
-// groups puts machines together whose shares may be equal to the smallest share of the group.
+// groups puts machines into one group if their shares may be equal to the smallest share of the
+// group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
@@ -75,8 +77,8 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says which share the framing keeps where: "60 KiB chunks keep 57 % of raw's speed on laptop
-// and 83 % on the 3 others measured".
+// text says what share of raw's speed the framing keeps on which machines: "60 KiB chunks keep 57 %
+// of raw's speed on laptop and 83 % on the 3 others measured".
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -103,8 +105,8 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing sorts the framings by whether machines surely differ in them, the largest difference
-// first.
+// differing splits the framings by whether their share of raw's speed surely differs between
+// machines, may be the same, or is too noisy. The largest difference comes first.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)
@@ -123,8 +125,8 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 	return differ, alike, noisy
 }
 
-// difference says in which framings a few machines differ. found is false if no framing surely
-// differs.
+// difference says for which framings the share of raw's speed differs between a few machines. found
+// is false if there is no such framing.
 func (v fleetStream) difference(members []stat.Member) (text string, found bool) {
 	differ, alike, noisy := v.differing(members)
 	where := fmt.Sprintf("messages of %s, %s", SizeTitle(v.cell.Size),
@@ -158,8 +160,8 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }
 
-// widest returns the largest difference between machines, and the half-width of the widest
-// interval, both in percent.
+// widest returns the largest difference between machines, in percentage points, and the half-width
+// of the widest interval, in percent.
 func widest(alike []framingShares) (points int, noise float64) {
 	most := 0.0
 	for _, s := range alike {
@@ -172,15 +174,16 @@ func widest(alike []framingShares) (points int, noise float64) {
 	return max(1, int(math.Ceil(100*most))), noise
 }
 
-// MachinesDiffer reports whether the goodput of a cell, relative to raw bytes, surely differs
-// between machines.
+// MachinesDiffer reports whether the goodput of a measured combination, relative to that of raw
+// bytes, surely differs between machines.
 func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	framing := cell.Framing
 	cell.Framing = ""
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says in which framing a few machines differ most, or "" for many machines.
+// largestDifference says for which framing the share of raw's speed differs most between a few
+// machines. For many machines, it returns "".
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""

@@ -30,7 +30,8 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineLines says in what the machines differ, with a line for each, or nil if they do not.
+// machineLines returns a line about each machine, with the properties in which the machines differ.
+// It returns nil if all machines are alike.
 func machineLines(members []stat.Member) []string {
 	var differ []string
 	for _, factor := range factors {
@@ -61,7 +62,8 @@ func machineLines(members []stat.Member) []string {
 	return lines
 }
 
-// factorPhrase puts a machine's value of a factor into words, or returns "" if it is not known.
+// factorPhrase puts a property of a machine, such as its processor, into words. It returns "" if
+// the property is not known.
 func factorPhrase(m stat.Member, factor string) string {
 	value := factorOf(m, factor)
 	switch {
@@ -81,13 +83,13 @@ func factorPhrase(m stat.Member, factor string) string {
 	return value
 }
 
-// factors are the titles of the machineFields that may have an influence on figures.
+// factors are properties of a machine that may influence figures, by their titles in machineFields.
 var factors = []string{
 	"imitation", "operating system", "architecture", "processor", "virtualisation", "page", "CPUs",
 	"largest pipe", "governor",
 }
 
-// factorOf returns a machine's value of a factor, or "unknown".
+// factorOf returns a property of a machine, such as its processor, or "unknown".
 func factorOf(m stat.Member, factor string) string {
 	e := m.Environment()
 	switch factor {

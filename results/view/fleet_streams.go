@@ -9,8 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists what machines measured at a placement and compared with raw bytes: messages
-// written whole, one way. It leaves out what only few machines measured.
+// FleetStreams lists the measurements at a placement by which machines are compared. Messages go
+// one way, and are written whole, and raw bytes were measured, too. It leaves out what only few
+// machines measured.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -44,8 +45,8 @@ type fleetStream struct {
 	framings []string
 }
 
-// streamsToCompare returns one fleetStream for each placement, at the message size that most
-// machines measured.
+// streamsToCompare returns a group of measurements for each placement, at the message size that
+// most machines measured there.
 func streamsToCompare(members []stat.Member) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
@@ -72,7 +73,8 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-// sortFramings sorts the framings of all streams alike, those in which machines differ first.
+// sortFramings gives the framings of all streams the same order. Framings whose speed differs
+// between machines come first.
 func sortFramings(streams []fleetStream, members []stat.Member) {
 	var order, others []string
 	for _, v := range streams {
@@ -92,7 +94,8 @@ func sortFramings(streams []fleetStream, members []stat.Member) {
 	}
 }
 
-// shares returns a framing's share of raw goodput, for each machine on which its interval is known.
+// shares returns a framing's share of raw's goodput, for each machine on which the interval of the
+// share is known.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -138,7 +141,8 @@ func (v fleetStream) sentence(members []stat.Member) string {
 		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
 }
 
-// sharesText lists the framings with the range of their shares on most machines.
+// sharesText lists the framings, each with the range of its share of raw's goodput on most
+// machines.
 func (v fleetStream) sharesText(members []stat.Member) string {
 	var parts []string
 	for _, framing := range v.framings {
@@ -154,8 +158,8 @@ type group struct {
 	members []stat.Member
 }
 
-// groups returns a group of all machines, then groups by each property that goes with a difference,
-// such as the processor.
+// groups returns a group of all machines, then groups by each property, such as the processor, on
+// which the speed of a framing depends.
 func (v fleetStream) groups(members []stat.Member) []group {
 	all := []group{{"all", members}}
 	for _, factor := range factors {
@@ -174,10 +178,11 @@ func (v fleetStream) groups(members []stat.Member) []group {
 	return all
 }
 
-// mostGroups is the largest number of groups of one factor in a table.
+// mostGroups is the largest number of groups by one property, such as the processor, in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share of any framing surely differs between groups of machines.
+// dependsOn reports whether the share that a framing keeps of raw's speed surely differs between
+// groups of machines.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64
@@ -190,8 +195,8 @@ func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	})
 }
 
-// table has a row for each group of machines and a column for each framing. head is the title of
-// the first column.
+// table returns a table with a row for each group of machines and a column for each framing. head
+// is the title of the first column.
 func (v fleetStream) table(head string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
@@ -220,7 +225,8 @@ func (v fleetStream) table(head string, groups []group) Table {
 	return t.dropEmpty()
 }
 
-// rawValue shows the goodput of raw messages, for several machines their median.
+// rawValue shows the goodput of messages without a framing. For several machines, it shows the
+// median.
 func rawValue(members []stat.Member, cell results.Cell) Value {
 	cell.Framing = results.FramingRaw
 	var goodputs []float64
@@ -238,8 +244,8 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue shows one share with its interval, or the median of several with their 10th and 90th
-// percentile.
+// sharesValue shows one share of raw's goodput with its interval, or the median of several shares
+// with their 10th and 90th percentile.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:

@@ -80,7 +80,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	return out
 }
 
-// addMachine adds a row, and returns 1 if the table had no room for it, else 0.
+// addMachine adds a row about a machine, and returns 0. If the table is full, it adds nothing, and
+// returns 1.
 func addMachine(t *Table, name, what string, why []string) int {
 	if len(t.Rows) >= mostMachines {
 		return 1
@@ -89,7 +90,8 @@ func addMachine(t *Table, name, what string, why []string) int {
 	return 0
 }
 
-// outlierText shows a figure: a speed for raw bytes, else the ratio to raw bytes.
+// outlierText shows a figure: for raw bytes the speed or time itself, for framings the ratio to raw
+// bytes.
 func outlierText(c results.Cell, figure float64) string {
 	if c.Framing == results.FramingRaw {
 		return stat.RelativeMetric(c).Format(figure)
@@ -97,7 +99,8 @@ func outlierText(c results.Cell, figure float64) string {
 	return fmt.Sprintf("%.2f", figure)
 }
 
-// reasons lists what may have made a machine an outlier, and is unusual among its peers.
+// reasons lists what may have made a machine stand out. It leaves out what is usual among similar
+// machines.
 func reasons(members []stat.Member, o stat.Outlier) []string {
 	peersWith := make(map[disturbance]int)
 	mostAlike := make(map[string]int) // by rule: how many peers gave the most frequent answer
@@ -176,7 +179,8 @@ func failuresOf(m stat.Member) []string {
 	return all
 }
 
-// noisyFigures counts the ratios to raw bytes of a machine, and those that are too noisy.
+// noisyFigures counts a machine's figures that are relative to raw bytes, and how many of these are
+// too noisy.
 func noisyFigures(m stat.Member) (noisy, all int) {
 	for _, f := range m.Figures {
 		if f.ToRaw.N == 0 {

@@ -15,7 +15,7 @@ func (t Table) ForPage() Table {
 			if v.Base == v.Text { // the page sorts by the text then
 				v.Base = ""
 			}
-			if v.Text == "-" { // see AppendValues
+			if v.Text == "-" { // AppendValues put it there
 				v.Text = ""
 			}
 			v.Text = Truncate(v.Text, maxCellText)
@@ -24,7 +24,8 @@ func (t Table) ForPage() Table {
 	return t
 }
 
-// hoistConstant moves columns of short texts that are the same in all rows into the title.
+// hoistConstant removes columns in which all rows have the same short text, and adds that text to
+// the title of the table.
 func (t Table) hoistConstant() Table {
 	if len(t.Rows) < 3 { // in so few rows, a column takes little room
 		return t
@@ -41,7 +42,7 @@ func (t Table) hoistConstant() Table {
 	return t.withColumns(func(i int) bool { return !slices.Contains(constant, i) })
 }
 
-// Class returns the name of the style sheet's class for a value in the column.
+// Class returns the name of the CSS class for a value in the column.
 func (c Column) Class(v Value) string {
 	switch {
 	case c.Style == Code:

@@ -31,8 +31,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes each finding as a test. Those without a verdict, and expected failures, are
-// skipped tests.
+// writeJUnit writes each finding as a test. Findings without a verdict, and failures that were
+// expected, become skipped tests.
 func writeJUnit(w io.Writer, all []results.Finding) error {
 	words := append([]string{"pipebench", all[0].Area()}, all[0].About...)
 	suite := junitSuite{Name: Escape(strings.Join(words, " ")), Tests: len(all)}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// fit makes a table fit the width, if it can. Columns without room follow in further parts if all
-// is set, else dropped has their titles.
+// fit makes a table fit the width, if it can. If all is set, columns that do not fit follow in
+// further tables. Otherwise dropped has the titles of these columns.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	leftOut := t.columnsLeftOut(t.extents(), width, all)
 	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })
@@ -45,8 +45,8 @@ const (
 // An extent is how wide the texts of a column are, and how narrow they may become.
 type extent struct{ natural, least int }
 
-// extents measures the columns. Long texts may be broken anywhere, others only after slashes, and
-// figures never.
+// extents measures the columns. Words in the style [Long] may be broken anywhere, other words only
+// after slashes, and figures never.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
 	for r, row := range t.titled() {
@@ -72,8 +72,8 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// columnsLeftOut lists the columns to leave out so that the table fits: first spare ones, then
-// others that are not keys.
+// columnsLeftOut lists the columns to leave out so that the table fits: first those marked as
+// Spare, then others that are not marked as Key.
 func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {
@@ -103,13 +103,13 @@ func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 		taken -= rooms[optional[kept]]
 	}
 	if all && kept == 0 && len(optional) > 0 {
-		kept = 1 // so that each table shows something, and fit comes to an end
+		kept = 1 // so that each further table shows something new
 	}
 	return optional[kept:]
 }
 
-// narrow returns the widths of the columns, the widest ones shrunk until all fit or none can
-// shrink.
+// narrow returns the widths of the columns. It shrinks the widest columns until all fit, or until
+// none can become narrower.
 func narrow(extents []extent, width int) []int {
 	var widths []int
 	total := 0
@@ -143,8 +143,8 @@ func breakWords(lines []string, width int) []string {
 	return out
 }
 
-// Wrap breaks each line of a text between words to fit the screen, and indents the parts after the
-// first.
+// Wrap breaks lines that are wider than the screen between words, and indents the further parts of
+// each line.
 func (o Options) Wrap(text string) string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {

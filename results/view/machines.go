@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// machineTitle returns the name of a machine, or "" if the set has only one.
+// machineTitle returns the name of a machine, or "" if all results of the set are from one machine.
 func machineTitle(s *results.Set, id string) string {
 	if len(s.Machines()) < 2 {
 		return ""
@@ -19,7 +19,8 @@ func machineTitle(s *results.Set, id string) string {
 	return cmp.Or(results.MachineNames(s.Environments)[id], "unknown")
 }
 
-// MachineLine describes the machine of a set in one line, or returns "" if the set does not tell.
+// MachineLine describes the machine of the set's first run in one line. It returns "" if the set
+// has no run.
 func MachineLine(s *results.Set) string {
 	if len(s.Environments) == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 // patternStream is the pattern of messages that go one way only.
 const patternStream = "stream"
 
-// meaning says in plain sentences what rows mean for a person. It claims only what the intervals
-// show.
+// meaning says in plain sentences what measurements mean for a person. It claims only what is
+// certain by the intervals.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	noisy := isTooNoisyToRank(rows, run.bare)
@@ -40,14 +40,15 @@ func meaning(rows []stat.Row) []string {
 	return nonEmpty(texts)
 }
 
-// A sentence is what a run says about one question. The text is "" if the run did not measure it.
+// A sentence says what a run found out about one question. The text is "" if the run measured
+// nothing about the question.
 type sentence struct {
 	text  string
 	noisy bool // noise hides the answer, and the text says that
 	plain bool // the text gives figures with their spread, and claims nothing
 }
 
-// runRows has the rows of a run, sorted by the question that they answer.
+// runRows has the measurements of a run, sorted by the question that they answer.
 type runRows struct {
 	bare    []stat.Row // what does a framing cost if nothing else is done with the bytes?
 	program []stat.Row // what does a framing cost in a program that reads every byte?
@@ -56,7 +57,7 @@ type runRows struct {
 	waiting []stat.Row // what happens to writers that do not block?
 }
 
-// splitRun sorts rows by the question that they answer.
+// splitRun sorts measurements by the question that they answer.
 func splitRun(rows []stat.Row) runRows {
 	var s runRows
 	for _, r := range rows {
@@ -82,7 +83,7 @@ func splitRun(rows []stat.Row) runRows {
 	if len(s.levers) == 0 {
 		return s
 	}
-	// the large message through the usual pipe answers both questions
+	// measurements of the large message through the usual pipe are needed in both lists
 	large := s.levers[0].Cell
 	for _, r := range s.bare {
 		c := r.Cell
@@ -96,8 +97,8 @@ func splitRun(rows []stat.Row) runRows {
 // mostSentencesOnSeries is the largest number of series that get a sentence.
 const mostSentencesOnSeries = 4
 
-// transportSentences say what share of raw goodput each framing keeps if nothing else is done with
-// the bytes.
+// transportSentences say what share of the goodput of raw bytes each framing keeps if a program
+// does nothing else with the bytes.
 func transportSentences(bare []stat.Row) []string {
 	var out []string
 	var noisy []string // the placements of series that are too noisy
@@ -174,10 +175,11 @@ func programSentence(program []stat.Row) sentence {
 	return sentence{text: text}
 }
 
-// goodputText shows the goodput of a row, marked if it is rough.
+// goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.
 func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["goodput"]) }
 
-// mixedSentence says how long a small message waits behind large ones, sent whole or in chunks.
+// mixedSentence says how long a small message waits behind large ones, if those are sent whole and
+// if they are sent in chunks.
 func mixedSentence(mixed []stat.Row) sentence {
 	var told []stat.Row
 	var parts []string
@@ -214,7 +216,8 @@ func differOnlyInFraming(a, b results.Cell) bool {
 	return a.Size == b.Size && stat.SeriesCell(a) == stat.SeriesCell(b)
 }
 
-// waitsDiffer reports whether the wait of any row surely differs from that of the first.
+// waitsDiffer reports whether the small messages of any measurement surely wait longer or shorter
+// than those of the first.
 func waitsDiffer(told []stat.Row) bool {
 	for _, r := range told[1:] {
 		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, told[0].Records)

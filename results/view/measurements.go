@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellTables shows rows with all their figures, in a table for each placement and pattern.
+// cellTables shows measurements with all their figures, in a table for each placement of the ends
+// and each pattern of messages.
 func cellTables(rows []stat.Row) []Table {
 	type group struct {
 		placement, pattern string
@@ -29,8 +30,8 @@ func cellTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// grouped puts values with the same key into one group, in the order in which their keys first
-// occur.
+// grouped puts values with the same key into one group. The groups are in the order in which their
+// keys first occur.
 func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	var groups [][]T
 	at := make(map[K]int)
@@ -46,7 +47,7 @@ func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	return groups
 }
 
-// cellTable returns a table with a line for each row and a column for each figure.
+// cellTable returns a table with a row for each measurement and a column for each figure.
 func cellTable(rows []stat.Row) Table {
 	var cells []results.Cell
 	for _, r := range rows {
@@ -67,10 +68,12 @@ func cellTable(rows []stat.Row) Table {
 	return t
 }
 
-// A figure is one value of a row and the title of its column. The text is "" if the row has none.
+// A figure is one value of a measurement, and the title of its column in a table. The text is "" if
+// the value was not measured.
 type figure struct{ title, text string }
 
-// figuresOf lists the figures of a row. Their number and titles are the same for all rows.
+// figuresOf lists the figures of a measurement. Every measurement has the same number of figures,
+// with the same titles.
 func figuresOf(r stat.Row) []figure {
 	goodput := ""
 	time := metricText(r, "time")
@@ -105,8 +108,8 @@ func figuresOf(r stat.Row) []figure {
 	}
 }
 
-// cellHeads returns the columns that tell measurements apart: framing, size and the fields that
-// differ.
+// cellHeads returns the columns that tell measurements apart: framing, message size and the fields
+// that differ names.
 func cellHeads(differ []string) []Column {
 	heads := []Column{
 		{Title: "framing", Style: Code, Key: true},
@@ -149,7 +152,8 @@ func tableTitle(cells []results.Cell) string {
 	return strings.Join(append([]string{what}, shared...), ", ")
 }
 
-// metricText shows the median of a metric in its unit, or "" if the row does not have it.
+// metricText shows the median of a metric in its unit. It returns "" if the measurement does not
+// have the metric.
 func metricText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok {
@@ -158,8 +162,8 @@ func metricText(r stat.Row, metric string) string {
 	return stat.MustMetric(metric).Format(e.Median)
 }
 
-// refusalText shows a count that only non-blocking ends have, such as refused writes, or "" for
-// blocking ends.
+// refusalText shows a count of a writer or reader that does not block, such as that of refused
+// writes. It returns "" for those that block.
 func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
@@ -186,7 +190,7 @@ func callsText(r stat.Row) string {
 	return countText(writer.Median) + " + " + countText(reader.Median)
 }
 
-// countText writes a count per message with two decimals, or fewer from 10 on.
+// countText writes a count per message with two decimals, or with three digits from 10 on.
 func countText(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.2f", v)
@@ -200,7 +204,7 @@ func percentileText(r stat.Row, name string) string {
 	return quantileValue(l, name).Text
 }
 
-// figureTable returns the table that programs read, with all figures in base units.
+// figureTable returns the table of measurements for programs, with all figures in base units.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
@@ -241,8 +245,8 @@ func figureTable(rows []stat.Row) Table {
 	return t.dropEmpty()
 }
 
-// plainEstimate returns the median, both ends of the interval, and the number of samples, or ""
-// where one is not known.
+// plainEstimate returns the median, both ends of the interval, and the number of samples, as texts.
+// What is not known is "".
 func plainEstimate(e stat.Estimate) []string {
 	out := make([]string, 4)
 	if e.N == 0 {

@@ -64,7 +64,7 @@ func fewerCells(rows []stat.Row) string {
 const untilKnown = "Until you know, use the one that the other end speaks " +
 	"(pipebench help framings)."
 
-// loadOf returns the first warning that other programs kept the CPUs busy, or "".
+// loadOf returns the first warning that other programs kept the CPUs busy, or "" if there is none.
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {
@@ -80,21 +80,22 @@ func loadOf(rows []stat.Row) string {
 // tooNoisyToTell takes the place of a result in a sentence if noise hides that result.
 const tooNoisyToTell = "too noisy to tell"
 
-// maxBlur is the largest half-width of an interval, in percent, that still tells framings apart.
-// Most framings cost 5 to 20 %.
+// maxBlur is the largest half-width of an interval, in percent, at which framings can still be told
+// apart. Most framings cost 5 to 20 %.
 const maxBlur = 25
 
-// isBlurred reports whether a row's ratio to raw is too uncertain to tell framings apart.
+// isBlurred reports whether the speed of a measurement, relative to raw bytes, is too uncertain to
+// tell framings apart.
 func isBlurred(r stat.Row) bool {
 	percent, _ := r.ToRaw.Spread()
 	return percent > maxBlur
 }
 
-// A ratioCount counts the ratios to raw in a run.
+// A ratioCount counts the measurements of a run that are compared with raw bytes.
 type ratioCount struct {
 	all     int
-	blurred int // ratios that isBlurred reports
-	few     int // ratios with too few samples for an interval
+	blurred int // those whose interval is too wide to tell framings apart
+	few     int // those with too few samples for an interval
 }
 
 func countRatios(rows []stat.Row) ratioCount {
@@ -113,8 +114,8 @@ func countRatios(rows []stat.Row) ratioCount {
 	return c
 }
 
-// isTooNoisyToRank reports whether noise hides how framings differ: in most ratios to raw bytes,
-// and in all series of bare.
+// isTooNoisyToRank reports whether noise hides how framings differ: in most comparisons of rows
+// with raw bytes, and in each group of the measurements in bare.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	count := countRatios(rows)
 	if 2*(count.blurred+count.few) <= count.all {
@@ -132,7 +133,8 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	return true
 }
 
-// tripSentence says how long a round trip of the smallest messages takes, raw and framed.
+// tripSentence says how long a round trip of the smallest messages takes, with raw bytes and with
+// framings.
 func tripSentence(bare []stat.Row) sentence {
 	all := seriesIn(bare, results.PatternRoundtrip)
 	if len(all) == 0 || !all[0].hasMedianTrips() {
@@ -175,7 +177,7 @@ func tripSentence(bare []stat.Row) sentence {
 	return sentence{text: text + ".", noisy: rough != "", plain: true}
 }
 
-// overheadSentence says how many bytes framings add to a message, which noise does not change.
+// overheadSentence says how many bytes framings add to a message. Noise has no influence on that.
 func overheadSentence(bare []stat.Row) sentence {
 	var framed []stat.Row
 	for _, r := range bare {

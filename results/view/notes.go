@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes on the rows. Without detail, it leaves out what a first screen says
-// elsewhere.
+// notes lists the notes on tables of measurements. Without detail, it leaves out what the screen
+// says elsewhere.
 func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 	out := sampleNotes(rows, detail)
 	out = append(out, cpuNote(rows))
@@ -58,8 +58,8 @@ const (
 	mostNamed    = 3 // the most things that one warning names
 )
 
-// sampleNotes explain the figures with ±: on how many samples they rest, and how many were left
-// out.
+// sampleNotes explain the figures with ±: how many samples they have, and how many samples were
+// left out.
 func sampleNotes(rows []stat.Row, detail bool) []string {
 	var least, most int // numbers of samples, among cells that have enough
 	var few int         // cells that have too few samples
@@ -108,7 +108,7 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 	return out
 }
 
-// placementNote says with which flag a user asks for the placements of the rows.
+// placementNote says which values of a flag ask for the placements that the tables show.
 func placementNote(rows []stat.Row) string {
 	var words, names []string
 	for _, p := range placements {
@@ -127,7 +127,8 @@ func placementNote(rows []stat.Row) string {
 	return text
 }
 
-// cpuNote names the first ratio to raw bytes that the ratio of CPU times contradicts.
+// cpuNote names the first measurement whose CPU time, relative to raw bytes, contradicts its speed
+// relative to raw bytes.
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil { // set only for a contradiction
@@ -181,7 +182,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why measurements ended early. With detail, running out of time is a reason, too.
+// stoppedNotes say why measurements ended early. Only with detail do they mention that the time for
+// the run was over.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -203,7 +205,8 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	return out
 }
 
-// rowWarnings returns the warnings of a row, first why it failed or is unsupported.
+// rowWarnings returns the warnings about a measurement. If it failed or is unsupported, the reason
+// comes first.
 func rowWarnings(r stat.Row) []string {
 	var out []string
 	if r.Unsupported != "" {
@@ -215,11 +218,12 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warning has a text, and says what it is about, such as a measurement; "" if that is obvious.
+// A warning has a text, and names the measurement or other thing that it is about. about is "" if
+// that is obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, even if the digits differ. things counts what the warnings
-// may be about: "140 cells".
+// warningNotes say each warning once, even if the digits differ. things says how many measurements
+// there are in all: "140 cells".
 func warningNotes(all []warning, things string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {

@@ -96,8 +96,8 @@ func (o Options) writeSentences(out *strings.Builder, format Format, sentences [
 	o.writeLines(out, format, sentences, "", Neutral)
 }
 
-// writeLines writes the lines that are not empty, the first in the colour of the tone. In markdown,
-// each begins with the bullet.
+// writeLines writes the lines that are not empty, the first one in the colour of tone. In markdown,
+// each line begins with the text bullet.
 func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
 	tone Tone) {
 	lines = nonEmpty(lines)

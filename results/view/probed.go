@@ -16,8 +16,8 @@ type probedMachine struct {
 	rules       []results.Finding
 }
 
-// probedMachines returns the machines on which the probe command tested rules. More than
-// FewMachines are named by letters.
+// probedMachines returns the machines on which the probe command tested rules. If there are more
+// than FewMachines, letters stand for their names.
 func probedMachines(set *results.Set) []probedMachine {
 	var machines []probedMachine
 	var environments []results.Environment
@@ -54,7 +54,8 @@ func probedLines(machines []probedMachine) []string {
 	return lines
 }
 
-// machineColumns makes a column for each machine, with its answers about a kind of pipe.
+// machineColumns makes a column for each machine, with the machine's answers to questions about one
+// kind of pipe.
 func machineColumns(machines []probedMachine, kind string, questions []question) []column {
 	var columns []column
 	for _, m := range machines {
@@ -83,8 +84,8 @@ var pipeNames = map[string]string{
 	"ring":       "a ring in memory that both map",
 }
 
-// kindOf splits the name "fifo/capacity/stated" into the kind of pipe and the step. The kind is ""
-// if there is none.
+// kindOf splits the name of a finding, such as "fifo/capacity/stated", into the kind of pipe and
+// the rest. The kind is "" if the name has none.
 func kindOf(f results.Finding) (kind, step string) {
 	first, rest, _ := strings.Cut(f.Name(), "/")
 	if pipeNames[first] != "" {
@@ -121,7 +122,7 @@ func asked(questions []question) []string {
 	return out
 }
 
-// answersOf makes a column of the answers that findings give to questions.
+// answersOf makes a column with the answers to the questions. The answers are in found.
 func answersOf(name string, found []results.Finding, questions []question) column {
 	c := column{names: []string{name}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
@@ -132,8 +133,8 @@ func answersOf(name string, found []results.Finding, questions []question) colum
 	return c
 }
 
-// exactValue writes a size, or a number without a unit, with all its digits. Other figures have
-// few.
+// exactValue writes a size, or a number without a unit, with all its digits. It rounds other
+// numbers.
 func exactValue(value any, unit string) string {
 	n, isNumber := (results.Finding{Value: value}).Number()
 	switch {

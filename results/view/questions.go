@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A question is a row of the table about pipes. Its answer is the result of a step of the probe
-// command, such as "capacity/fill/61440".
+// A question is a row of the table about pipes. The answer is what a step of the probe command
+// found. The names of steps look like "capacity/fill/61440".
 type question struct {
 	asks  string
 	steps []string // whose findings answer it; "poll/" stands for all that begin with "poll/"
@@ -82,8 +82,8 @@ func (q question) isAnsweredBy(step string, f results.Finding) bool {
 // undecidedValue is the value of a finding if its experiment was tried too few times to decide.
 const undecidedValue = "too few"
 
-// answer returns the first finding that answers the question, or the worst if q.worst is set.
-// Undecided ones come last.
+// answer returns the first finding that answers the question, or the worst one if q.worst is set.
+// Undecided findings come last.
 func (q question) answer(all []results.Finding) (answer results.Finding, found bool) {
 	for _, f := range all {
 		_, step := kindOf(f)
@@ -107,8 +107,8 @@ const (
 	notSeen     = "not seen" // it did not happen here, but by chance it may
 )
 
-// outcome returns the answer that a finding gives. It has a Base only if every run should give the
-// same answer.
+// outcome returns the answer that a finding gives. Machines are compared by its [Value.Base], which
+// is empty if another run may give another answer.
 func (q question) outcome(f results.Finding) columnAnswer {
 	kind, step := kindOf(f)
 	dependsOnChance := strings.HasPrefix(step, "interleave/")

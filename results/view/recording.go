@@ -14,7 +14,7 @@ const (
 	maxMethods    = 30 // the most methods that a table lists
 
 	// notableStall is the shortest wait of all messages together, in ns, that is reported. A
-	// shorter one may only be idle CPUs waking up.
+	// shorter wait may only come from idle CPUs that wake up.
 	notableStall = 1e8
 )
 
@@ -96,8 +96,8 @@ func messagesSummary(messages []results.Message) []string {
 	return nonEmpty(out)
 }
 
-// unansweredText names the requests that got no answer, and suggests what to run next. command
-// starts the server.
+// unansweredText names the requests that got no answer, and suggests what to run next. The server
+// was started with command.
 func unansweredText(calls []stat.Call, command string) string {
 	open := unanswered(calls)
 	if len(open) == 0 {
@@ -121,7 +121,7 @@ func unansweredText(calls []stat.Call, command string) string {
 	return text + ". " + nextStep(first.Request, command)
 }
 
-// nextStep says how to send an unanswered request again, with all that went before it.
+// nextStep says how to send an unanswered request again, together with all messages before it.
 func nextStep(request results.Message, command string) string {
 	again := "pipebench drive --messages RECORDING -- " + command
 	if request.Body == "" {
@@ -165,7 +165,7 @@ func slowestText(calls []stat.Call) string {
 // afterText says what the client sent right before a request.
 func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
 
-// requestNames lists the requests of calls, but not more than fit a sentence.
+// requestNames lists the requests of calls. It leaves out those for which a sentence has no room.
 func requestNames(calls []stat.Call) string {
 	var names []string
 	for _, c := range calls[:min(len(calls), maxUnanswered)] {
@@ -188,7 +188,8 @@ func messageName(m results.Message) string {
 	return name + " of " + stat.FormatBytes(m.Size)
 }
 
-// stallText says how long messages in direction dir waited until side read them, or "" if not long.
+// stallText says how long messages in direction dir waited until side, the receiver, read them. It
+// returns "" if that was not long.
 func stallText(messages []results.Message, dir, side string) string {
 	var sum, longest int64
 	for _, m := range messages {

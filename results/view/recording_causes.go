@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// longStall is the shortest wait to write, in ns, that is blamed on the reader. A busy one may
-	// take 100 ms for a large message.
+	// longStall is the shortest wait to write, in ns, for which the reader is blamed. A busy reader
+	// may take 100 ms for a large message.
 	longStall = 1e9
 
-	// searchedSize is the size, in bytes, up to which the tap command surely finds the id and the
-	// method of a message.
+	// The tap command surely finds the id and the method of a message of up to searchedSize bytes.
 	searchedSize = 2 << 20
 )
 
-// causes names what may have made a client and a server wait for each other, the surest first.
-// messages are of one server.
+// causes names what may have made a client and a server wait for each other, with the surest cause
+// first. All messages must be of one server.
 func causes(s *results.Set, messages []results.Message) []string {
 	return nonEmpty([]string{
 		cutText(s, messages),
@@ -30,7 +29,7 @@ func causes(s *results.Set, messages []results.Message) []string {
 	})
 }
 
-// owedText names the requests of the server that the client did not answer.
+// owedText names the requests from the server that the client did not answer.
 func owedText(messages []results.Message) string {
 	open := unanswered(stat.ServerCalls(messages))
 	if len(open) == 0 {
@@ -44,15 +43,15 @@ func owedText(messages []results.Message) string {
 		requestNames(open), them)
 }
 
-// stoppedText says how long the sender in direction dir waited because the other side did not read,
-// or "" if not long.
+// stoppedText says how long the sender of messages in direction dir had to wait because the
+// receiver did not read. It returns "" if that was not long.
 func stoppedText(s *results.Set, messages []results.Message, dir string) string {
 	longest := int64(0)            // of the messages that passed
 	sums := make(map[string]int64) // of the waits of these messages, by run
 	for _, m := range messages {
 		stall := m.Stall
 		if m.Dir != dir {
-			stall = 0 // but its run counts, too: perhaps no message ever passed in direction dir
+			stall = 0 // but sums needs its run, which may have no message in direction dir
 		}
 		longest = max(longest, stall)
 		sums[m.Run] += stall
@@ -77,8 +76,8 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 		results.FormatDuration(float64(max(longest, endless))))
 }
 
-// traffic returns the counts of one direction of a recorded run, or none if the recording left out
-// messages.
+// traffic returns the counts of one direction of a recorded run. All counts are zero if the
+// recording lacks messages.
 func traffic(s *results.Set, run, dir string) results.DirectionTraffic {
 	t := recordedTarget(s, run)
 	if t == nil {
@@ -118,7 +117,8 @@ func cutText(s *results.Set, messages []results.Message) string {
 	return ""
 }
 
-// isCut reports whether a message is no complete JSON-RPC message, as far as the recording shows.
+// isCut reports whether a message is not a complete JSON-RPC message, as far as the recording
+// shows.
 func isCut(m results.Message) bool {
 	if m.Method != "" || len(m.ID) > 0 || m.Size == 0 {
 		return false
@@ -129,15 +129,15 @@ func isCut(m results.Message) bool {
 	return !json.Valid([]byte(m.Body))
 }
 
-// hasLengths reports whether a header gives the length of each message, so that none is a line of a
-// log.
+// hasLengths reports whether a header gives the length of each message of a run. Lines of a log
+// cannot be mistaken for messages then.
 func hasLengths(s *results.Set, run string) bool {
 	t := recordedTarget(s, run)
 	return t != nil && (t.Protocol == "lsp" || t.Protocol == "headers")
 }
 
-// recordedTarget returns how the server of a recorded run ended, or nil if the recording was cut
-// off.
+// recordedTarget returns the record of how the server of a recorded run ended. It returns nil if
+// the recording was cut off.
 func recordedTarget(s *results.Set, run string) *results.Target {
 	for i, t := range s.Targets {
 		if t.Run == run && t.Evidence.Traffic != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// MaxShownSpread is the largest half-width of an interval, in percent of the median, of a figure
-// that is not rough.
+// MaxShownSpread is the largest half-width of an interval, in percent of the median. Figures with a
+// wider interval count as rough.
 const MaxShownSpread = 50
 
 // roughSign stands before a rough figure.
@@ -21,7 +21,8 @@ func IsRough(e stat.Estimate) bool {
 	return !known || percent > MaxShownSpread
 }
 
-// RoughText shows the median of a metric in its unit, marked if it is rough.
+// RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports
+// true.
 func RoughText(metric string, e stat.Estimate) string {
 	text := stat.MustMetric(metric).Format(e.Median)
 	if IsRough(e) {
@@ -30,7 +31,8 @@ func RoughText(metric string, e stat.Estimate) string {
 	return text
 }
 
-// measuredText is [withSpread], except that it marks a figure without an interval as rough.
+// measuredText writes a figure as [withSpread] does, but marks the figure as rough if it has no
+// interval.
 func measuredText(figure string, e stat.Estimate) string {
 	if e.Interval == nil {
 		figure = roughSign + figure
@@ -38,8 +40,8 @@ func measuredText(figure string, e stat.Estimate) string {
 	return withSpread(figure, e)
 }
 
-// withSpread writes a figure with the half-width of its interval, "0.94 ± 2%", or [tooNoisy] if
-// that is too wide.
+// withSpread writes a figure with the half-width of its interval, "0.94 ± 2%". It returns
+// [tooNoisy] if the interval is too wide.
 func withSpread(figure string, e stat.Estimate) string {
 	percent, ok := e.Spread()
 	switch {
@@ -51,7 +53,8 @@ func withSpread(figure string, e stat.Estimate) string {
 	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
-// isTooNoisy reports whether the interval of a row's ratio to raw is too wide to show the ratio.
+// isTooNoisy reports whether the interval of a measurement's ratio to raw bytes is too wide to show
+// the ratio.
 func isTooNoisy(r stat.Row) bool {
 	percent, _ := r.ToRaw.Spread()
 	return percent > MaxShownSpread
@@ -60,7 +63,7 @@ func isTooNoisy(r stat.Row) bool {
 // tooNoisy is shown instead of a figure whose interval is too wide.
 const tooNoisy = "too noisy"
 
-// RoughNote explains the mark of rough figures. It returns "" if the tables have none.
+// RoughNote explains the mark of rough figures. It returns "" if the tables have no such figure.
 func RoughNote(tables []Table) string {
 	for _, t := range tables {
 		for _, row := range t.Rows {

@@ -15,15 +15,17 @@ type DocumentedSystem struct {
 	Name  string // as people call it: "macos"
 	Rules []DocumentedRule
 
-	// Predict returns what a step of the probe command should find, if a rule says so.
+	// Predict returns what a step of the probe command should find. ok is false if the documented
+	// rules do not say.
 	Predict func(step string) (value any, ok bool)
 }
 
 // A DocumentedRule is one documented rule in words.
 type DocumentedRule struct{ About, Says, Source string }
 
-// WriteRules writes what the probe command found out about pipes, beside the rules of systems.
-// Several machines are compared. It returns [ErrNothing] if nothing was found out.
+// WriteRules writes what the probe command found out about pipes, beside the documented rules of
+// systems. It compares machines if there are several, and returns [ErrNothing] if nothing was found
+// out.
 func WriteRules(w io.Writer, format Format, set *results.Set, systems []DocumentedSystem,
 	o Options) error {
 	rules := &results.Set{Environments: set.Environments, Problems: set.Problems}
@@ -66,8 +68,8 @@ func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }
 
-// ruleTables answer the questions about pipes, with a column for each kind of pipe or, if they are
-// compared, for each machine and system.
+// ruleTables answer questions about pipes. They have a column for each kind of pipe or, if machines
+// or systems are compared, for each of these.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)
@@ -96,7 +98,7 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 func pipeSummary(all []results.Finding) string {
 	pipes := aboutKind(all, "anonymous")
 	var sizes []string
-	// The same questions as in mainSteps, in the order of the sentence below.
+	// the main questions, in the order of the sentence below
 	for _, steps := range [][]string{
 		{"capacity/stated", "capacity/accepted"}, {"all-or-nothing"}, {"slot"},
 	} {
@@ -136,10 +138,12 @@ func latestRules(set *results.Set) []results.Finding {
 	return latest
 }
 
-// mainSteps names the questions that most people have about pipes, each by the first of its steps.
+// mainSteps names the questions that most people have about pipes. Each is named by the first step
+// of the probe command that answers it.
 var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
 
-// differenceSentences says in which main answers a few machines differ. It returns nil for many.
+// differenceSentences says to which main questions a few machines give different answers. For many
+// machines, it returns nil.
 func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
@@ -147,8 +151,8 @@ func differenceSentences(machines []probedMachine) []string {
 	return differingAnswers(machineColumns(machines, "anonymous", pipeQuestions))
 }
 
-// differingAnswers says which answers to the main questions differ. The columns must answer
-// pipeQuestions.
+// differingAnswers says to which main questions the columns give different answers. The answers
+// must be in the order of pipeQuestions.
 func differingAnswers(columns []column) []string {
 	var out []string
 	for _, step := range mainSteps {
@@ -160,7 +164,8 @@ func differingAnswers(columns []column) []string {
 	return out
 }
 
-// documentedAnswers makes the column of the answers that the documented rules give.
+// documentedAnswers makes a column with the answers that the documented rules give to the
+// questions.
 func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	c := column{names: []string{s.Name + "*"}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
@@ -177,8 +182,8 @@ func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	return c
 }
 
-// comparedRules compares what machines found and systems document about a kind of pipe. The kind ""
-// means costs.
+// comparedRules compares what machines found out about a kind of pipe with what systems document.
+// If kind is "", it compares costs.
 func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind string) Table {
 	questions := pipeQuestions
 	title := "What " + pipeNames[kind] + " does"

@@ -56,7 +56,8 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 // An object is a JSON object.
 type object map[string]any
 
-// sarifRules returns a rule for each ID among the findings, with its first advice as help.
+// sarifRules returns a rule for each ID that findings have. The first advice in these findings
+// becomes its help.
 func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {
@@ -80,8 +81,8 @@ func sarifRules(findings []results.Finding) []object {
 	return rules
 }
 
-// sarifLocation returns a file, without which code scanning shows no result: "build/server.js" for
-// "node build/server.js".
+// sarifLocation returns the file that a command is about: "build/server.js" for "node
+// build/server.js". Code scanning shows no result without a file.
 func sarifLocation(command []string) object {
 	file := "pipebench"
 	if len(command) > 0 {

@@ -15,8 +15,8 @@ const (
 	mostTables = 5  // if there are more tables, only some are shown
 )
 
-// screenTables shows measurements on a first screen. If there are too many tables, it leaves some
-// out, and returns their titles.
+// screenTables returns the tables of measurements for a first screen. If there are too many, it
+// leaves some out, and leftOut has their titles.
 func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
@@ -121,8 +121,8 @@ func (s series) table() Table {
 	}.table(rows)
 }
 
-// hasMedianTrips reports whether the rows are round trips at full speed, and their median times are
-// known.
+// hasMedianTrips reports whether the measurements are round trips at full speed whose median times
+// are known.
 func (s series) hasMedianTrips() bool {
 	if s.cell.Pattern != results.PatternRoundtrip || s.cell.Rate > 0 {
 		return false
@@ -138,7 +138,7 @@ func (s series) hasMedianTrips() bool {
 	return measured
 }
 
-// ofMedian says in a title or sentence that the figures are those of medianTripValue.
+// ofMedian says in a title or sentence that a time is the median of all messages.
 const ofMedian = " (median of messages)"
 
 // medianTripValue shows the median time of a row's round trips.
@@ -153,8 +153,8 @@ func medianTripValue(r stat.Row) Value {
 	return textValue(withSpread(results.FormatDuration(e.Median), e))
 }
 
-// framingLabel names the framing of a row. Beside ratios, it says that figures of raw bytes are
-// absolute.
+// framingLabel names the framing of a measurement. Beside ratios to raw bytes, it says that the
+// figures of raw bytes are absolute.
 func framingLabel(r stat.Row, table []stat.Row) string {
 	if r.Cell.Framing == results.FramingRaw && slices.ContainsFunc(table, hasRatio) {
 		return "raw (absolute)"
@@ -172,7 +172,7 @@ func SizeTitle(size int) string {
 	return results.FormatSize(int64(size))
 }
 
-// quantity says what the figures of a series are, and where the series ran.
+// quantity says what the figures in the table of a series are, and where the two ends ran.
 func (s series) quantity() string {
 	name := "Goodput"
 	switch {
@@ -206,8 +206,8 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue shows the main figure of a row: the p99 at a rate, else the ratio to raw bytes, else
-// the goodput or the time.
+// screenValue shows the main figure of a measurement: the 99th percentile if messages have a fixed
+// rate, else the ratio to raw bytes, else the goodput or the time.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
@@ -236,7 +236,7 @@ func screenValue(r stat.Row) Value {
 	return v
 }
 
-// emptyWord returns the word to show instead of a figure in a row without samples.
+// emptyWord returns the word to show instead of a figure if a measurement has no samples.
 func emptyWord(r stat.Row) string {
 	switch {
 	case r.Unsupported != "":

@@ -21,8 +21,8 @@ type Section struct {
 	Final    bool     // no chart may replace the title of the section
 }
 
-// Sections lists what a page says about a set. The title of the first section is the answer. The
-// list is empty if the set has no records.
+// Sections lists the sections of a page about a set of results. The title of the first section is
+// the main result. The list is empty if the set has no records.
 func Sections(s *results.Set) []Section {
 	if isEmpty(s) {
 		return nil
@@ -56,8 +56,8 @@ func Sections(s *results.Set) []Section {
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 
-// isFinal reports whether no chart may give the page its title, because measurements are noisy,
-// few, or not the point.
+// isFinal reports whether no chart may replace the title of the page, because measurements are
+// noisy, few, or not the point.
 func isFinal(s *results.Set, rows []stat.Row) bool {
 	found := len(s.FindingsOf(results.AreaClaim)) + len(s.FindingsOf(results.AreaTune))
 	return found > 0 || allHaveTooFewSamples(rows) || isTooNoisyToRank(rows, splitRun(rows).bare)
@@ -102,7 +102,8 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	return found
 }
 
-// Lead describes the set of one machine in one line: the machine, the runs and their dates.
+// Lead describes the set of a single machine in one line: the machine, the number of runs and their
+// dates.
 func Lead(s *results.Set) string { return JoinParts(MachineLine(s), runsText(s.Environments)) }
 
 // runsText says how many runs there are, and from which days: "3 runs · 2026-11-20 to 2026-11-21".

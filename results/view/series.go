@@ -11,7 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A series is a group of rows that differ only in framing and size.
+// A series is a group of measurements that differ only in framing and message size.
 type series struct {
 	cell  results.Cell // without framing and size
 	where string       // the placement, and what differs from other series: "on one CPU"
@@ -20,7 +20,8 @@ type series struct {
 	rows  []stat.Row
 }
 
-// seriesIn selects the rows with this pattern, and groups them into series.
+// seriesIn selects the measurements with this pattern, and groups those that differ only in framing
+// and message size.
 func seriesIn(rows []stat.Row, pattern string) []series {
 	var matching []stat.Row
 	for _, r := range rows {
@@ -58,8 +59,8 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 // usualSize is the usual capacity of a pipe on Linux, in bytes.
 const usualSize = 65_536
 
-// sizeForSentences returns the size nearest to usualSize, if possible of rows compared with raw
-// bytes.
+// sizeForSentences returns the message size nearest to usualSize. It prefers rows that are compared
+// with raw bytes.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
 	for _, r := range rows {
@@ -77,11 +78,11 @@ func sizeForSentences(rows []stat.Row) int {
 // sizeDistance is how far a size is from usualSize, as the logarithm of their ratio.
 func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) / usualSize)) }
 
-// isCompared reports whether a row has a ratio to raw with an interval.
+// isCompared reports whether a measurement has a ratio to raw bytes, and the ratio has an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// comparedRows returns the rows of size s.size that are compared with raw bytes. The largest known
-// share comes first.
+// comparedRows returns the measurements of size s.size that are compared with raw bytes. In known,
+// the largest ratio to raw bytes comes first.
 func (s series) comparedRows() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
@@ -98,7 +99,7 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// alikeShare is how far apart two shares must be to be in the same order in every run.
+// Two shares that are closer than alikeShare may change their order from one run to the next.
 const alikeShare = 0.01
 
 // sharesAlike reports whether two shares may be the same: their intervals overlap or nearly do.
@@ -106,8 +107,9 @@ func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
-// sharesText lists framings with their shares of raw goodput: "ndjson and 60 KiB chunks 93 to 95
-// %". It returns tooNoisyToTell if noise hides all differences, and "" if nothing was compared.
+// sharesText lists framings with their shares of the goodput of raw bytes: "ndjson and 60 KiB
+// chunks 93 to 95 %". It returns tooNoisyToTell if noise hides all differences, and "" if nothing
+// was compared.
 func (s series) sharesText() string {
 	known, noisy := s.comparedRows()
 	if len(known) == 0 {
@@ -154,7 +156,7 @@ func framingNames(rows []stat.Row) string {
 	return joinAnd(names)
 }
 
-// noisyText names the rows that are too noisy, as the end of a sentence.
+// noisyText returns the end of a sentence, which names the framings that are too noisy.
 func noisyText(noisy []stat.Row) string {
 	if len(noisy) == 0 {
 		return ""
@@ -162,8 +164,8 @@ func noisyText(noisy []stat.Row) string {
 	return "; " + framingNames(noisy) + ": " + tooNoisyToTell
 }
 
-// rangeText writes the range of the shares, such as "93 to 104 %". The largest share must come
-// first.
+// rangeText writes the range of the ratios to raw bytes, such as "93 to 104 %". The largest ratio
+// must come first.
 func rangeText(all []stat.Row) string {
 	return percentRange(all[len(all)-1].ToRaw.Median, all[0].ToRaw.Median)
 }
@@ -173,7 +175,7 @@ func percentRange(low, high float64) string {
 	return FromTo(fmt.Sprintf("%.0f %%", 100*low), fmt.Sprintf("%.0f %%", 100*high))
 }
 
-// noiseText returns the half-width of the widest interval among the rows: "±33 %".
+// noiseText returns the half-width of the widest interval among the ratios to raw bytes: "±33 %".
 func noiseText(all []stat.Row) string {
 	most := 0.0
 	for _, r := range all {

@@ -48,8 +48,8 @@ const (
 	Verdict       // coloured by what it means for a person, see [Tone]
 )
 
-// A Value is a figure or a text: Text for people, Base for programs, in base units. The zero Value
-// is a figure that is not known.
+// A Value is a figure or a text. People read Text, and programs read Base, which is in base units.
+// The zero Value is a figure that is not known.
 type Value struct {
 	Text, Base string
 	Tone       Tone // what a verdict means for a person
@@ -117,8 +117,8 @@ func (t Table) Write(w io.Writer, format Format, o Options) error {
 	return fmt.Errorf("a table cannot be written as %s", format)
 }
 
-// writeText writes the table for a terminal. Columns without room follow in further tables, or are
-// named below it.
+// writeText writes the table for a terminal. Columns that do not fit follow in further tables, or
+// are named below the table.
 func (t Table) writeText(w io.Writer, o Options) error {
 	rendition := renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.BorderNone,
@@ -230,10 +230,10 @@ func WriteJSON(w io.Writer, v any) error {
 	return failedTo("write JSON", err)
 }
 
-// failedTo says in an error what could not be done, such as "write CSV". err may be nil.
-func failedTo(do string, err error) error {
+// failedTo says in an error which action failed, such as "write CSV". err may be nil.
+func failedTo(action string, err error) error {
 	if err != nil {
-		return fmt.Errorf("%s: %w", do, err)
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	return nil
 }
@@ -255,7 +255,8 @@ func (t Table) hasText(column int) bool {
 	return false
 }
 
-// forScreen returns an escaped copy for terminals and markdown, without empty and detail columns.
+// forScreen returns an escaped copy of the table for terminals and markdown, without empty columns
+// and without those marked as Detail.
 func (t Table) forScreen() Table {
 	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)
@@ -263,8 +264,8 @@ func (t Table) forScreen() Table {
 	return out
 }
 
-// rewrite changes each title and each text in place. Call it only on a copy, such as from
-// withColumns.
+// rewrite replaces each title and text of the table itself. Call it only on a copy, such as one
+// that withColumns returned.
 func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
 		t.Columns[i].Title = change(i, t.Columns[i].Title)
@@ -276,7 +277,8 @@ func (t Table) rewrite(change func(column int, text string) string) {
 	}
 }
 
-// withColumns returns a copy of the table with only the columns whose index keep accepts.
+// withColumns returns a copy of the table with only those columns for whose index keep returns
+// true.
 func (t Table) withColumns(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}
 	for i, c := range t.Columns {

@@ -21,7 +21,8 @@ func TargetLine(t results.Target) string {
 	return Escape(strings.Join(nonEmpty(parts), ", "))
 }
 
-// targetSentences sum up the records of limits, growth and replays, a sentence each.
+// targetSentences returns a sentence for each record about a limit, the growth of times, or a
+// replay.
 func targetSentences(targets []results.Target) []string {
 	var out []string
 	for _, t := range targets {
@@ -32,8 +33,8 @@ func targetSentences(targets []results.Target) []string {
 	return out
 }
 
-// targetSentence sums up a record of a limit, of growth or of a replay, or returns "" for any
-// other.
+// targetSentence sums up a record about a limit, the growth of times, or a replay. It returns ""
+// for other records.
 func targetSentence(t results.Target) string {
 	switch {
 	case t.RequestLimit != nil:

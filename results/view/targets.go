@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteDrive writes what the drive command found out about a server. JSON has the [DriveResult],
-// then the records. It returns [ErrNothing] if there are none.
+// WriteDrive writes what the drive command found out about a server. As JSON, it writes the
+// [DriveResult] and the records. It returns [ErrNothing] if there are no records.
 func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	if len(set.Targets) == 0 {
 		return ErrNothing
@@ -53,7 +53,8 @@ func howDriven(set *results.Set) string {
 		server.Request)
 }
 
-// loadTable shows the sizes and loads of one server, without the columns in the style [Code].
+// loadTable shows the sizes and loads with which one server was tried. It leaves out columns in the
+// style [Code].
 func loadTable(s *results.Set, targets []results.Target) Table {
 	var sized []results.Target
 	for _, t := range targets {
@@ -93,7 +94,8 @@ func targetTable(s *results.Set, targets []results.Target) Table {
 	return t.dropEmpty()
 }
 
-// targetRow returns the values of a record. One with a load is about many requests at a time.
+// targetRow returns the table row of a record. A record with a load is about many requests at a
+// time.
 func targetRow(s *results.Set, t results.Target) []Value {
 	var inFlight, asked, time, p50, p99, rate, perByte, bothWays, outOfOrder, trips Value
 	ns := stat.MedianTime(t.Samples)
@@ -174,7 +176,8 @@ func limitValue(t results.Target) Value {
 	return bytesValue(limitOf(t))
 }
 
-// quantileValue shows one of [results.Quantiles], or nothing if the latency does not have it.
+// quantileValue shows one of [results.Quantiles], such as "p99". It shows nothing if the latency
+// does not have that quantile.
 func quantileValue(l results.Latency, name string) Value {
 	ns := l.Quantile(name)
 	if ns == nil {
@@ -195,8 +198,8 @@ func quantileTexts(l results.Latency, longestName string) []string {
 	return out
 }
 
-// latencyOf merges the latencies of all samples, from when the requests were due if they had a
-// rate.
+// latencyOf merges the latencies of all samples. If requests had a fixed rate, it takes the times
+// from when each was due.
 func latencyOf(t results.Target) results.Latency {
 	l, err := results.MergeLatencies(t.Samples, "roundtrip", "due")
 	if err != nil {

@@ -109,8 +109,8 @@ func (o Options) paint(text string, tone Tone) string {
 // ErrNothing is the error of a view that has nothing to show.
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
-// Write writes what the set holds, or returns [ErrNothing] if it is empty. CSV has only the
-// measurements if there are any, and Go benchmark text has nothing else.
+// Write writes what the set holds, or returns [ErrNothing] if the set is empty. CSV has only the
+// measurements, if there are any. Go benchmark text never has anything else.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing

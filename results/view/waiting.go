@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// waitingTables returns a table for each placement, with a row for each writer that does not block.
+// waitingTables returns a table for each placement, with a row for each measurement whose writer
+// does not block.
 func waitingTables(rows []stat.Row) []Table {
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b stat.Row) int {
 		return cmp.Or(
@@ -53,10 +54,10 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// refusalSentence says how often the kernel refuses a write that does not block, and what it costs
-// to sleep then. If noisy, it gives ranges.
+// refusalSentence says how often the kernel refuses a write that does not block, and how much
+// slower a writer is that sleeps then. If noisy is set, it gives ranges.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
-	var polling, sleeping, left *stat.Row // left: in this row the reader leaves
+	var polling, sleeping, left *stat.Row // left: its reader closes its end early
 	for i, r := range waiting {
 		c := r.Cell
 		polls := strings.HasPrefix(c.IO, "poll/")
@@ -97,8 +98,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	return sentence{text: text + "."}
 }
 
-// pauseText says how many times as long a sleeping writer takes as a polling one, or "" if it is
-// not surely slower.
+// pauseText says how many times as long as a polling writer a sleeping one takes. It returns "" if
+// the sleeping one is not surely slower.
 func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]
@@ -124,8 +125,8 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 
-// sampleRange shows the range of a row's samples: "378 µs to 3.51 ms". It marks a range of few
-// samples as rough.
+// sampleRange shows the range of a metric in a measurement's samples: "378 µs to 3.51 ms". If there
+// are few samples, it marks the range as rough.
 func sampleRange(r stat.Row, metric string, format func(float64) string) string {
 	values := stat.MustMetric(metric).Values(r.Pooled())
 	if len(values) == 0 {

@@ -68,8 +68,8 @@ func VerdictText(verdict string) string {
 	return verdict
 }
 
-// EndText is [VerdictText] for the way in which a program ended. wroteErrors says whether it wrote
-// to standard error.
+// EndText puts into words how a program ended, such as "exit 0". wroteErrors says whether the
+// program wrote to standard error.
 func EndText(verdict string, wroteErrors bool) string {
 	if verdict == "exit 0" && wroteErrors {
 		return "exited (code 0)"
@@ -77,7 +77,7 @@ func EndText(verdict string, wroteErrors bool) string {
 	return VerdictText(verdict)
 }
 
-// toneOf returns what a verdict means for a person. One that is not listed is a way to fail.
+// toneOf returns what a verdict means for a person. A verdict that is not listed is a way to fail.
 func toneOf(verdict string) Tone {
 	switch verdict {
 	case "ok", "holds", "sound", "yes":
@@ -91,7 +91,8 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of a document of claims by its number, such as "000".
+// SourceTitle returns the title of a document whose claims are tested, by its number, such as
+// "000".
 func SourceTitle(number string) string {
 	switch number {
 	case "000":
@@ -108,7 +109,8 @@ func SourceTitle(number string) string {
 	return number
 }
 
-// absentFields has words for fields of a cell that are not set, by the name of the field.
+// absentFields has the words for settings of a measurement that are not set. The keys are names of
+// fields of [results.Cell].
 var absentFields = map[string]string{
 	"batch":        "one",
 	"drain":        "full speed",
@@ -164,7 +166,8 @@ func FieldValue(name, value string) string {
 // fieldText returns a field of a cell in words.
 func fieldText(c results.Cell, name string) string { return FieldValue(name, c.Field(name)) }
 
-// FieldPhrase returns a cell's field as titles and sentences have it, such as "reader at 20 MB/s".
+// FieldPhrase puts a setting of a measurement into the words of titles and sentences, such as
+// "reader at 20 MB/s".
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {
@@ -191,8 +194,8 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields returns phrases for the fields in which all cells agree, except those that are not
-// set or named in elsewhere.
+// CommonFields returns phrases for the settings that all cells share. It leaves out settings that
+// are not set, and those that elsewhere names.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
@@ -220,7 +223,8 @@ var placements = []struct{ name, short, phrase string }{
 	{"free", "unpinned", "with the ends unpinned"},
 }
 
-// placementIndex returns the index of a placement in placements, or their number if it is unknown.
+// placementIndex returns the index of a placement in placements, or len(placements) if it is not
+// there.
 func placementIndex(placement string) int {
 	for i, p := range placements {
 		if p.name == placement {
@@ -275,10 +279,10 @@ func joinAnd(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Truncate cuts a text that has more than most characters, and appends "…".
-func Truncate(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:max(0, most)]) + "…"
+// Truncate cuts a text after limit characters, and appends "…" if the text was longer.
+func Truncate(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return string(r[:max(0, limit)]) + "…"
 	}
 	return text
 }
