@@ -131,7 +131,7 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 // isOfPrograms reports whether two whole programs are compared. Their changes have no name.
 func isOfPrograms(c *stat.Comparison) bool { return c.Changes[0].Name == "" }
 
-// mostSignificant returns the most significant changes in this order, at most as many as limit.
+// mostSignificant returns at most limit changes, beginning with the most significant one.
 func mostSignificant(changes []stat.Change, limit int) []stat.Change {
 	ordered := slices.Clone(changes)
 	slices.SortStableFunc(ordered, func(a, b stat.Change) int {

@@ -185,23 +185,23 @@ func ChangeText(c stat.Change) string {
 	return fmt.Sprintf("%s of %s, %s", c.Metric, changeLabel(c, nil), changeSize(c))
 }
 
-// changeLabel names the benchmark, server or measurement that changed. The label of a measurement
-// has those of its fields that differ names.
-func changeLabel(c stat.Change, differ []string) string {
+// changeLabel names the benchmark, server or measurement that changed. To the label of a
+// measurement, it adds the settings listed in fields.
+func changeLabel(c stat.Change, fields []string) string {
 	if c.Cell == nil {
 		return c.Name
 	}
 	if c.IsWhole() {
 		return "all of " + c.Cell.Framing + " " + c.Cell.Placement
 	}
-	return results.CellLabel(*c.Cell, differ)
+	return results.CellLabel(*c.Cell, fields)
 }
 
 // leapRatio is the largest ratio that is written in percent.
 const leapRatio = 1e4
 
-// changeSize returns "+10.2 % (+8.1 to +12.0)", with the interval in parentheses. If the ratio is
-// unknown or very large, it returns "from … to …".
+// changeSize returns "+10.2 % (+8.1 to +12.0)", with the interval in parentheses. If the ratio of
+// new to old is unknown or very large, it returns "from … to …".
 func changeSize(c stat.Change) string {
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric

@@ -215,7 +215,7 @@ func verdictColumns(names []string, found [][]results.Finding,
 }
 
 // outcomeValue shows the verdict of a finding. If the verdict decides nothing, Base is empty, so
-// that it never counts as different.
+// that the finding never counts as different.
 func outcomeValue(f results.Finding) Value {
 	v := verdictValue(string(f.Verdict))
 	switch f.Verdict {

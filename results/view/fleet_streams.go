@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the measurements at a placement by which machines are compared. Messages go
-// one way, and are written whole, and raw bytes were measured, too. It leaves out what only few
-// machines measured.
+// FleetStreams lists the measurements at a placement by which machines are compared. They are of
+// messages that go one way, each written at once, and have a ratio to raw bytes. It leaves out what
+// only few machines measured.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -181,8 +181,8 @@ func (v fleetStream) groups(members []stat.Member) []group {
 // mostGroups is the largest number of groups by one property, such as the processor, in a table.
 const mostGroups = 12
 
-// dependsOn reports whether the share that a framing keeps of raw's speed surely differs between
-// groups of machines.
+// dependsOn reports whether any framing's share of raw's speed surely differs between groups of
+// machines.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64

@@ -127,8 +127,8 @@ type disturbance struct {
 	text string
 }
 
-// disturbances lists a machine's frequent warnings, its load, and what the probe command found on
-// it.
+// disturbances lists what may have slowed a machine: frequent warnings, the load, and what the
+// probe command found.
 func disturbances(m stat.Member) []disturbance {
 	var out []disturbance
 	for _, warning := range frequentWarnings(m) {

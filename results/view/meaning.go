@@ -12,8 +12,8 @@ import (
 // patternStream is the pattern of messages that go one way only.
 const patternStream = "stream"
 
-// meaning says in plain sentences what measurements mean for a person. It claims only what is
-// certain by the intervals.
+// meaning says in plain sentences what measurements mean for a person. It claims only what the
+// intervals prove.
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	noisy := isTooNoisyToRank(rows, run.bare)
@@ -83,7 +83,7 @@ func splitRun(rows []stat.Row) runRows {
 	if len(s.levers) == 0 {
 		return s
 	}
-	// measurements of the large message through the usual pipe are needed in both lists
+	// the large message through the usual pipe is needed in levers, too
 	large := s.levers[0].Cell
 	for _, r := range s.bare {
 		c := r.Cell

@@ -108,14 +108,14 @@ func figuresOf(r stat.Row) []figure {
 	}
 }
 
-// cellHeads returns the columns that tell measurements apart: framing, message size and the fields
-// that differ names.
-func cellHeads(differ []string) []Column {
+// cellHeads returns the columns that tell measurements apart: framing, message size and those for
+// the given fields.
+func cellHeads(fields []string) []Column {
 	heads := []Column{
 		{Title: "framing", Style: Code, Key: true},
 		{Title: "message", Right: true, Key: true},
 	}
-	for _, name := range differ {
+	for _, name := range fields {
 		heads = append(heads, Column{Title: fieldTitle(name), Key: true})
 	}
 	return heads

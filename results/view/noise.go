@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// WriteNoise writes how far the cost of framings, relative to raw bytes, differs between equal
-// runs.
+// WriteNoise writes how far the cost of framings, relative to raw bytes, differs between runs that
+// should be equal.
 func WriteNoise(w io.Writer, format Format, noise []stat.Noise, o Options) error {
 	if len(noise) == 0 {
 		return nil

@@ -182,8 +182,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why measurements ended early. Only with detail do they mention that the time for
-// the run was over.
+// stoppedNotes say why measurements ended early. They mention that the time for the run was over
+// only with detail.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -218,7 +218,7 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warning has a text, and names the measurement or other thing that it is about. about is "" if
+// A warning has a text and the name of what it is about, such as a measurement. The name is "" if
 // that is obvious.
 type warning struct{ about, text string }
 

@@ -172,7 +172,8 @@ func SizeTitle(size int) string {
 	return results.FormatSize(int64(size))
 }
 
-// quantity says what the figures in the table of a series are, and where the two ends ran.
+// quantity returns the title of a table: what its figures are, and where the two ends of the pipe
+// ran.
 func (s series) quantity() string {
 	name := "Goodput"
 	switch {
@@ -206,8 +207,8 @@ func programTable(rows []stat.Row) Table {
 	}.table(rows)
 }
 
-// screenValue shows the main figure of a measurement: the 99th percentile if messages have a fixed
-// rate, else the ratio to raw bytes, else the goodput or the time.
+// screenValue shows the main figure of a measurement: the 99th percentile of the latency if
+// messages have a fixed rate, else the ratio to raw bytes, else the goodput or the time.
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {

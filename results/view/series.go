@@ -102,7 +102,8 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 // Two shares that are closer than alikeShare may change their order from one run to the next.
 const alikeShare = 0.01
 
-// sharesAlike reports whether two shares may be the same: their intervals overlap or nearly do.
+// sharesAlike reports whether two shares of raw's speed may be the same: their intervals overlap or
+// nearly do.
 func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }

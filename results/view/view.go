@@ -8,8 +8,8 @@
 //	return view.Write(os.Stdout, set, view.FormatTable, view.Options{})
 //
 // Functions do not keep or change their arguments, and may run concurrently if nobody else changes
-// them. Wording and layout may change with any version, so scripts read CSV, JSON or Go benchmark
-// text.
+// the arguments. Wording and layout may change with any version, so scripts read CSV, JSON or Go
+// benchmark text.
 package view
 
 import (

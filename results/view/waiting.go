@@ -98,8 +98,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	return sentence{text: text + "."}
 }
 
-// pauseText says how many times as long as a polling writer a sleeping one takes. It returns "" if
-// the sleeping one is not surely slower.
+// pauseText says by what factor a sleeping writer is slower than a polling one. It returns "" if
+// that is not certain.
 func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]

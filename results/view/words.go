@@ -77,7 +77,8 @@ func EndText(verdict string, wroteErrors bool) string {
 	return VerdictText(verdict)
 }
 
-// toneOf returns what a verdict means for a person. A verdict that is not listed is a way to fail.
+// toneOf returns what a verdict means for a person. A verdict that is not listed counts as a
+// failure.
 func toneOf(verdict string) Tone {
 	switch verdict {
 	case "ok", "holds", "sound", "yes":
@@ -195,7 +196,7 @@ func FieldPhrase(name, value string) string {
 }
 
 // CommonFields returns phrases for the settings that all cells share. It leaves out settings that
-// are not set, and those that elsewhere names.
+// are not set, and those named in elsewhere.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}
