@@ -9,7 +9,7 @@ import (
 )
 
 // allHaveTooFewSamples reports whether no measurement has enough samples for an interval, although
-// at least one could be made.
+// something could be measured.
 func allHaveTooFewSamples(rows []stat.Row) bool {
 	c := countCells(rows)
 	return c.all > c.unsupported+c.failed && c.mostSamples < stat.LeastSamples

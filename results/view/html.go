@@ -15,7 +15,7 @@ func (t Table) ForPage() Table {
 			if v.Base == v.Text { // the page sorts by the text then
 				v.Base = ""
 			}
-			if v.Text == "-" { // AppendValues put it there
+			if v.Text == "-" { // AppendValues put the dash there
 				v.Text = ""
 			}
 			v.Text = Truncate(v.Text, maxCellText)

@@ -182,8 +182,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why measurements ended early. They mention that the time for the run was over
-// only with detail.
+// stoppedNotes say why measurements ended early. Without detail, they do not mention measurements
+// that ran out of time.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {

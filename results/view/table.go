@@ -264,8 +264,8 @@ func (t Table) forScreen() Table {
 	return out
 }
 
-// rewrite replaces each title and text of the table itself. Call it only on a copy, such as one
-// that withColumns returned.
+// rewrite replaces each title and text of the table itself by what change returns. Call it only on
+// a copy, such as one that withColumns returned.
 func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
 		t.Columns[i].Title = change(i, t.Columns[i].Title)
