@@ -32,8 +32,8 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 // mostChanges is the largest number of changed figures that a screen lists one by one.
 const mostChanges = 12
 
-// comparisonPage says what changed, and shows the figures. Without [Options.Detail], the text for a
-// terminal lists only the most significant changes.
+// comparisonPage says what changed, and shows the figures. Without [Options.Detail], long lists of
+// changes are shortened for a terminal.
 func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	how := "measured one after the other"
 	if c.Pairs > 0 {

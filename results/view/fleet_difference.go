@@ -183,7 +183,7 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 }
 
 // largestDifference says for which framing the share of raw's speed differs most between a few
-// machines. For many machines, it returns "".
+// machines. It returns "" if none differs, and for many machines.
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""
