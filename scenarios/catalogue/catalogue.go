@@ -1,5 +1,5 @@
-// Package catalogue lists the situations in which a program, a server or a client is tested, and
-// what a good one does in each. It is for pipebench's commands and may change.
+// Package catalogue lists the situations in which pipebench tests a program, a server or a client,
+// and what a good one does in each. The package is for pipebench's commands and may change.
 //
 //	for _, s := range catalogue.Faults() {
 //		fmt.Println(s.Usage(), s.Title) // an argument of serve --fault, and what it does
@@ -25,33 +25,36 @@ const (
 	Client  Side = "client"  // a client that starts such a server
 )
 
-// A Situation is something that is done to the program, server or client that is tested.
+// A Situation is one thing that a test does to a program, a server or a client.
 type Situation struct {
 	Name   string
 	Title  string // what is done, in one line
 	Advice string // what a good program does
-	Mild   bool   // no protocol demands what Advice says, so the verdict "fails" becomes "slow"
+	Mild   bool   // no protocol demands what Advice says: a bad program is "slow", not "fails"
 
-	// The other fields are for a fault of a server.
-	Sign    byte   // stands before a number of bytes: '@' a threshold, '=' a quantity; 0: none
-	Default int64  // the number if it is left out
+	// The other fields are for faults of our test server, the command "serve --fault".
+
+	// Sign stands before a number of bytes in the argument of --fault: '@' if larger messages have
+	// the fault, '=' for any other quantity. It is 0 if there is no number.
+	Sign    byte
+	Default int64  // the number of bytes if none is given
 	Due     Duty   // what a client has to do if its server has the fault
-	Asked   string // what check --client passes to serve --fault; "": the name
+	Asked   string // the argument in tests of clients; "": the name alone
 }
 
 // A Duty is what a client has to do if its server has a fault.
 type Duty int
 
 const (
-	Unjudged Duty = iota // the situation is no fault, or check --client has a special rule for it
-	GiveUp               // end in time, with a code other than 0, and say why
+	Unjudged Duty = iota // this is no fault, or clients are judged by another rule
+	GiveUp               // end in time with an exit code other than 0, and say why
 	CarryOn              // do the same as with a good server
-	PassOn               // pass on a text that the server has altered: a client cannot see that
-	Decide               // GiveUp or CarryOn, as the client decides
+	PassOn               // pass on the server's text: a client cannot see that it was altered
+	Decide               // GiveUp or CarryOn: the client may choose
 )
 
-// For returns the situations of one side, in the order in which they are tried. No two of them have
-// the same name.
+// For returns the situations for programs, servers or clients, in the order in which they are
+// tested. No two have the same name.
 func For(side Side) []Situation {
 	switch side {
 	case Program:
@@ -65,8 +68,8 @@ func For(side Side) []Situation {
 // Faults returns the faults of a server that serve --fault imitates.
 func Faults() []Situation { return slices.Clone(faults) }
 
-// Find returns the situation of that name. Its error lists the known names, and leaves it to the
-// caller to quote the unknown one.
+// Find returns the situation with this name. Its error lists the known names, but does not quote
+// the unknown one.
 func Find(all []Situation, name string) (Situation, error) {
 	var known []string
 	for _, s := range all {
@@ -78,12 +81,12 @@ func Find(all []Situation, name string) (Situation, error) {
 	return Situation{}, fmt.Errorf("known are %s", strings.Join(known, ", "))
 }
 
-// Usage returns the argument of serve --fault for a fault with its default number, such as
-// "deaf@1MiB".
+// Usage returns the argument of "serve --fault" for a fault with its default number of bytes, such
+// as "deaf@1MiB".
 func (s Situation) Usage() string { return s.Spec(s.Default) }
 
-// Spec returns the argument of serve --fault for a fault with that number of bytes. It leaves out a
-// quantity, or a default, of 0.
+// Spec returns the argument of "serve --fault" for a fault with that number of bytes. A number of 0
+// is left out if it is the default, or would follow '='.
 func (s Situation) Spec(bytes int64) string {
 	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
 		return s.Name
@@ -91,7 +94,8 @@ func (s Situation) Spec(bytes int64) string {
 	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
 }
 
-// Cut splits an argument of serve --fault, such as "deaf@1MiB". sign is 0 if there is no number.
+// Cut splits an argument of "serve --fault", such as "deaf@1MiB". The result sign is 0 if there is
+// no number.
 func Cut(spec string) (name string, sign byte, bytes string) {
 	if i := strings.IndexAny(spec, "@="); i >= 0 {
 		return spec[:i], spec[i], spec[i+1:]

@@ -1,6 +1,7 @@
 package catalogue
 
-// surroundings are the situations for a program: what is at the other ends of its streams.
+// surroundings are test situations for a program: what is at the other ends of its standard
+// streams.
 var surroundings = []Situation{
 	{Name: "reference",
 		Title: "standard output is a file, twice",
@@ -66,7 +67,7 @@ var surroundings = []Situation{
 		Advice: "take what stands before the end of the input for a line"},
 }
 
-// clients are situations for a server: what a client, or the system, does to it.
+// clients are test situations for a server: what a client, or the operating system, does to it.
 var clients = []Situation{
 	{Name: "dirty-line",
 		Title:  "lines that are no messages, blank ones among them, come before a request",
@@ -107,7 +108,7 @@ var clients = []Situation{
 		Advice: "allocate what arrives, not what is announced"},
 }
 
-// lives are the other situations for a server: its start, its use and its end.
+// lives are more test situations for a server. They are about its start, its use and its end.
 var lives = []Situation{
 	{Name: "end-idle",
 		Title: "the input ends while nothing is asked",
@@ -195,7 +196,7 @@ var lives = []Situation{
 		Advice: "send what the schema of the revision asks for: clients refuse the rest"},
 }
 
-// faults are situations for a client: what a faulty server does to it.
+// faults are test situations for a client. In each, its server has one fault.
 var faults = []Situation{
 	{Name: "deaf", Sign: '@', Default: 1 << 20, Due: GiveUp, Asked: "deaf@0",
 		Title: "reads on but never answers again once a message is larger",
@@ -256,7 +257,8 @@ var faults = []Situation{
 		Advice: "remember how far the buffer was searched, and grow it by doubling"},
 }
 
-// habits are situations for a client of MCP: what it always does, even if its server has no fault.
+// habits are test situations for a client of MCP. They are about what the client does even if its
+// server has no fault.
 var habits = []Situation{
 	{Name: "good-server",
 		Title:  "the server has no fault",
@@ -277,8 +279,8 @@ var habits = []Situation{
 		Advice: "close the server's input and wait, then SIGTERM, then SIGKILL"},
 }
 
-// shapes are situations for a client that reads lines of JSON: ways in which its server writes
-// them.
+// shapes are test situations for a client that reads lines of JSON. In each, its server writes the
+// lines in another way.
 var shapes = []Situation{
 	{Name: "line-64KiB",
 		Title: "of ten lines one has a little more than 64 KiB",

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Classes of what programs do wrong. The map advice has an entry for each one in the first group.
+// Classes of mistakes that programs make. For those in the first group, the map named advice says
+// how to correct the program.
 const (
 	classCut    = "cut"    // the end of the output is missing
 	classLost   = "lost"   // a part of the output is missing, or comes twice
@@ -25,7 +26,7 @@ const (
 	classSpin    = "spin"    // the program burns a CPU while it waits
 )
 
-// advice says how to correct a program, by class and then by runtime.
+// advice says how to correct a program, by the class of its mistake and then by its runtime.
 var advice = map[string]map[string]string{
 	classCut: {
 		"Node": "set process.exitCode and return instead of calling process.exit, which drops " +
@@ -88,7 +89,8 @@ var advice = map[string]map[string]string{
 	},
 }
 
-// adviceFor returns the advice about a class for the runtime of a command; "" if there is none.
+// adviceFor returns advice about a class of mistakes for the language runtime of a command. It
+// returns "" if there is no such advice.
 func adviceFor(class string, command []string) string {
 	if advice[class] == nil {
 		return ""
@@ -96,7 +98,7 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// runtimes lists names of programs, each with the runtime that it is or starts.
+// runtimes lists programs, each with the language runtime that the program is or starts.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
 	{"npx", "Node"},
@@ -115,8 +117,8 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf returns the runtime of a command, such as "Python"; "" if it finds none. For a command
-// such as env, it is that of the command that env starts.
+// runtimeOf returns the language runtime of a command, such as "Python", or "" if it finds none. If
+// the command only starts another one, as env does, the other one counts.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)
@@ -147,8 +149,8 @@ func runtimeOf(argv []string) string {
 	return ""
 }
 
-// runtimeNamed returns the runtime that a command names, such as Python for "python3.12 server.py".
-// If the command names none, it returns the program that the command starts.
+// runtimeNamed returns the language runtime that a command names, such as Python for "python3.12
+// server.py". If no runtime is named, it returns the program that the command starts.
 func runtimeNamed(argv []string) (runtime, program string) {
 	// an argument may hold several words, as in sh -c 'node server.js'
 	for _, word := range strings.Fields(strings.Join(argv, " ")) {

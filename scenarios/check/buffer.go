@@ -14,14 +14,14 @@ import (
 // terminal.
 const late = 200 * time.Millisecond
 
-// blockBuffer finds programs that hold lines back in a buffer if their output is not a terminal.
+// blockBuffer judges whether the program holds lines back in a buffer if its output is no terminal.
 func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	took := p.ref().last().took
 	if took < 2*late { // too short to hold lines back for long
 		f.ok("all is written within %s", duration(took))
 		return nil
 	}
-	// A busy machine delays lines, too, so they must come late in two tries.
+	// A busy machine delays lines, too, so the lines must come late in both of two tries.
 	var first *outcome // the first start at a terminal
 	for range 2 {
 		shown, err := f.start(ctx, streams{pipe: syspipe.PTY}, p.limit(), p.bound())
@@ -54,8 +54,8 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// maxDelay returns the largest delay of a byte in o, compared with another run. A delay that comes
-// only from a slow start of o does not count.
+// maxDelay returns how much later, at most, a byte came in the run o than in the other run. It does
+// not count a delay that comes only from a slow start of o.
 func (o *outcome) maxDelay(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

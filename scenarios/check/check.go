@@ -3,15 +3,15 @@
 //	err := check.Program(ctx, check.Options{Run: run, Command: []string{"grep", "-r", "main"}},
 //		func(l results.Line) error { return w.Write(l) })
 //
-// Each situation of the catalogue ([catalogue.For]) becomes one [results.Finding]. If any doubt is
-// left, its verdict is "cannot-tell".
+// The package tests each situation that [catalogue.For] lists, and reports the outcome as a
+// [results.Finding]. If any doubt is left, the verdict is "cannot-tell".
 //
-// Each process gets a deadline, a folder for temporary files, and no access to the user's terminal.
-// When a situation is over, its processes are killed. Except on Linux, a process that has left its
-// process group escapes.
+// Each process under test gets a deadline, a folder for temporary files, and no access to the
+// user's terminal. When a test is over, its processes are killed. Only on Linux does this include
+// processes that have left their process group.
 //
-// [Program], [Server] and [Client] may be called concurrently. Each of them calls its sink from one
-// goroutine only.
+// [Program], [Server] and [Client] may be called concurrently. Each of these functions calls its
+// sink from one goroutine only.
 package check
 
 import (
@@ -32,41 +32,41 @@ type Options struct {
 	Command []string
 	Env     []string // environment of the command; nil is that of this process
 	Only    []string // names of the situations to try; empty is all
-	// Timeout limits one run of a program or a client, or one answer in a server's handshake; 0 is
-	// 5 s. A server always gets at least 10 s.
+	// Timeout limits one run of a program or a client; 0 stands for 5 s. For a server, it limits
+	// one answer in the handshake, and counts as 10 s if it is shorter.
 	Timeout time.Duration
 
 	// For a program:
 	Stdin         []byte // what the program reads from standard input; nil is nothing
 	Deterministic bool   // if set, a program that writes different bytes in two runs fails
-	ExpectExit    *int   // the required exit status when the output is a file; nil is any
+	ExpectExit    *int   // the required exit status when the output is a file; nil: any will do
 
 	// For a server:
-	Framing string // a framers spec; "": Server finds out what the server speaks
+	Framing string // how messages are separated, such as "ndjson"; "": Server finds out
 	Tool    string // the MCP tool to call; "": the tool "echo", if the server has it
-	Arg     string // the tool's argument for the payload; "": its first string argument
+	Arg     string // the argument of the tool that takes our text; "": its first string
 
 	// For a client:
-	Protocol string // one of Protocols; "" is the first
+	Protocol string // "mcp", or "lines" for any JSON in lines; "" is "mcp"
 	Config   string // name of the client's configuration file; "" for none
-	Template []byte // text of that file, with placeholders for the server's command
+	Template []byte // text of the configuration file, with placeholders for the server's command
 	Expect   string // text that the client has to print when its server has no fault
-	// Serve is the command of our server, which replaces "{}" in Command; nil is this program with
-	// the argument "serve".
+	// Serve is the command of our test server, which replaces "{}" in Command. Nil stands for this
+	// program with the argument "serve".
 	Serve []string
 
-	// Observe, if set, is called with the name of each situation that begins, by several
-	// goroutines.
+	// Observe, if set, is called with the name of each test that begins. The calls come from
+	// several goroutines.
 	Observe func(name string)
 
-	// For a server. Only tests set these; 0 is the usual value.
-	starts   int           // how many starts "many-starts" compares
-	requests int           // how many requests "memory-growth" makes in each round
+	// For a server. Only our own unit tests set these fields; 0 stands for the usual value.
+	starts   int           // how many starts of the server the test "many-starts" compares
+	requests int           // how many requests the test "memory-growth" makes in each round
 	patience time.Duration // the shortest deadline for an answer
-	// The shortest deadline for an answer in the handshake and about the rules of MCP.
+	// The shortest deadline for an answer in the handshake, and in tests of the rules of MCP.
 	handshake time.Duration
 
-	// What our server writes to a client that reads lines; nil if our server speaks MCP.
+	// What our test server writes to a client that reads lines; nil if our server speaks MCP.
 	lines []byte
 }
 

@@ -10,15 +10,16 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A clientCheck is what the situations of a client share.
+// A clientCheck holds what all tests of one client share.
 type clientCheck struct {
-	good *visit // a start of the client with a server that has no fault
-	// For a client that reads lines: it printed as many lines in a second visit to a good server.
+	good *visit // a run of the client with a server that has no fault
+	// For a client that reads lines: it printed equally many lines in two runs with a good server.
 	alike bool
 }
 
-// Client checks a client that starts our server, and that speaks MCP with it or reads lines from
-// it. If the client does not work with a good server, that is the only finding.
+// Client checks a client that starts our test server and then speaks MCP with that server, or reads
+// lines from it. If the client does not work even with a server that has no fault, this is the only
+// result.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
@@ -77,8 +78,8 @@ func (c *clientCheck) situations() map[string]situation {
 	return tries
 }
 
-// visitGood starts the client with a good server, and reports whether the two work together. If
-// they do not, sink gets the only finding of the check.
+// visitGood runs the client with a server that has no fault, and reports whether they work
+// together. If not, sink gets the only result of the whole check.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {
@@ -118,7 +119,8 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 	return false, sink(f.Finding)
 }
 
-// judgeRule judges a client by how it broke a rule of MCP; "" if it kept the rule.
+// judgeRule sets the verdict on the client about one rule of MCP. The parameter broken says how the
+// client broke the rule; it is "" if the client kept it.
 func (c *clientCheck) judgeRule(f *finding, broken string) {
 	switch {
 	case broken == "":

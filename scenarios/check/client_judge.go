@@ -9,11 +9,12 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// reasons has words from the error message that a faulty server sends, by the name of the fault.
+// reasons has, for two faults of a server, words from its error message. A good client shows them
+// to its user.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
-// judgeVisit judges v, a visit to a faulty server. If the client did not end, a visit to a good
-// server shows whether the machine has become slower.
+// judgeVisit judges v, a run of the client with a faulty server. If the client did not end in time,
+// another run with a good server shows whether the machine has become slower.
 func (c *clientCheck) judgeVisit(
 	ctx context.Context, f *finding, v *visit, due catalogue.Duty,
 ) error {
@@ -33,8 +34,8 @@ func (c *clientCheck) judgeVisit(
 }
 
 // judgeDuty judges whether a client did what it has to do about its server's fault. The parameter
-// needed is how long the client takes with a good server.
-func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed time.Duration) {
+// goodTime is how long the client takes with a good server.
+func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, goodTime time.Duration) {
 	if v.ended && v.leftAlive > 0 { // a client that was killed cannot end its server
 		f.fails("leaves %s of its server behind", results.FormatCount(v.leftAlive, "process"))
 	}
@@ -51,9 +52,9 @@ func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed
 	case c.good.asked == 0 && due != catalogue.CarryOn && f.name != "odd-version":
 		f.cannotTell("asks for nothing after the handshake, which the fault needs: " +
 			"have it call a tool")
-	case v.mayBeSlow(needed):
+	case v.mayBeSlow(goodTime):
 		f.cannotTell("is still there after %v, and takes %v with a good server: "+
-			"give it more time by --timeout", v.took, needed)
+			"give it more time by --timeout", v.took, goodTime)
 	case !v.ended:
 		f.fails("is still there after %v, and prints %q in the end%s",
 			v.took, v.last(), v.sideActions())
@@ -70,8 +71,8 @@ func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, needed
 	}
 }
 
-// judgeLongLived judges a client that does not end even with a good server, such as one with a
-// window.
+// judgeLongLived judges a client that does not end even with a good server, such as a program with
+// a window.
 func (c *clientCheck) judgeLongLived(f *finding, v *visit, due catalogue.Duty) {
 	if due == catalogue.GiveUp && v.said == c.good.said && v.out == c.good.out {
 		f.cannotTell("goes on after %v, and prints nothing about it: "+

@@ -21,8 +21,8 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		f.cannotTell("calls no tool and ends: its limit is found by whether it does")
 		return nil
 	}
-	var failed *visit   // the last visit that failed; nil for none
-	took := c.good.took // how long the last visit took that did not fail
+	var failed *visit   // the last run of the client that failed; nil if none has
+	took := c.good.took // how long the last run took that did not fail
 	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
 	until := time.Now().Add(searchTimeouts * f.options.Timeout)
 	err := s.Run(until, func(n int) (bool, error) {
@@ -55,17 +55,19 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeLimit judges a client that works with an answer of low bytes, but not with one of high
-// bytes. It takes the time small for a small answer, and took for low bytes.
-func judgeLimit(f *finding, failed *visit, small, took time.Duration, low, high int64) {
+// judgeLimit judges a client that works with an answer of the size low, but not of the size high,
+// both in bytes. The client takes smallTime for a small answer, and lowTime for one of the size
+// low.
+func judgeLimit(f *finding, failed *visit, smallTime, lowTime time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
 		limit += ", but none of " + size(high)
 	}
-	needed := took // for an answer of high bytes
+	needed := lowTime // the time for an answer of the size high
 	if low > 0 {
-		grows := max(took-small, 0) // with the size; the client's start takes the rest of the time
-		needed = small + time.Duration(float64(grows)*float64(high)/float64(low))
+		// The part of the time that grows with the size; in the rest, the client starts.
+		grows := max(lowTime-smallTime, 0)
+		needed = smallTime + time.Duration(float64(grows)*float64(high)/float64(low))
 	}
 	switch {
 	case failed.mayBeSlow(needed):

@@ -12,12 +12,12 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// Protocols lists the protocols of clients that can be checked: "mcp", and "lines" for any JSON in
-// lines.
+// Protocols lists the protocols whose clients can be checked: "mcp", and "lines", which means any
+// JSON in lines.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
-// lineShapes has, for each situation, what our server writes to a client that reads lines. The
-// number of messages is always the same.
+// lineShapes has what our test server writes to a client that reads lines, by the name of the test.
+// The number of messages is always the same.
 var lineShapes = map[string]func() []byte{
 	"line-64KiB":      func() []byte { return linesOf(64<<10, "\n") },
 	"line-1MiB":       func() []byte { return linesOf(1<<20, "\n") },
@@ -28,7 +28,8 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON, each followed by end. One of them is longer by extra bytes.
+// linesOf returns ten lines of JSON, each followed by the text end. One of them is longer by extra
+// bytes.
 func linesOf(extra int, end string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {

@@ -11,8 +11,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// clientRules has the rules of MCP for clients. Each function returns how the client broke the rule
-// in a visit to a good server; "" if it kept the rule.
+// clientRules has the rules of MCP for clients. Each function looks at a run of the client with a
+// good server, and says how the client broke the rule; "" if it kept the rule.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -20,7 +20,7 @@ var clientRules = map[string]func(*visit) string{
 }
 
 func breaksShutdown(v *visit) string {
-	forced := 0 // sessions in which something else than the end of its input ended the server
+	forced := 0 // sessions in which the server was not ended by the end of its input
 	for _, end := range v.sessionEnds {
 		if end != mcpstdio.EndOfInput {
 			forced++
@@ -33,8 +33,8 @@ func breaksShutdown(v *visit) string {
 		results.FormatCount(forced, "session"))
 }
 
-// perSession turns a rule about the messages of one session into a rule about all sessions of a
-// visit.
+// perSession turns a rule about one session into a rule about a whole run of the client. Each start
+// of the server is a session.
 func perSession(broken func([]results.Message) string) func(*visit) string {
 	return func(v *visit) string {
 		for _, session := range v.bySession() {
@@ -49,7 +49,7 @@ func perSession(broken func([]results.Message) string) func(*visit) string {
 // bySession returns the messages of each start of the server, in order.
 func (v *visit) bySession() [][]results.Message {
 	var sessions [][]results.Message
-	index := map[string]int{} // positions in sessions; each start of the server is a run
+	index := map[string]int{} // positions in sessions, by the ID of a start of the server
 	for _, m := range v.messages {
 		i, known := index[m.Run]
 		if !known {
@@ -62,8 +62,9 @@ func (v *visit) bySession() [][]results.Message {
 	return sessions
 }
 
-// breaksOpening says what is wrong with the handshake: initialize, and then
-// notifications/initialized. A session whose requests carry the version needs none.
+// breaksOpening says what is wrong with the handshake, in which the client sends "initialize" and
+// then "notifications/initialized". If the requests carry the version of MCP, no handshake is
+// needed.
 func breaksOpening(session []results.Message) string {
 	first := session[0]
 	m, err := jsonrpc.Parse([]byte(first.Body))

@@ -29,18 +29,18 @@ type visit struct {
 	outBytes int64  // how much it wrote there in all
 	said     string // the end of what it wrote to standard error
 	messages []results.Message
-	// Why the server ended, for each of its starts; "" if it was killed or ended of its own accord.
+	// For each start of the server, why it ended; "" if it was killed or ended of its own accord.
 	sessionEnds []string
 
 	asked     int // requests of the client that do not belong to the handshake
-	again     int // requests among these that repeat an earlier one with the same params
+	again     int // how many of these repeat an earlier request with the same params
 	cancelled int // requests that the client cancelled
 	leftAlive int // processes that the client left running
 	leftFiles int // files that the client left in its folder for temporary files
 }
 
-// visit runs the client with our server, which gets the flags, until the client ends or its time is
-// over. What the client leaves running is counted and ended.
+// visit runs the client until it ends or its time is over. The client starts our test server, which
+// gets the flags. Processes that the client leaves running are counted and ended.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {
@@ -100,20 +100,20 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
 // mayBeSlow reports whether a client that did not end in time may just be slow. The parameter
-// needed is how long it takes with a good server.
-func (v *visit) mayBeSlow(needed time.Duration) bool {
-	return !v.ended && 2*needed > v.took
+// goodTime is how long it takes with a good server.
+func (v *visit) mayBeSlow(goodTime time.Duration) bool {
+	return !v.ended && 2*goodTime > v.took
 }
 
-// How long our server may outlive the client. If it never reads its input, it cannot notice the
-// client's end, and gets only killedPatience.
+// How long our test server may outlive the client. A server that never reads its input cannot
+// notice the client's end, and gets only killedPatience.
 const (
 	leavePatience  = 3 * time.Second
 	killedPatience = 500 * time.Millisecond
 )
 
-// read reads the server's record of its sessions. There is no such file if the server was not
-// started.
+// read reads the file in which our test server has recorded its sessions. The file does not exist
+// if the client has not started the server.
 func (v *visit) read(path string) error {
 	set, err := results.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrEmpty) {
@@ -149,7 +149,8 @@ func (v *visit) count() {
 			continue
 		}
 		v.asked++
-		// without a body, a message counts as equal to all others with its method
+		// a message that was recorded without its body counts as equal to all others with its
+		// method
 		parsed, _ := jsonrpc.Parse([]byte(m.Body))
 		key := m.Method + string(parsed.Params)
 		if seen[key] {
@@ -161,7 +162,7 @@ func (v *visit) count() {
 
 // withServer returns the client's command, in which it replaces
 //   - an argument "{}" by the words of the server's command,
-//   - "{}" inside an argument, and "{command}", by that command as a line for a shell,
+//   - "{}" inside an argument, and "{command}", by the server's command as a line for a shell,
 //   - "{config}" by the path of a configuration file, which it writes to dir.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
@@ -184,8 +185,8 @@ func withServer(o Options, server []string, dir string) (argv []string, err erro
 }
 
 // writeConfig writes a client's configuration file, with the server's command in place of "{}" and
-// "{command}". In JSON, "{program}" is the command's first word, and "{arguments}" a list of the
-// others.
+// "{command}". In a JSON file, it also replaces "{program}" by the command's first word, and
+// "{arguments}" by a list of the other words.
 func writeConfig(template []byte, path string, server []string) error {
 	line := proc.ShellLine(server)
 	replaced := []string{"{}", line, "{command}", line}
@@ -211,7 +212,8 @@ func inJSON(v any) string {
 // last returns the last line of standard error, or of standard output if standard error is empty.
 func (v *visit) last() string { return lastLine(cmp.Or(v.said, v.out)) }
 
-// sideActions says what else a client did when its server failed, such as starting it again.
+// sideActions says what else a client did when its server failed, such as starting the server
+// again.
 func (v *visit) sideActions() string {
 	var out strings.Builder
 	if v.cancelled > 0 {

@@ -13,11 +13,12 @@ type difference struct {
 	text  string // in words
 }
 
-// mostOfEndless is the largest number of bytes of an endless program's output that are compared.
+// mostOfEndless is how many bytes of output are compared at most if the program never ends.
 const mostOfEndless = 4 << 20
 
-// compare returns how the output o differs from that to a file, if o is certainly wrong. The result
-// compared is false if the two cannot be compared.
+// compare returns how the output of the run o differs from what the program writes to a file. It
+// reports only what is certainly wrong. The result compared is false if the outputs cannot be
+// compared.
 func (p *program) compare(o *outcome) (d difference, compared bool) {
 	want := p.ref().last()
 	if p.ref().endless() {
@@ -76,14 +77,14 @@ func countMissing(want, got []string) (missing int) {
 	return missing
 }
 
-// cutClearly reports whether an output was certainly cut, even if its length varies. The parameter
-// usual is its usual length in bytes.
-func (o *outcome) cutClearly(usual int64) bool {
-	return o.total == int64(o.capacity) || 10*o.total < 9*usual
+// cutClearly reports whether the output was certainly cut, even if its length varies from run to
+// run. The parameter usualLength is in bytes.
+func (o *outcome) cutClearly(usualLength int64) bool {
+	return o.total == int64(o.capacity) || 10*o.total < 9*usualLength
 }
 
-// compareLengths judges only the length of the output o, for a program whose runs differ in
-// everything else.
+// compareLengths judges only the length of the output of the run o. It is for a program whose
+// outputs have nothing else in common.
 func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	least, most := p.ref().lengths()
 	spread := most - least
@@ -99,8 +100,8 @@ func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	return p.nameCut(difference{class: classCut}, o), true
 }
 
-// nameCut adds to a difference of the class classCut at which size the output was cut. It returns
-// any other difference as it is.
+// nameCut writes into a difference of the class classCut at which size the output was cut. It
+// returns any other difference unchanged.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -118,11 +119,12 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 	return d
 }
 
-// probe is how many bytes after a difference are looked for elsewhere in the output.
+// probe is how many bytes of output after a difference are looked for elsewhere in the expected
+// output.
 const probe = 32
 
-// differ returns how got differs from want, which must be at least as long. It tells lost and
-// repeated parts from altered bytes.
+// differ returns how the output got differs from the expected output want, which must be at least
+// as long. It distinguishes lost or repeated parts from altered bytes.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {

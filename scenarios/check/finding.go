@@ -11,21 +11,22 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A finding is the record of a situation, with what is needed while the situation is tried.
+// A finding holds the result of one test, and what is needed while the test runs.
 type finding struct {
 	// The record. Its Class selects the advice.
 	results.Finding
 	name string // of the situation
-	// If mild is set, f.fails sets the verdict "slow", since no protocol forbids the fault.
+	// If mild is set, the method fails sets the verdict "slow", since no protocol forbids the
+	// fault.
 	mild     bool
 	evidence any    // a struct, which becomes the record's Evidence; nil for none
-	mark     string // NAME=value in the environment of each process that the situation starts
+	mark     string // NAME=value in the environment of each process that the test starts
 	temp     string // the folder for temporary files of these processes
 	options  Options
 }
 
-// judge sets the verdict and what was found, unless the verdict was as bad or worse already. So a
-// situation may call f.fails for each fault, and f.ok at its end.
+// judge sets the verdict and a text about what was found, unless a verdict that is as bad or worse
+// was set before. So a test may call f.fails for each fault, and f.ok at the end.
 func (f *finding) judge(verdict results.Verdict, format string, args ...any) {
 	if f.Found == "" || rank(verdict) > rank(f.Verdict) {
 		f.Verdict = verdict
@@ -69,7 +70,8 @@ func (f *finding) clear() {
 	f.Class = ""
 }
 
-// withdraw makes a failure "cannot-tell", and adds the reason to what was found.
+// withdraw changes the verdict "fails" to "cannot-tell", and adds the reason to the text about what
+// was found.
 func (f *finding) withdraw(why string) {
 	f.Verdict = results.CannotTell
 	f.Found += "; " + why
@@ -77,29 +79,29 @@ func (f *finding) withdraw(why string) {
 	f.Reproduce = ""
 }
 
-// command prepares a process that runs argv without our terminal. It gets the situation's folders
-// for temporary files and state, but the user's caches and settings.
+// command prepares a process that runs argv without access to our terminal. The process gets the
+// test's own folders for temporary files and state, but shares the user's caches and settings.
 func (f *finding) command(argv []string) *proc.Process {
 	p := proc.Command(argv[0], argv[1:]...)
 	p.Cmd.Env = f.options.Env
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark) // Environ is our environment if Env is nil
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
 		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
-	// What the program leaves behind must not be killed with it, since that is judged.
+	// Processes that the program leaves behind must not be killed with it, since they are judged.
 	p.Attached = proc.TellsOfOthers
 	p.Session = true
 	return p
 }
 
-// markName is an environment variable by which we find all processes that a situation started, even
-// in other process groups.
+// markName is the name of an environment variable by which we find all processes that a test
+// started, even those in other process groups.
 const markName = "PIPEBENCH_CHECK"
 
-// newMark returns the variable for one situation, as NAME=value. Marks differ only in digits, since
-// comparisons of outputs ignore numbers.
+// newMark returns the environment variable for one test, as NAME=value. The values differ only in
+// digits: when outputs are compared, numbers may be ignored.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
-// mostQuoted is the largest number of bytes of a line that a sentence quotes.
+// mostQuoted is how many bytes of a program's line the text of a result quotes at most.
 const mostQuoted = 120
 
 // lastLine returns the last line of a text, shortened to mostQuoted bytes.

@@ -10,20 +10,20 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Adopt makes this process the parent of all processes that later checks leave behind. It does so
-// for good, so call it only in a program that does nothing but check. Call [EndAdopted] after the
-// check.
+// Adopt makes this process the parent of all processes that later checks leave behind. This lasts
+// until the process ends, so call it only in a program that does nothing but check. Call
+// [EndAdopted] after the check.
 func Adopt() { proc.Adopt() }
 
 const (
-	adoptedPatience = time.Second     // how long a process may stay when all situations are over
+	adoptedPatience = time.Second     // how long a process may stay when all tests are over
 	leftPatience    = 2 * time.Second // how long a process may stay when its program has ended
-	mostNamed       = 3               // the largest number of processes that a sentence names
+	mostNamed       = 3               // how many processes the text of a result names at most
 )
 
-// EndAdopted ends the processes that a check left behind, and returns a finding about them; false
-// if there is nothing to report. If the system does not tell, the verdict on a server or a client
-// is "cannot-tell".
+// EndAdopted ends the processes that a check left behind, and returns a finding about them. The
+// second result is false if there is nothing to report. On a system that does not show us such
+// processes, the verdict on a server or a client is "cannot-tell".
 func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	left, known := proc.EndAdopted(adoptedPatience)
 	mayLeave := side == catalogue.Program // a command may start a daemon on purpose
@@ -49,12 +49,13 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 	return f, true
 }
 
-// findLeft sets o.left and o.holding. It ends these processes, so that the next run is not blamed
-// for them.
+// findLeft finds the processes that outlived the program, and notes their names in o.left and
+// o.holding. It ends them, so that the next run is not blamed for them.
 func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {
-		// If unclear is set, a process without an environment yet may turn out to have the mark.
+		// unclear is set if a process that is just being started may still turn out to have the
+		// mark.
 		pids, unclear, _ := proc.Marked(mark)
 		o.left = nil
 		for _, pid := range pids {

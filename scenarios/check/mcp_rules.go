@@ -60,11 +60,11 @@ func negotiatesVersion(s *mcpSession) error {
 	return nil
 }
 
-// meta returns the params of a request without a session, which name the version.
+// meta returns the params of a request outside a session. These params name the version of MCP.
 func meta(version string) []byte { return []byte("{" + mcpstdio.Meta(version) + "}") }
 
-// answersDiscover sends server/discover without a handshake. A server may refuse it with any error,
-// but must not end.
+// answersDiscover sends the request "server/discover" without a handshake. A server may refuse the
+// request with any error, but must go on running.
 func answersDiscover(s *mcpSession) error {
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))
 	if err != nil {
@@ -104,8 +104,8 @@ func refusesVersion(m heardMessage) bool {
 	return err == nil && refusal.Code == -32022 && len(data.Supported) > 0
 }
 
-// answersWithoutSession asks for the tools before anything else. A server that speaks a revision
-// without sessions must list them.
+// answersWithoutSession asks for the list of tools before anything else. A server that speaks a
+// revision of MCP without sessions must give the list.
 func answersWithoutSession(s *mcpSession) error {
 	listed, err := s.ask("tools/list", meta(mcpstdio.FirstStateless))
 	if err != nil {

@@ -24,7 +24,7 @@ var schemaFiles embed.FS
 // An mcpSchema describes the messages that a server may send in one revision of MCP.
 type mcpSchema struct {
 	Error   *jsonschema.Schema
-	Results map[string]*jsonschema.Schema // the server's results, by the method of our request
+	Results map[string]*jsonschema.Schema // what our requests return, by method
 	Sent    map[string]*jsonschema.Schema // the server's requests and notifications, by method
 	Defs    map[string]*jsonschema.Schema `json:"$defs"`
 
@@ -60,8 +60,8 @@ func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 	return resolved.Validate(value)
 }
 
-// shortMisfit shortens an error of misfit to the innermost part of the schema that does not fit. Of
-// several alternatives, it takes the one that was probably meant.
+// shortMisfit shortens an error of the method misfit to the innermost part of the schema that is
+// not met. If the schema has several alternatives, it takes the one that the server probably meant.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
@@ -77,15 +77,15 @@ func shortMisfit(err error) string {
 	return lastLine(strings.TrimPrefix(chosen, "/$defs/"))
 }
 
-// A SchemaEvidence has the messages that were exchanged in one situation, and the first message of
-// each kind that did not fit the schema in any situation.
+// A SchemaEvidence has the messages that were exchanged in one test. It also has the first message
+// of each kind that did not fit the schema, from all tests.
 type SchemaEvidence struct {
 	McpEvidence
 	Misfits []Misfit `json:"misfits,omitempty"`
 }
 
-// fitSchemas makes requests that change nothing on the server, and judges by the schemas of MCP all
-// messages that it has sent, also in earlier situations.
+// fitSchemas makes requests that change nothing on the server. It then judges by the schemas of MCP
+// all messages that the server has sent, in this test and in earlier ones.
 func fitSchemas(
 	ctx context.Context, f *finding, p *target.Protocol, o target.Options, w *schemaWatch,
 ) error {
@@ -130,8 +130,8 @@ func fitSchemas(
 	return nil
 }
 
-// askAll asks for all lists that the server has, and calls the tool "echo". It returns an exemption
-// if the server does not speak the revision.
+// askAll asks for the server's lists of tools, prompts and resources, and calls a tool that echoes
+// its text. If the server does not speak the revision of MCP, the error has the type exemption.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {
@@ -152,17 +152,17 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 		if err := s.call(p.Smallest(target.Tool), `"call"`); err != nil {
 			return err
 		}
-		// an error is ignored: whether the server can read so much is judged elsewhere
+		// an error is ignored: whether the server can read so much is judged by another test
 		_ = s.call(p.Request(target.Tool, largeCall), `"large call"`)
 	}
 	return nil
 }
 
-// largeCall is the size of a request in bytes. Some servers send their answer to it in several
-// chunks.
+// largeCall is the size of a request in bytes. Some servers split their answer to such a request
+// into chunks.
 const largeCall = 128 << 10
 
-// call sends r, which calls a tool, with this id, and waits for the answer.
+// call sends r, the request to call a tool, under this id, and waits for the answer.
 func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	if err := s.write(r.WithID(string(id))); err != nil {
 		return err
@@ -171,8 +171,9 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	return err
 }
 
-// openAny opens a session, if the revision has sessions. It returns the server's capabilities, and
-// the params that each request must carry; nil for none.
+// openAny opens a session, if this revision of MCP has sessions. It returns the server's
+// capabilities. The second result holds the params that each later request must carry; nil if there
+// are none.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstStateless {
 		answer, err := s.initialize(revision)

@@ -13,8 +13,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An mcpRule tries one rule of MCP on a new session. It returns an error that says how the server
-// breaks the rule, or an exemption.
+// An mcpRule tests one rule of MCP on a new session. It returns an error that says how the server
+// breaks the rule, or an exemption, which says why the rule does not apply.
 type mcpRule func(*mcpSession) error
 
 // An exemption says why a server need not keep a rule. For example, it has no tools.
@@ -29,7 +29,7 @@ type McpEvidence struct {
 	Got  []string `json:"got"`
 }
 
-// addRules adds the rules of MCP to the situations in tries, if the server speaks MCP.
+// addRules adds tests of the rules of MCP to the map tries, if the server speaks MCP.
 func addRules(
 	tries map[string]situation, p *target.Protocol, o target.Options, w *schemaWatch,
 ) {
@@ -95,10 +95,11 @@ type mcpSession struct {
 	id       int64         // of the last request
 	sent     []string
 	heard    []heardMessage
-	framed   bool // a message came in chunk frames, although lines are expected
+	framed   bool // a message came in chunks, although we expect one line
 }
 
-// A heardMessage is a line from the server. Its Message is zero if the line is not JSON-RPC.
+// A heardMessage is a line from the server. The embedded Message is zero if the line is not
+// JSON-RPC.
 type heardMessage struct {
 	text string // the beginning of the line
 	jsonrpc.Message
@@ -110,7 +111,8 @@ const (
 	mostKept  = 2 << 10 // the largest number of bytes of each message that are kept
 )
 
-// evidence returns the beginnings of all messages that were sent, and of the first lines that came.
+// evidence returns the beginnings of all messages that we sent, and of the first lines that the
+// server wrote.
 func (s *mcpSession) evidence() McpEvidence {
 	e := McpEvidence{Sent: s.sent}
 	for _, m := range s.heard[:min(len(s.heard), mostLines)] {
@@ -119,7 +121,7 @@ func (s *mcpSession) evidence() McpEvidence {
 	return e
 }
 
-// send sends a request, or a notification if id is empty. params may be nil.
+// send sends a request, or a notification if the id is empty. The parameter params may be nil.
 func (s *mcpSession) send(id jsonrpc.ID, method string, params []byte) error {
 	return s.write(jsonrpc.AppendRequest(nil, id, method, params))
 }
@@ -144,8 +146,8 @@ func (s *mcpSession) ask(method string, params []byte) (heardMessage, error) {
 	return s.awaitAnswer(method, id)
 }
 
-// awaitAnswer returns the answer to the request with this id. A server that is at work gets about
-// three times s.patience.
+// awaitAnswer returns the answer to the request with this id. It waits for the time s.patience, or
+// about three times as long if the server is busy.
 func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, error) {
 	began := time.Now()
 	ctx, cancel := s.conn.Patient(s.ctx, s.patience, 3*s.patience)
@@ -182,8 +184,8 @@ type initializeResult struct {
 	Capabilities    map[string]any
 }
 
-// initialize opens a session of a version of MCP. If the server refuses, the error is an exemption,
-// since it need not speak every version.
+// initialize opens a session with this version of MCP. If the server refuses, the error has the
+// type exemption, since a server need not speak every version.
 func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	var answer initializeResult
 	m, err := s.ask("initialize", []byte(mcpstdio.InitializeParams(version)))
@@ -203,7 +205,8 @@ type discoverResult struct {
 	Capabilities      map[string]any
 }
 
-// discover asks which versions of MCP the server speaks. If it refuses, the result is zero.
+// discover asks which versions of MCP the server speaks. If the server refuses to answer, the
+// result is zero.
 func (s *mcpSession) discover() (discoverResult, error) {
 	var about discoverResult
 	m, err := s.ask("server/discover", meta(mcpstdio.FirstStateless))

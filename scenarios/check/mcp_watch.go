@@ -11,17 +11,17 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A schemaWatch compares every message that an MCP server sends, in any situation, with the schema.
-// It ignores methods that no schema describes.
+// A schemaWatch compares every message that an MCP server sends, in any test, with the schema of
+// MCP. It ignores messages whose method is in no schema.
 type schemaWatch struct {
-	stateless bool // the server speaks mcp.FirstStateless, the first revision without sessions
+	stateless bool // the server speaks the first revision of MCP that has no sessions
 
 	mu              sync.Mutex
-	sessionSchema   *mcpSchema // of LastWithHandshake: it allows all that earlier revisions allow
-	statelessSchema *mcpSchema // of FirstStateless
+	sessionSchema   *mcpSchema // of the last revision with sessions; allows what earlier ones do
+	statelessSchema *mcpSchema // of the first revision without sessions
 	fit             int        // how many messages fit
 	misfits         []Misfit   // the first message of each kind that does not fit
-	framed          int        // bytes of the smallest message in chunk frames; 0 if none came
+	framed          int        // bytes of the smallest message that came in chunks; 0 if none did
 }
 
 // A Misfit is a message of a server that does not fit the schema of MCP.
@@ -57,15 +57,15 @@ func (w *schemaWatch) begin() child.Watcher {
 	return &conversation{watch: w, asked: map[jsonrpc.ID]askedFor{}}
 }
 
-// found returns the messages that do not fit the schema, the number of those that fit, and
-// w.framed.
+// found returns the messages that do not fit the schema, and the number of messages that fit. The
+// result framed is the size of the smallest message that came in chunks, or 0.
 func (w *schemaWatch) found() (misfits []Misfit, fit, framed int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.misfits, w.fit, w.framed
 }
 
-// inFrames is why most situations cannot judge a server that answers in chunk frames.
+// inFrames says why most tests cannot judge a server whose answers come in chunks.
 const inFrames = "its answers come in chunk frames, which clients of MCP do not read: see " +
 	"mcp-schema; to check it for a client of its own, use --framing adaptive"
 
@@ -77,8 +77,8 @@ type conversation struct {
 	asked map[jsonrpc.ID]askedFor // what our unanswered requests ask for, by id
 }
 
-// An askedFor is what a request asked for. It is zero if two requests have the same id, since an
-// answer may belong to either.
+// An askedFor is what a request of ours asked for. It is zero if two requests have the same id,
+// since an answer with this id may belong to either.
 type askedFor struct {
 	method, revision string
 	tool             string // the tool that was called; "" for other methods than tools/call
@@ -106,8 +106,8 @@ func (c *conversation) Sent(msg []byte) {
 	c.asked[m.ID] = asked
 }
 
-// revisionOf returns the revision of MCP that a request of ours names or implies; "" if there is no
-// such revision.
+// revisionOf returns the revision of MCP that a request of ours names; if it names none, that is
+// the last one with sessions. The result is "" if we made up the revision.
 func revisionOf(params []byte) string {
 	switch {
 	case bytes.Contains(params, []byte(mcpstdio.Meta(mcpstdio.FirstStateless))):
@@ -157,7 +157,7 @@ func (w *schemaWatch) noteFramed(size int) {
 	}
 }
 
-// judgeAnswer judges m, an answer of the server to what we asked for, by the schema.
+// judgeAnswer compares m, the server's answer to a request of ours, with the schema of MCP.
 func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +181,7 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 	part := schema.Results[asked.method]
 	if asked.tool == noTool && !failsCall(m.Result) {
-		return // mcp-tools judges that the call of an unknown tool did not fail
+		return // the test "mcp-tools" judges this: an unknown tool was called without an error
 	}
 	if part != nil {
 		err := schema.misfit(part, m.Result)
@@ -189,8 +189,8 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn judges a request or a notification of the server. It may fit the schema of either
-// revision, since it names none.
+// judgeOwn compares a request or a notification of the server with two schemas of MCP. It has to
+// fit only one of them, since such a message does not name its revision.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {
@@ -200,7 +200,7 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var err error
-	described := "" // the last revision tried that has such a message; "" if none has
+	described := "" // the last revision tried whose schema has this method; "" if none has it
 	for _, schema := range []*mcpSchema{w.statelessSchema, w.sessionSchema} {
 		part := schema.Sent[m.Method]
 		if part == nil {
@@ -217,8 +217,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// add counts a message that fits the schema, so that err is nil. Of those that do not fit, it keeps
-// the first of each kind.
+// add counts a message that fits the schema, for which err is nil. Of the messages that do not fit,
+// it keeps the first of each kind.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++

@@ -25,7 +25,7 @@ type program struct {
 	mu      sync.Mutex
 	runs    reference // the runs so far in which the program's output was a file
 
-	slower bool // a run with a file as output ended in time, and a later run did not
+	slower bool // with a file as output, one run ended in time and a later run did not
 }
 
 // ref returns the runs so far in which the program's output was a file.
@@ -74,7 +74,7 @@ type programSituation struct {
 	name    string
 	streams streams
 	judge   func(*program, *finding, *outcome)
-	line    string // a shell line that shows the situation, with CMD for the command; "" for none
+	line    string // a shell line that repeats the test, with CMD for the command; "" for none
 }
 
 var programSituations = []programSituation{
@@ -105,9 +105,9 @@ var programSituations = []programSituation{
 }
 
 // lateReader returns a shell line that begins to read the output of CMD after one second. The
-// parameter open is Python code that makes r and w, the two ends of the pipe.
-func lateReader(open string) string {
-	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + open +
+// parameter makePipe is Python code that makes r and w, the two ends of the pipe.
+func lateReader(makePipe string) string {
+	return `python3 -c 'import os,socket,subprocess as s,sys,time; ` + makePipe +
 		`; p=s.Popen(sys.argv[1:],stdout=w); w.close(); time.sleep(1); ` +
 		`print(sum(iter(lambda:len(os.read(r.fileno(),65536)),0)),p.wait())' CMD`
 }
@@ -142,7 +142,7 @@ func (p *program) findReference(ctx context.Context) (finding, error) {
 	return first, failed
 }
 
-// try starts the program in one situation, and judges what it did.
+// try runs the program in one test situation, and judges what the program did.
 func (p *program) try(ctx context.Context, f *finding, s programSituation) error {
 	ref := p.ref().last()
 	own := s.streams
@@ -165,8 +165,8 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	return nil
 }
 
-// judgeStart judges o, a run in situation s. If o seems wrong, the program is run again with a file
-// as its output, which may show that its output just varies.
+// judgeStart judges o, a run of the program in the test s. If that run seems wrong, the program
+// runs again with a file as its output, which may show that its output just varies from run to run.
 func (p *program) judgeStart(
 	ctx context.Context, f *finding, s programSituation, o *outcome,
 ) error {
@@ -203,18 +203,18 @@ func (p *program) askForTime(f *finding) {
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs with a file must be like the earlier ones before another run
-// counts as different.
+// doubtRuns is how many more runs with a file as output must be like the earlier ones before a run
+// without a file counts as different.
 const doubtRuns = 3
 
 // variesMore runs the program up to doubtRuns times with a file as its output. It reports whether
-// the outputs vary more than was known.
+// the outputs, or the ways in which the runs end, vary more than was known.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().allEndedAlike()
 	runs := doubtRuns
 	if f.Class == classCut && alike <= sameNumbers {
-		runs = 1 // a cut is easy to believe if the runs with a file differ in numbers at most
+		runs = 1 // if the runs differ in numbers at most, a cut output is plainly wrong
 	}
 	for range runs {
 		if len(p.ref()) >= mostReferences {
@@ -230,8 +230,8 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program writes the output o to every pipe, but something
-// else to a file. That may be right: zip goes back in a file to fill in a size.
+// writesOtherToPipes reports whether the program writes the same as in the run o to every pipe, but
+// something else to a file. A program may mean to do so: zip goes back in a file to fill in a size.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -250,7 +250,7 @@ func (p *program) writesOtherToPipes(
 	return true, nil
 }
 
-// judgeSpin makes the situation fail if the program burned CPU time while it had to wait.
+// judgeSpin sets the verdict "fails" if the program burned CPU time while it had to wait.
 func (p *program) judgeSpin(f *finding, o *outcome) {
 	usual := p.ref().last().cpu
 	if o.spins && !p.ref().endless() && o.cpu-usual > spinningAbove(usual) {
@@ -260,13 +260,13 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one run may take: longer than with a file, since a slow reader delays the
-// program.
+// limit is how long one run may take. It is longer than a run with a file takes, since a slow
+// reader delays the program.
 func (p *program) limit() time.Duration {
 	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }
 
-// bound is after how many bytes of output the reader closes its end.
+// bound is the number of bytes of output after which the reader closes its end of the pipe.
 func (p *program) bound() int64 {
 	if p.ref().endless() {
 		return int64(max(1, min(p.ref().commonPrefix(), mostOfEndless)))

@@ -19,8 +19,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	failed := o.end != "" && o.code != 0
 	gaveUp := failed && !p.ref().anyEnded(o.end) // it never ended in this way with a file
 	says := o.saysMoreThan(ref)
-	// A program may refuse a non-blocking pipe, if it fails as it never does with a file, or says
-	// why.
+	// A program may refuse a non-blocking pipe, if it fails in a way in which it never fails with a
+	// file, or says why it fails.
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -48,14 +48,14 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	}
 }
 
-// foundRoom reports whether the program wrote so slowly that a late reader came before the pipe was
-// full, although the program writes more than the pipe holds.
+// foundRoom reports whether the program, which writes more than the pipe holds, wrote so slowly
+// that the pipe was not full when the late reader began.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.stillWrote && o.capacity > 0 && ref.total > int64(o.capacity) && ref.end != ""
 }
 
-// saysMoreThan returns the last line of standard error after a colon; "" if the run ref has the
-// same.
+// saysMoreThan returns a colon and the last line of standard error. It returns "" if there is no
+// such line, or the run ref has the same.
 func (o *outcome) saysMoreThan(ref *outcome) string {
 	if o.words() == "" || o.words() == ref.words() {
 		return ""
@@ -63,8 +63,8 @@ func (o *outcome) saysMoreThan(ref *outcome) string {
 	return ": " + o.words()
 }
 
-// hoards reports whether the program kept in memory what a late reader had not read yet; false if
-// it writes too little to tell.
+// hoards reports whether the program kept in memory what a late reader had not read yet. It reports
+// false if the program writes too little to tell.
 func (o *outcome) hoards(ref *outcome) bool {
 	const usual = 16 << 20 // bytes that a language runtime takes anyway
 	if o.wait == 0 || ref.peak == 0 || ref.total < 8<<20 {
@@ -105,8 +105,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a program that did not end in time may just be slow, compared with the
-// run ref.
+// working reports whether a program that did not end in time may just be slow. It compares with
+// ref, a run whose output was a file.
 func (o *outcome) working(ref *outcome) bool {
 	wrote := o.lastOutputAt > 0 && o.took-o.lastOutputAt < time.Second
 	computed := o.running || 2*o.cpu > o.took
@@ -120,7 +120,8 @@ func (o *outcome) refusesTerminal() bool {
 	return o.pipe == syspipe.PTY && o.code != 0 && o.total == 0 && names
 }
 
-// noticesThatTheReaderLeft judges a program that has to end because its reader has closed its end.
+// noticesThatTheReaderLeft judges a program that has to end because nobody reads its output any
+// more: the reader has closed the pipe.
 func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	f.Class = classLeave
 	ref := p.ref().last()

@@ -71,7 +71,8 @@ func (r reference) allEndedAlike() bool {
 // endless reports whether at least one run did not end by itself.
 func (r reference) endless() bool { return r.anyEnded("") }
 
-// endedOtherwise reports whether all runs ended by themselves and alike, but not in the given way.
+// endedOtherwise reports whether all runs ended by themselves and in the same way, but not in the
+// given way.
 func (r reference) endedOtherwise(end string) bool {
 	return r.allEndedAlike() && !r.endless() && !r.anyEnded(end)
 }
@@ -122,8 +123,8 @@ func hideNumbers(out []byte) []byte {
 	return hidden
 }
 
-// normalLines returns the lines of an output in sorted order, without differences in numbers and in
-// the width of columns.
+// normalLines returns the lines of an output in sorted order. It hides differences in numbers and
+// in the width of columns.
 func normalLines(out []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(hideNumbers(out)) {
@@ -156,7 +157,7 @@ func (p *program) toFile(ctx context.Context, f *finding) (*outcome, error) {
 }
 
 // learn runs the program two or three times with a file as its output. It sets p.slower if a run
-// does not end in time after an earlier one did.
+// does not end in time although an earlier run did.
 func (p *program) learn(ctx context.Context, f *finding) error {
 	runs := 2
 	for n := 0; n < runs; n++ {
@@ -179,7 +180,7 @@ func (p *program) learn(ctx context.Context, f *finding) error {
 // become busier.
 var errSlower = errors.New("a run with a file did not end in its time, though others had")
 
-// addRun runs the program with a file as its output, and adds the run to the reference.
+// addRun runs the program with a file as its output, and adds the run to p.runs.
 func (p *program) addRun(ctx context.Context, f *finding) error {
 	o, err := p.toFile(ctx, f)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// Server checks how a server on standard input and output starts, works and ends, and what it does
-// with bad clients.
+// Server checks how a server that speaks over its standard input and output starts, works and ends,
+// and how it deals with bad clients.
 func Server(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Server); err != nil {
 		return err
@@ -34,7 +34,7 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	s.Shutdown() // s only served to find out the protocol; each situation starts a new server
+	s.Shutdown() // s was only needed to find out the protocol: each test starts a new server
 	defer s.Protocol().Close()
 	beside := parallel * time.Since(began) // servers that start together slow each other down
 	usual.Start = max(patience, beside)
@@ -61,8 +61,9 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// failInFrames replaces all situations of an MCP server in a framing that clients do not read. Only
-// mcp-schema fails; the verdict in all others is "cannot-tell".
+// failInFrames replaces all tests, because the MCP server writes its messages in a form that
+// clients of MCP do not read. Only the test "mcp-schema" fails then; the others get the verdict
+// "cannot-tell".
 func failInFrames(tries map[string]situation, framing string) {
 	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)
@@ -78,23 +79,23 @@ func failInFrames(tries map[string]situation, framing string) {
 	}
 }
 
-// leastStart is the shortest deadline for an answer in the handshake. Wrappers such as npx take
-// seconds.
+// leastStart is the shortest deadline for an answer in the handshake. It is long because wrappers
+// such as npx take seconds to start a server.
 const leastStart = 10 * time.Second
 
-// A treatment is what a client, or the system, does to a server.
+// A treatment is one test of a server: what a client, or the operating system, does to the server.
 type treatment struct {
 	do    func(context.Context, *serverCase) error
-	pipes child.Options // the pipes that the treatment needs
+	pipes child.Options // the pipes that the test needs
 
 	startsItself bool // the function do starts the server; otherwise the function treat does
-	jsonRPC      bool // only a server that speaks JSON-RPC can be treated so
+	jsonRPC      bool // the test needs a server that speaks JSON-RPC
 	processes    bool // the processes that the server started are judged, too
-	behind       bool // a shell starts the server, and plays the part of a client that is killed
+	behind       bool // a shell starts the server in place of a client, and is killed later
 }
 
-// treatments has the treatments by their names in the catalogue. Each gets a new process of the
-// server.
+// treatments has the tests of servers, by their names in the catalogue. Each test gets a new
+// process of the server.
 var treatments = map[string]treatment{
 	"dirty-line":         {do: sendsDirt},
 	"split-utf8":         {do: splitsCharacters, pipes: child.Options{WriteChunk: 71}},
@@ -137,22 +138,22 @@ type ServerEvidence struct {
 	Answered *int64 `json:"requests_answered,omitempty"`
 }
 
-// A serverCase is one treatment of a server, with its results so far.
+// A serverCase is one test of a server that is under way, with its results so far.
 type serverCase struct {
 	*finding
 	treatment
 	target   target.Options // how the server is started
 	protocol *target.Protocol
-	beside   time.Duration  // how long a start may take while other servers start beside it
+	beside   time.Duration  // how long a start may take while other servers start, too
 	server   *target.Server // nil before it is started
 
-	// The request that the treatment is about; nil for none. If it also fails without the
-	// treatment, the treatment is not to blame.
+	// The request that the test is about; nil for none. If the request also fails without what the
+	// test does to the server, the test proves nothing.
 	asked *target.Request
 	seen  ServerEvidence
 }
 
-// treat applies the treatment to a server, which it starts if need be.
+// treat runs one test of a server. It starts the server unless c.startsItself is set.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC, which the server does not speak"}
@@ -201,8 +202,8 @@ func (c *serverCase) endServer() {
 	}
 }
 
-// tryUntreated sends c.asked, which was not served, to an untreated server. If it fails there, too,
-// the verdict becomes "cannot-tell".
+// tryUntreated sends c.asked, a request that failed in a test, to a new server to which nothing
+// else is done. If the request fails there, too, the verdict becomes "cannot-tell".
 func (c *serverCase) tryUntreated(ctx context.Context, untreated target.Options) error {
 	s, err := target.Start(ctx, untreated, c.protocol)
 	if err != nil {
@@ -228,14 +229,14 @@ func (c *serverCase) process() *proc.Process {
 	return c.finding.command(command)
 }
 
-// A server that is at work gets up to mostWaits times as long to answer as a silent one.
+// A server that is busy gets up to mostWaits times as long to answer as an idle one.
 const mostWaits = 5
 
 // leaveTime is how long a server may take to exit: 5 s by default, since known clients wait that
 // long.
 func (c *serverCase) leaveTime() time.Duration { return 5 * c.target.Patience }
 
-// judgeOutcome makes the situation fail if a request was not served.
+// judgeOutcome sets the verdict "fails" if a request did not get the right answer.
 func (c *serverCase) judgeOutcome(out target.Outcome) {
 	if out.Verdict == target.OK {
 		return
@@ -256,20 +257,21 @@ func (c *serverCase) roundTrip(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// send sends a message, even if the server reads it slowly. It ignores errors, since a missing
-// answer is judged.
+// send sends a message, even if the server reads it slowly. It ignores errors, since the answer
+// will be missing then, and that is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
 	_ = c.server.SendWithin(ctx, c.target.Patience, msg)
 }
 
-// sendRaw sends bytes as they are, without a framing. Like send, it ignores errors.
+// sendRaw sends bytes as they are, and does not mark where a message ends. Like send, it ignores
+// errors.
 func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
 	patient, stop := c.server.Patient(ctx, c.target.Patience, mostWaits*c.target.Patience)
 	defer stop()
 	_ = c.server.SendRaw(patient, p)
 }
 
-// filesIn counts the files in a folder and its subfolders, except what it cannot read.
+// filesIn counts the files in a folder and in those of its subfolders that it can read.
 func filesIn(folder string) (n int) {
 	filepath.WalkDir(folder, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

@@ -16,12 +16,13 @@ import (
 
 const noSignal = "" // says that the server was sent no signal
 
-// awaitEnd waits for a server to exit; one that is at work gets three times the limit. The
-// parameter after says in words why it should exit, and found what it did. The result fine is set
-// if it ended by itself or by the given signal.
+// awaitEnd waits for a server to exit, for the time limit or, if the server is busy, for three
+// times as long. The parameter event says in words why the server should exit. The result text says
+// what the server did, exited is true if it has exited, and fine if it did so by itself or by the
+// given signal.
 func (c *serverCase) awaitEnd(
-	ctx context.Context, limit time.Duration, after, signal string,
-) (found string, left, fine bool) {
+	ctx context.Context, limit time.Duration, event, signal string,
+) (text string, exited, fine bool) {
 	p := c.server.Process
 	began := time.Now()
 	before, _ := p.CPU()
@@ -38,18 +39,18 @@ func (c *serverCase) awaitEnd(
 		if known && now-before > took/5 {
 			stays = "stays, and burns a CPU"
 		}
-		found = fmt.Sprintf("%s: still there %s after %s", stays, duration(took), after)
-		return found, false, false
+		text = fmt.Sprintf("%s: still there %s after %s", stays, duration(took), event)
+		return text, false, false
 	}
 	exit := c.server.ExitVerdict()
 	killed := exit.Signal()
 	if killed != "" && killed != signal {
-		return fmt.Sprintf("ended by %s after %s", killed, after), true, false
+		return fmt.Sprintf("ended by %s after %s", killed, event), true, false
 	}
-	return fmt.Sprintf("left %s after %s: %s", duration(took), after, exit), true, true
+	return fmt.Sprintf("left %s after %s: %s", duration(took), event, exit), true, true
 }
 
-// okIf sets the verdict "ok" if well is true, and otherwise "fails".
+// okIf sets the verdict "ok" if the parameter well is true, and otherwise "fails".
 func (c *serverCase) okIf(well bool, found string) {
 	if well {
 		c.ok("%s", found)
@@ -66,7 +67,8 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	asking, stop := context.WithCancel(ctx)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		// the first may still be answered: a new process may hold a copy of our end for a moment
+		// the first request may still be answered: another new process may hold a copy of our end
+		// for a moment
 		for i := range int64(3) {
 			// an error is ignored: the server may have ended by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
@@ -92,7 +94,7 @@ func endsInARequest(ctx context.Context, c *serverCase) error {
 }
 
 // endsIdle ends the input of a server that has answered a request and is idle. Some servers notice
-// the end only while they start.
+// the end of their input only while they start.
 func endsIdle(ctx context.Context, c *serverCase) error {
 	if _, err := c.server.Trip(ctx, c.protocol.Smallest(target.Transport), 1); err != nil {
 		return err
@@ -117,7 +119,8 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// InFlight is how many requests are under way when the situation "end-in-flight" ends the input.
+// InFlight is how many requests are not answered yet when the test "end-in-flight" ends the
+// server's input.
 const InFlight = 8
 
 func endsInFlight(ctx context.Context, c *serverCase) error {
@@ -134,8 +137,8 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// countAnswers counts the answers to the requests in flight, for the time c.target.Patience at
-// most.
+// countAnswers counts the answers that come to the requests in flight. It waits for the time
+// c.target.Patience at most.
 func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
 	defer cancel()
@@ -151,8 +154,8 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 	return n
 }
 
-// sendsSignal sends a signal to the server's process, but not to its group, since a client may know
-// only the process.
+// sendsSignal sends a signal to the server's process, but not to its process group, since a client
+// may know the process alone.
 func sendsSignal(ctx context.Context, c *serverCase) error {
 	s := syscall.SIGTERM
 	if c.name == "sigint" {
@@ -174,8 +177,8 @@ func sendsSignal(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// killsClient kills the shell that plays the server's client. It also closes our ends of the pipes,
-// as the kernel does for a real client.
+// killsClient kills the shell that started the server in place of a client. It also closes our ends
+// of the pipes, as the kernel does for a real client.
 func killsClient(_ context.Context, c *serverCase) error {
 	p := c.server.Process
 	p.Cmd.Process.Kill()
@@ -192,8 +195,8 @@ func killsClient(_ context.Context, c *serverCase) error {
 	return nil
 }
 
-// readsToTheEnd looks for processes that outlive the server after the end of its input. If one of
-// them holds the server's output open, a reader never sees the end.
+// readsToTheEnd ends the server's input, and looks for processes that outlive the server. If one of
+// them holds the server's output open, a reader of that output never sees its end.
 func readsToTheEnd(_ context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	if !c.server.Process.Ended(c.leaveTime()) {

@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// looksForHolders looks for processes that a tool call starts and that have the server's standard
-// input or output open.
+// looksForHolders calls a tool of the server, and looks for new processes that have the server's
+// standard input or output open.
 func looksForHolders(ctx context.Context, c *serverCase) error {
 	server := c.server.Process.Cmd.Process.Pid
 	open := proc.OpenFiles(server) // the names of the open files, by descriptor
@@ -58,8 +58,8 @@ type holder struct {
 	file string
 }
 
-// holdersOf returns a holder for each of the files that each process has open; none if the system
-// does not tell.
+// holdersOf returns which of the processes have which of the files open. It returns nothing if the
+// system does not show that.
 func holdersOf(pids []int, files ...string) []holder {
 	var all []holder
 	for _, pid := range pids {
@@ -73,8 +73,8 @@ func holdersOf(pids []int, files ...string) []holder {
 	return all
 }
 
-// failsByHolders makes the situation fail, and names some holders. The parameter input is the file
-// that is the server's input.
+// failsByHolders sets the verdict "fails", and names some processes that hold the server's streams.
+// The parameter input is the name of the file that is the server's input.
 func (c *serverCase) failsByHolders(held []holder, input string) {
 	var texts []string
 	for _, h := range held[:min(len(held), mostNamed)] {

@@ -18,8 +18,8 @@ import (
 // aliveID is the id of requests whose only purpose is to see whether a server still answers.
 const aliveID = `"alive"`
 
-// request makes a request that every server refuses. The id is JSON text: a string stands in
-// quotes.
+// request makes a small request that calls no tool, and that any server can answer or refuse. The
+// id is JSON text: a string stands in quotes.
 func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)
 }
@@ -36,7 +36,7 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 	limit := c.protocol.Paces[target.Transport].Limit(c.target.Patience, 0)
 	var answers []child.Message
 	for _, msg := range msgs {
-		// An error is ignored: a message that is not read is not answered.
+		// An error is ignored, since a message that was not sent gets no answer either.
 		_ = c.server.SendWithin(ctx, limit, msg)
 	}
 	for len(answers) < n {
@@ -51,8 +51,8 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 	return answers
 }
 
-// ask sends msg, a request with this id, and returns its answer; nil if none came. The result alive
-// says whether the server answers anything at all.
+// ask sends msg, a request with this id, and returns the answer, or nil if none came. The result
+// alive says whether the server answers requests at all.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {
@@ -88,11 +88,11 @@ func (c *serverCase) dropOldAnswers(ctx context.Context) {
 	}
 }
 
-// judgeLost makes the situation fail because the server answers no more. The parameter when says in
-// words what happened before.
-func (c *serverCase) judgeLost(when string) {
+// judgeLost sets the verdict "fails", because the server answers no request any more. The parameter
+// occasion says in words when that happened.
+func (c *serverCase) judgeLost(occasion string) {
 	if !c.server.Left(target.LeaveAtTerm) {
-		c.fails("it answers nothing any more %s", when)
+		c.fails("it answers nothing any more %s", occasion)
 		return
 	}
 	words := ""
@@ -100,7 +100,7 @@ func (c *serverCase) judgeLost(when string) {
 	if len(said) > 0 {
 		words = ": " + lastLine(said[len(said)-1])
 	}
-	c.fails("it ended %s: %s%s", when, c.server.ExitVerdict(), words)
+	c.fails("it ended %s: %s%s", occasion, c.server.ExitVerdict(), words)
 }
 
 func (c *serverCase) isClosed() bool { return child.Within(c.server.Closed(), 0) }
@@ -182,8 +182,8 @@ func sameJSON(a, b string) bool {
 	return a == b
 }
 
-// asksInABatch sends two requests as an array. JSON-RPC allows that, and most protocols over it do
-// not.
+// asksInABatch sends two requests in one JSON array. JSON-RPC allows that, but most protocols that
+// build on JSON-RPC do not.
 func asksInABatch(ctx context.Context, c *serverCase) error {
 	if c.protocol.Speaks() == "lsp" {
 		return errors.New("its protocol forbids batches")
@@ -232,7 +232,8 @@ func asksForTheUnknown(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// atOnce is how many requests are sent without waiting. Together they fit into any pipe.
+// atOnce is how many requests are sent without waiting for answers. They are so small that all fit
+// into any pipe together.
 const atOnce = 32
 
 func asksAtOnce(ctx context.Context, c *serverCase) error {

@@ -14,30 +14,32 @@ import (
 // A memoryUse is how much memory a server used while it served requests.
 type memoryUse struct {
 	requests int64 // how many the server has served so far
-	// After after[i] requests, resident[i] bytes of memory were in use.
+	// The server used resident[i] bytes of memory when it had served after[i] requests.
 	after    []float64
 	resident []float64
 
-	// In the later half of the measurements:
-	growth   stat.Growth // the slope, in bytes per request
-	from, to int64       // bytes in use at the first and at the last of them
+	// How memory grows in the later half of the measurements, in bytes per request.
+	growth stat.Growth
+	// The bytes in use at the first and at the last measurement of that half.
+	from, to int64
 }
 
 const (
 	usualRequests = 10_000 // per round of measurements
 	memoryPoints  = 20     // measurements per round
-	// How long a round may take. Half of its requests are made even if they take longer.
+	// How long a round of requests may take. Half of the requests are made even if that takes
+	// longer.
 	memoryTime = 10 * time.Second
 
 	memoryMinor = 100 // bytes per request; slower growth may come from an allocator alone
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
-	// Memory counts as leaking only if it becomes this many times as large. A heap may double
-	// before it is collected, and a bounded history may triple it.
+	// A leak counts only if memory grows to this many times its first size. A heap may double
+	// before its garbage is collected, and a history of limited length may triple it.
 	leakGrowth = 4
 )
 
-// watchesMemory finds memory that grows with the number of requests. It may grow at first even
-// without a leak, so only growth that goes on for three rounds counts.
+// watchesMemory judges whether memory grows with the number of requests. Even without a leak it may
+// grow at first, so only growth that goes on for three rounds of requests counts.
 func watchesMemory(ctx context.Context, c *serverCase) error {
 	_, known := c.server.Process.Resident()
 	if !known {
@@ -87,8 +89,8 @@ func (m *memoryUse) grows() bool {
 	return m.growth.Interval.Lo >= memoryMinor && m.to-m.from >= m.from/memoryShare
 }
 
-// measureMemory measures memory during the requests of one round. If a request is not served, the
-// situation fails, and the result served is false.
+// measureMemory makes a round of requests, and measures the server's memory meanwhile. If an answer
+// is wrong or missing, it sets the verdict "fails", and the result served is false.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
 	requests := c.options.requests
 	if requests == 0 {
@@ -116,7 +118,8 @@ func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bo
 		m.after = append(m.after, float64(m.requests))
 		m.resident = append(m.resident, float64(resident))
 	}
-	// half of all, since memory may stop growing for a while after a garbage collection
+	// half of all measurements so far, not of this round alone: after a garbage collection, memory
+	// may stop growing for a while
 	half := len(m.after) / 2
 	m.from = int64(m.resident[half])
 	m.to = int64(m.resident[len(m.resident)-1])

@@ -17,12 +17,12 @@ const (
 	usualStarts  = 50
 	enoughStarts = 5                // at least this many starts are made, however long they take
 	startsTime   = 10 * time.Second // after this time, no start beyond enoughStarts begins
-	// If the server does not exit by itself in this many starts, later starts do not wait for that.
+	// After so many starts in which the server does not exit by itself, we wait for that no more.
 	mostForced = 3
 	slowStart  = 5 * time.Second // known clients wait at least this long for a server to start
 )
 
-// starts holds the figures of all starts of a server: each list has one figure per start.
+// starts holds measurements of all starts of a server. Each list has one value per start.
 type starts struct {
 	ready  []float64 // ns to the end of the handshake
 	files  []float64 // files in the folder for temporary files, after the end of the server
@@ -98,8 +98,8 @@ func (c *serverCase) judgeStarts(all starts) {
 	c.ok("%s; none left files or processes", text)
 }
 
-// grows reports whether the figures certainly rise by least or more, from the first start to the
-// last. Unknown figures are all 0, and do not rise.
+// grows reports whether the figures certainly rise by the amount least or more, from the first
+// start to the last. Figures that are not known are all 0, so they do not rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {
 		return false

@@ -22,8 +22,8 @@ func sendsDirt(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 }
 
-// echo makes a request of this size whose answer repeats what was sent. If there is none, the error
-// says which flags help.
+// echo makes a request of this size whose answer repeats what was sent. If the server offers no
+// such request, the error names flags that may help.
 func (c *serverCase) echo(size int) (*target.Request, error) {
 	r := c.protocol.Request(target.Tool, size)
 	switch {
@@ -39,8 +39,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 	return nil, errors.New("the answers of the server do not hold what was sent")
 }
 
-// splitsCharacters sends characters of several bytes, which its pipe cuts in the middle, and
-// compares the answer.
+// splitsCharacters sends characters of several bytes, in pieces that end in the middle of
+// characters. The answer has to repeat the characters.
 func splitsCharacters(ctx context.Context, c *serverCase) error {
 	r, err := c.echo(8 << 10)
 	if err != nil {
@@ -60,18 +60,19 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.asked)
 }
 
-// bursts has the requests that are sent without waiting, by situation. Their answers exceed a pipe.
-// In "both-write", the requests do, too.
+// bursts has requests that are sent without waiting for answers, by the name of the test. The
+// answers are more than a pipe holds. In "both-write", the requests are, too.
 var bursts = map[string]struct {
 	size, n int  // the bytes of a request, and the number of requests
-	late    bool // nobody reads the answers at first, for as long as the target's Patience
+	late    bool // nobody reads the answers for the time c.target.Patience
 }{
 	"slow-reader":        {size: 64 << 10, n: 64, late: true},
 	"nonblocking-stdout": {size: 256 << 10, n: 4, late: true},
 	"both-write":         {size: 512 << 10, n: 8},
 }
 
-// sendsMany sends all requests of a burst without waiting, and then compares the answers with them.
+// sendsMany sends several requests without waiting, and then compares the answers with the
+// requests.
 func sendsMany(ctx context.Context, c *serverCase) error {
 	burst := bursts[c.name]
 	r, err := c.echo(burst.size)
@@ -114,7 +115,7 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// explainFailure finds out why an answer did not come, or was wrong, and judges that.
+// explainFailure finds out why an answer did not come, or was wrong, and sets the verdict.
 func (c *serverCase) explainFailure(
 	ctx context.Context, before target.Usage, out target.Outcome,
 ) error {
@@ -129,7 +130,8 @@ const (
 	mostRequests = 20_000
 )
 
-// readsNoStderr sends requests while nobody reads standard error, as long as that fills its pipe.
+// readsNoStderr sends requests while nobody reads the server's standard error. It stops when the
+// unread output no longer grows.
 func readsNoStderr(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 1<<10)
 	said := 0 // bytes in the pipe of standard error
@@ -160,12 +162,12 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame matches an answer to request number 1, whose id is 1000000001, or to one whose id
-// the server could not read.
+// refusesFrame matches an answer with the id of our request, which is 1000000001. It also matches
+// an answer with an empty id, as servers send if they cannot read the request.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
-// speaksAnotherFraming sends a request in a framing that the server does not speak. The server may
-// answer or end, but not wait in silence.
+// speaksAnotherFraming sends a request after a Content-Length header to a server that reads lines,
+// and as a line to any other server. The server may answer or end, but not wait in silence.
 func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	msg := c.protocol.Smallest(target.Transport).Number(1)
 	framed := append(slices.Clone(msg), '\n')
@@ -192,7 +194,7 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 }
 
 // announced is the false length in a message's header, in bytes. A careless server allocates that
-// many at once.
+// much memory at once.
 const announced = 2_000_000_000
 
 // liesAboutLength announces more bytes than it sends, and judges whether the server allocates them.
@@ -222,8 +224,8 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// looksForStrays looks for lines that are no messages in all that a server writes to standard
-// output.
+// looksForStrays looks through all that a server writes to standard output for lines that are no
+// messages.
 func looksForStrays(ctx context.Context, c *serverCase) error {
 	err := c.roundTrip(ctx, c.protocol.Smallest(target.Tool))
 	if err != nil || c.Found != "" {
@@ -246,8 +248,8 @@ const (
 	limitTime   = 20 * time.Second // how long to search for a limit below fairRequest
 )
 
-// asksForMore sends larger and larger requests, up to fairRequest, and searches for the largest
-// that the server answers.
+// asksForMore sends larger and larger requests, up to fairRequest bytes, and searches for the
+// largest that the server answers.
 func asksForMore(ctx context.Context, c *serverCase) error {
 	var failure target.Outcome
 	s := target.Search{First: 1 << 10, Factor: 2, Most: fairRequest}
@@ -283,8 +285,8 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// trySize sends a request of this size, and then a small one, to see whether the server lives on.
-// If not, trySize starts it again.
+// trySize sends a request of this size, and then a small one, to see whether the server still
+// works. If not, trySize starts a new process of the server.
 func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, error) {
 	r := c.protocol.Request(target.Transport, size)
 	out, err := c.server.Trip(ctx, r, 1)
@@ -307,7 +309,7 @@ func (c *serverCase) trySize(ctx context.Context, size int) (target.Outcome, err
 // fairReply is the size of an answer, in bytes, that real clients can read.
 const fairReply = 256 << 10
 
-// asksForLargeReplies asks for larger and larger answers, up to fairReply.
+// asksForLargeReplies asks for larger and larger answers, up to fairReply bytes.
 func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	came := "a small one"
 	for size := 4 << 10; size <= fairReply; size *= 4 {
@@ -317,7 +319,8 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		}
 		// A deadline that follows from the size of the request may be too short for the answer.
 		r.Least = c.leaveTime()
-		// if a server fails at any request as large as r, the size of the answer is not to blame
+		// if the server also fails at another request as large as r, the size of the answer is not
+		// to blame
 		c.asked = c.protocol.Request(target.Transport, r.Size())
 		before, _ := c.server.Strays.Lines()
 		out, err := c.server.Trip(ctx, r, 1)
@@ -345,14 +348,15 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return c.echo(size)
 }
 
-// judgeReply judges an answer that should have this size. The parameter came names the largest
-// answer before it, and strays counts the lines that are no messages.
+// judgeReply judges an answer that should have this size. The parameter earlier names the largest
+// answer that came before. The parameter strays is how many lines came that are no messages, and
+// first is the first of these lines.
 func (c *serverCase) judgeReply(
-	out target.Outcome, size, came string, strays int64, first string,
+	out target.Outcome, size, earlier string, strays int64, first string,
 ) {
 	switch {
 	case out.Verdict == target.ErrorReply:
-		c.ok("refuses an answer of %s with an error; %s came", size, came)
+		c.ok("refuses an answer of %s with an error; %s came", size, earlier)
 	case out.Verdict == target.OK: // no failure: a tool may shorten what it returns
 		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
@@ -360,8 +364,8 @@ func (c *serverCase) judgeReply(
 		c.cannotTell("an answer of %s: %s: %s", size, out.Verdict.Text(), out.Why)
 	case out.Verdict == target.Unanswered && strays > 0:
 		c.fails("an answer of %s: %d lines that are no messages came in its place, the first "+
-			"such line of the server: %q; %s came", size, strays, first, came)
+			"such line of the server: %q; %s came", size, strays, first, earlier)
 	default:
-		c.fails("an answer of %s: %s; %s came", size, out.Verdict.Text(), came)
+		c.fails("an answer of %s: %s; %s came", size, out.Verdict.Text(), earlier)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// streams sets up the standard streams of one run. In the zero value, standard output is an
-// anonymous pipe that is read at once.
+// streams says how the standard streams of one run are set up. In the zero value, standard output
+// is an anonymous pipe that is read at once.
 type streams struct {
 	pipe     syspipe.Kind // the kind of pipe that is standard output; "" is an anonymous one
 	capacity int          // of that pipe, in bytes; 0 is the system's default
@@ -28,12 +28,12 @@ type streams struct {
 	wait      time.Duration // how long the reader waits before it begins to read
 	slow      bool          // the reader takes a little at a time, for at most slowTime
 	leaves    leave         // when the reader closes its end
-	midway    int64         // for leavesMidway: the bytes after which the reader closes its end
+	midway    int64         // for leavesMidway: bytes after which the reader closes its end
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long a slowInput pauses after its first piece, and how long a silentInput stays
-	// open.
+	// settle is how long an input of the kind slowInput pauses after its first piece, and how long
+	// one of the kind silentInput stays open.
 	settle time.Duration
 	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }
@@ -80,7 +80,7 @@ type outcome struct {
 
 	out         []byte // the beginning of the output, up to spill bytes more than was expected
 	total       int64  // bytes of output
-	end         string // how it ended, such as "exit 0" or "SIGPIPE"; "" if not by itself in time
+	end         string // how it ended, such as "exit 0" or "SIGPIPE"; "" if it had to be stopped
 	code        int    // the exit code
 	said        string // the last part of standard error
 	stderrBytes int64  // bytes of standard error
@@ -90,8 +90,8 @@ type outcome struct {
 	lastOutputAt    time.Duration // from the program's start to when the last bytes came
 	cpu             time.Duration // CPU time in all; 0 if not known
 
-	// The peak of the program's memory, in bytes; 0 if not known. If the program had to wait for
-	// its reader or for input, it is the peak by the end of that wait.
+	// The most memory that the program used, in bytes; 0 if not known. If the program had to wait
+	// for its reader or for input, only memory up to the end of that wait counts.
 	peak       int64
 	queued     int       // bytes in the pipe when the reader began
 	grew       time.Time // when looksBusy last found more bytes in the pipe than before
@@ -101,8 +101,9 @@ type outcome struct {
 	running    bool      // the program still had a CPU, or waited for one, when its time was up
 	givenUp    bool      // the program's time was up, so its reader closed its end
 
-	arrivals      []arrival
-	left, holding []string // names of processes that outlived it, and of those that hold its output
+	arrivals []arrival
+	// Names of processes that outlived the program, and of those that hold its output open.
+	left, holding []string
 }
 
 // An arrival is a read that brought bytes.
@@ -111,8 +112,8 @@ type arrival struct {
 	bytes int64         // all that had come by then
 }
 
-// start runs the program once, and reads its output: to the end, until the time limit is over, or
-// up to more than bound bytes.
+// start runs the program once, and reads its output. It stops at the end of the output, when the
+// time limit is over, or when more than bound bytes have come.
 func (f *finding) start(
 	ctx context.Context, s streams, limit time.Duration, bound int64,
 ) (*outcome, error) {
@@ -168,8 +169,8 @@ func (f *finding) start(
 	return o, nil
 }
 
-// ready prepares a run of the program. If its input must be closed, a shell closes it, since
-// os/exec cannot.
+// ready prepares a run of the program. If the program is to find its standard input closed, a shell
+// closes it, since os/exec cannot.
 func (f *finding) ready(s streams) (*proc.Process, error) {
 	if s.input != closedInput {
 		return f.command(f.options.Command), nil
@@ -181,8 +182,8 @@ func (f *finding) ready(s streams) (*proc.Process, error) {
 	return f.command(append(argv, f.options.Command...)), nil
 }
 
-// stdin returns the program's input; nil for none. The parameter whole is all of Options.Stdin, and
-// silent is a reader that brings no byte.
+// stdin returns the program's standard input, or nil if there is none. The parameter whole is all
+// of Options.Stdin, and silent is a reader from which no byte comes.
 func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	switch s.input {
 	case slowInput:
@@ -201,8 +202,8 @@ func (s streams) stdin(whole []byte, silent io.Reader) io.Reader {
 	return bytes.NewReader(whole)
 }
 
-// delayReader reads nothing for the time o.wait after the program's first output. While the program
-// still writes, it waits longer, up to limit.
+// delayReader waits for the time o.wait after the program's first output, and reads nothing. It
+// waits longer while the program still writes, until the time limit is over.
 func (o *outcome) delayReader(limit time.Duration) {
 	for !o.process.Ended(tick/5) && time.Since(o.begun) < limit {
 		n, _ := o.reader.Buffered()
@@ -220,8 +221,8 @@ func (o *outcome) delayReader(limit time.Duration) {
 	}
 }
 
-// follow reads until the program has ended or the time limit is over, and returns when the reader
-// stopped. Closing silence ends a silentInput.
+// follow reads until the program has ended or the time limit is over. It returns the time at which
+// the reader stopped. Closing silence ends an input of the kind silentInput.
 func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
 	var hurry atomic.Bool // set when the program has ended: then a slow reader reads fast
 	read := make(chan time.Time, 1)
@@ -267,13 +268,13 @@ func (o *outcome) followFile(limit time.Duration, bound int64) {
 		if err != nil || info.Size() > bound {
 			break
 		}
-		o.process.PeakMemory() // notes the peak so far, which cannot be read after the end
+		o.process.PeakMemory() // keeps the peak so far, which is lost when the program ends
 	}
 	o.running = o.stillRuns()
 }
 
 // read reads until the output ends, more than bound bytes have come, or o.leaves says to stop. It
-// returns when that was.
+// returns the time at which it stopped.
 func (o *outcome) read(bound int64, hurry *atomic.Bool) time.Time {
 	if o.reader == nil || o.leaves == leavesAtOnce {
 		return o.begun
@@ -326,7 +327,8 @@ func (o *outcome) readerLeaves() bool {
 	return false
 }
 
-// conclude records how the program ended. Its reader closed its end at the time leftAt.
+// conclude records how the program ended. The parameter leftAt is the time at which the reader of
+// the program's output stopped.
 func (o *outcome) conclude(mark string, leftAt time.Time) {
 	now := time.Now()
 	p := o.process

@@ -18,24 +18,24 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A situation does one thing to what is checked, and sets the verdict of f, which is "ok" at first.
-// After a [notApplicableError] the verdict is "unsupported", and after any other error
-// "cannot-tell".
+// A situation runs one test and sets the verdict of f, which is "ok" at first. If it returns a
+// [notApplicableError], the verdict becomes "unsupported", and after any other error "cannot-tell".
 type situation func(ctx context.Context, f *finding) error
 
-// A notApplicableError is returned by a situation that does not apply to what is checked.
+// A notApplicableError is returned by a test that does not apply to what is checked.
 type notApplicableError struct{ about string }
 
 func (e *notApplicableError) Error() string { return "it is about " + e.about }
 
-// alone lists situations that are tried one by one, after all others. They measure times, or judge
-// what the others have seen.
+// alone lists tests that run one by one, after all others. They measure times, or judge what the
+// other tests have seen.
 var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
 
-// parallel is how many situations are tried at once, whatever the number of CPUs: they mostly wait.
+// parallel is how many tests run at once. The number of CPUs does not matter, since tests mostly
+// wait.
 const parallel = 4
 
-// A trial is one situation that is tried.
+// A trial is one test that is to be run.
 type trial struct {
 	about   catalogue.Situation
 	do      situation
@@ -43,14 +43,14 @@ type trial struct {
 	done    chan struct{} // closed when the finding is complete
 }
 
-// try tries the situations in tries, or only those that o.Only names. Several are tried at once,
-// but sink gets the findings in the order of the catalogue.
+// try runs the tests in the map tries, or only those that o.Only names. Several run at once, but
+// sink gets their results in the order of the catalogue.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer running.Wait() // wait for situations that have begun; cancel, called before, ends them
+	defer running.Wait() // wait for tests that have begun; cancel, called before this, ends them
 	defer cancel()
 	var trials []*trial
 	for _, s := range catalogue.For(side) {
@@ -72,8 +72,8 @@ func (o Options) try(
 	return nil
 }
 
-// tryAll tries several situations at once. One that fails is tried again at the end, alone, and
-// counts as a failure only if it fails again.
+// tryAll runs several tests at once. A test that fails runs again at the end, with nothing beside
+// it, and counts as a failure only if it fails again.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
 	group.SetLimit(parallel)
@@ -118,8 +118,8 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	}
 }
 
-// tryOne tries one situation and returns its finding. If ctx has ended, the verdict is
-// "cannot-tell", whatever was seen.
+// tryOne runs one test and returns its result. If ctx has ended by then, the verdict is
+// "cannot-tell", whatever the test has seen.
 func (o Options) tryOne(
 	ctx context.Context, side catalogue.Side, about catalogue.Situation, do situation,
 ) finding {
@@ -155,7 +155,7 @@ func (o Options) tryOne(
 	return f
 }
 
-// run tries the situation, and removes the processes and files that it leaves.
+// run runs the test, and removes the processes and files that the test leaves behind.
 func (f *finding) run(ctx context.Context, do situation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// watch sets o.spins if the program burns CPU time while it waits for a reader of pipe, or for
-// input if pipe is nil. It watches for the time d, or longer in doubt.
+// watch sets o.spins if the program burns CPU time while it has to wait: for a reader of the pipe,
+// or for input if pipe is nil. The program is watched for the time d, or longer in doubt.
 func (o *outcome) watch(pipe *syspipe.End, d time.Duration) {
 	o.spins = o.looksBusy(pipe, d)
 	if !o.spins && o.process.Runnable() { // on a busy machine the program may begin late
@@ -25,12 +25,12 @@ const (
 	leastSpun = 300 * time.Millisecond // CPU time that a program must use to count as spinning
 
 	// in multiples of the time d for which a program is watched:
-	mostSpun = 6  // more CPU time counts as spinning, even if the usual work takes longer
-	mostTime = 20 // how long keepsBusy watches for that CPU time on a busy machine
+	mostSpun = 6  // so much CPU time counts as spinning, even if the usual work takes more
+	mostTime = 20 // how long keepsBusy waits for so much CPU time on a busy machine
 )
 
-// keepsBusy watches until the program has used more CPU time than all of its work takes, and
-// reports whether it looked busy until then.
+// keepsBusy watches until the program has used more CPU time than all of its work should take. It
+// reports whether the program looked busy until then.
 func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	before, known := o.process.CPU()
 	now := before
@@ -46,18 +46,18 @@ func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	return now-before > tick
 }
 
-// spinningAbove returns how much CPU time beyond that of the program's work counts as spinning.
+// spinningAbove returns how much more CPU time than the program's work takes counts as spinning.
 func spinningAbove(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
 
 // leastLooks is how many looks at a program are needed to call it busy.
 const leastLooks = 6
 
 // looksBusy reports whether the program nearly always ran, or waited for a CPU, during the time d.
-// If there is a pipe, only moments count in which the program has to wait for its reader.
+// If pipe is not nil, only those moments count in which the program has to wait for a reader of it.
 func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	looks := 0
 	running := 0
-	before := -1 // bytes in the pipe at the look before
+	before := -1 // bytes in the pipe when we looked last
 	for n := d / tick; n > 0 && !o.process.Ended(tick); n-- {
 		if pipe != nil {
 			o.queued, _ = pipe.Buffered()
@@ -78,8 +78,8 @@ func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	return looks >= leastLooks && running*10 >= looks*9
 }
 
-// workTime is for how long stillRuns looks. For a shorter time, a program that polls every 10 ms
-// may look busy on a busy machine.
+// workTime is how long stillRuns watches the program. In a shorter time, a program that polls every
+// 10 ms may look busy on a busy machine.
 const workTime = time.Second / 2
 
 // stillRuns reports whether the program is still at work.
