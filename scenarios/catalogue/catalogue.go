@@ -46,7 +46,7 @@ type Situation struct {
 type Duty int
 
 const (
-	Unjudged Duty = iota // this is no fault, or clients are judged by another rule
+	Unjudged Duty = iota // for no fault, or for one that is judged in another way
 	GiveUp               // end in time with an exit code other than 0, and say why
 	CarryOn              // do the same as with a good server
 	PassOn               // pass on the server's text: a client cannot see that it was altered

@@ -32,8 +32,8 @@ type Options struct {
 	Command []string
 	Env     []string // environment of the command; nil is that of this process
 	Only    []string // names of the situations to try; empty is all
-	// Timeout limits one run of a program or a client; 0 stands for 5 s. For a server, it limits
-	// one answer in the handshake, and counts as 10 s if it is shorter.
+	// Timeout limits one run of a program or a client; 0 stands for 5 s. For a server, Timeout
+	// limits one answer in the handshake, and is raised to 10 s if it is less.
 	Timeout time.Duration
 
 	// For a program:
@@ -44,7 +44,7 @@ type Options struct {
 	// For a server:
 	Framing string // how messages are separated, such as "ndjson"; "": Server finds out
 	Tool    string // the MCP tool to call; "": the tool "echo", if the server has it
-	Arg     string // the argument of the tool that takes our text; "": its first string
+	Arg     string // the argument by which the tool gets our text; "": its first string one
 
 	// For a client:
 	Protocol string // "mcp", or "lines" for any JSON in lines; "" is "mcp"

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// reasons has, for two faults of a server, words from its error message. A good client shows them
-// to its user.
+// reasons has words from the error message that our server sends, for two of its faults. A good
+// client shows these words to its user.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
 // judgeVisit judges v, a run of the client with a faulty server. If the client did not end in time,

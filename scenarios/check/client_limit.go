@@ -65,7 +65,8 @@ func judgeLimit(f *finding, failed *visit, smallTime, lowTime time.Duration, low
 	}
 	needed := lowTime // the time for an answer of the size high
 	if low > 0 {
-		// The part of the time that grows with the size; in the rest, the client starts.
+		// The part of the time that grows with the size of the answer; the rest is the client's
+		// start.
 		grows := max(lowTime-smallTime, 0)
 		needed = smallTime + time.Duration(float64(grows)*float64(high)/float64(low))
 	}

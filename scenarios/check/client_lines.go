@@ -28,16 +28,16 @@ var lineShapes = map[string]func() []byte{
 
 func plainLines() []byte { return linesOf(0, "\n") }
 
-// linesOf returns ten lines of JSON, each followed by the text end. One of them is longer by extra
-// bytes.
-func linesOf(extra int, end string) []byte {
+// linesOf returns ten lines of JSON with the given line ending. One of the lines is longer than the
+// others by the given number of extra bytes.
+func linesOf(extra int, ending string) []byte {
 	var b bytes.Buffer
 	for i := range 10 {
 		text := fmt.Sprintf("line %d", i)
 		if i == 5 {
 			text += strings.Repeat("x", extra)
 		}
-		fmt.Fprintf(&b, `{"n":%d,"text":"%s"}%s`, i, text, end)
+		fmt.Fprintf(&b, `{"n":%d,"text":"%s"}%s`, i, text, ending)
 	}
 	return b.Bytes()
 }

@@ -39,8 +39,8 @@ type visit struct {
 	leftFiles int // files that the client left in its folder for temporary files
 }
 
-// visit runs the client until it ends or its time is over. The client starts our test server, which
-// gets the flags. Processes that the client leaves running are counted and ended.
+// visit runs the client until it ends or its time is over. The client starts our test server with
+// the given flags. Processes that the client leaves running are counted and ended.
 func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	dir, err := os.MkdirTemp("", "pipebench-check-")
 	if err != nil {

@@ -100,8 +100,8 @@ func (p *program) compareLengths(o *outcome) (d difference, compared bool) {
 	return p.nameCut(difference{class: classCut}, o), true
 }
 
-// nameCut writes into a difference of the class classCut at which size the output was cut. It
-// returns any other difference unchanged.
+// nameCut sets the text of a difference of the class classCut: it says at which size the output was
+// cut. Any other difference is returned unchanged.
 func (p *program) nameCut(d difference, o *outcome) difference {
 	if d.class != classCut {
 		return d
@@ -123,8 +123,8 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 // output.
 const probe = 32
 
-// differ returns how the output got differs from the expected output want, which must be at least
-// as long. It distinguishes lost or repeated parts from altered bytes.
+// differ returns how the bytes in got differ from the expected bytes in want, which must be at
+// least as many. It distinguishes lost or repeated parts from altered bytes.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {

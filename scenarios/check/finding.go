@@ -16,8 +16,8 @@ type finding struct {
 	// The record. Its Class selects the advice.
 	results.Finding
 	name string // of the situation
-	// If mild is set, the method fails sets the verdict "slow", since no protocol forbids the
-	// fault.
+	// If mild is set, f.fails sets the verdict "slow" instead of "fails", since no protocol forbids
+	// the fault.
 	mild     bool
 	evidence any    // a struct, which becomes the record's Evidence; nil for none
 	mark     string // NAME=value in the environment of each process that the test starts
@@ -98,7 +98,7 @@ func (f *finding) command(argv []string) *proc.Process {
 const markName = "PIPEBENCH_CHECK"
 
 // newMark returns the environment variable for one test, as NAME=value. The values differ only in
-// digits: when outputs are compared, numbers may be ignored.
+// digits, since numbers are ignored when outputs of programs are compared.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
 // mostQuoted is how many bytes of a program's line the text of a result quotes at most.

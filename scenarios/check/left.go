@@ -55,7 +55,7 @@ func (o *outcome) findLeft(mark string) {
 	end := time.Now().Add(leftPatience)
 	for ; time.Now().Before(end); time.Sleep(tick) {
 		// unclear is set if a process that is just being started may still turn out to have the
-		// mark.
+		// mark in its environment.
 		pids, unclear, _ := proc.Marked(mark)
 		o.left = nil
 		for _, pid := range pids {

@@ -61,7 +61,8 @@ func (s *mcpSchema) misfit(part *jsonschema.Schema, text []byte) error {
 }
 
 // shortMisfit shortens an error of the method misfit to the innermost part of the schema that is
-// not met. If the schema has several alternatives, it takes the one that the server probably meant.
+// not met. Where the schema has alternatives, shortMisfit takes the one that the server probably
+// meant.
 func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
@@ -130,8 +131,9 @@ func fitSchemas(
 	return nil
 }
 
-// askAll asks for the server's lists of tools, prompts and resources, and calls a tool that echoes
-// its text. If the server does not speak the revision of MCP, the error has the type exemption.
+// askAll asks for the server's lists of tools, prompts and resources, and calls a tool that returns
+// the text that it is given. If the server does not speak the revision of MCP, the error has the
+// type exemption.
 func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 	capabilities, params, err := s.openAny(revision)
 	if err != nil {

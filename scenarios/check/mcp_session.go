@@ -22,8 +22,8 @@ type exemption string
 
 func (e exemption) Error() string { return string(e) }
 
-// An McpEvidence has the messages that were sent to a server to try a rule, and the lines that the
-// server wrote.
+// An McpEvidence has the messages that were sent to a server to test a rule of MCP, and the lines
+// that the server wrote.
 type McpEvidence struct {
 	Sent []string `json:"sent"`
 	Got  []string `json:"got"`
@@ -84,7 +84,7 @@ func startSession(
 	return &mcpSession{conn: conn, ctx: ctx, patience: o.Start}, nil
 }
 
-// longestLine is the longest line that the session accepts from a server, in bytes.
+// longestLine is the length of the longest line that we accept from a server, in bytes.
 const longestLine = 64 << 20
 
 // An mcpSession exchanges messages with a server, one at a time, and keeps them as evidence.

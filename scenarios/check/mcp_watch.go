@@ -36,7 +36,8 @@ func (m Misfit) String() string {
 	return fmt.Sprintf("%s does not fit the schema of %s: %s", m.Message, m.Revision, m.Why)
 }
 
-// newSchemaWatch makes a watch for a server that speaks this protocol, such as "mcp 2025-11-25".
+// newSchemaWatch makes a schemaWatch for a server that speaks the given protocol, such as "mcp
+// 2025-11-25".
 func newSchemaWatch(protocol string) (*schemaWatch, error) {
 	sessions, err := readSchema(mcpstdio.LastWithHandshake)
 	if err != nil {
@@ -106,8 +107,8 @@ func (c *conversation) Sent(msg []byte) {
 	c.asked[m.ID] = asked
 }
 
-// revisionOf returns the revision of MCP that a request of ours names; if it names none, that is
-// the last one with sessions. The result is "" if we made up the revision.
+// revisionOf returns the revision of MCP that a request of ours is written in: the first without
+// sessions, the last with sessions, or "" if its "_meta" names another revision.
 func revisionOf(params []byte) string {
 	switch {
 	case bytes.Contains(params, []byte(mcpstdio.Meta(mcpstdio.FirstStateless))):
@@ -189,8 +190,8 @@ func (w *schemaWatch) judgeAnswer(asked askedFor, m jsonrpc.Message, line []byte
 	}
 }
 
-// judgeOwn compares a request or a notification of the server with two schemas of MCP. It has to
-// fit only one of them, since such a message does not name its revision.
+// judgeOwn compares a request or a notification of the server with two schemas of MCP. The message
+// has to fit only one of the two, since it does not name its revision.
 func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	params := m.Params
 	if params == nil {

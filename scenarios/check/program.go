@@ -203,8 +203,8 @@ func (p *program) askForTime(f *finding) {
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs with a file as output must be like the earlier ones before a run
-// without a file counts as different.
+// doubtRuns is how many more runs are made with a file as output, before a run without a file
+// counts as different. All of them must be like the earlier runs with a file.
 const doubtRuns = 3
 
 // variesMore runs the program up to doubtRuns times with a file as its output. It reports whether

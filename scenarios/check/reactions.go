@@ -55,7 +55,7 @@ func (o *outcome) foundRoom(ref *outcome) bool {
 }
 
 // saysMoreThan returns a colon and the last line of standard error. It returns "" if there is no
-// such line, or the run ref has the same.
+// such line, or if the run ref has the same line.
 func (o *outcome) saysMoreThan(ref *outcome) string {
 	if o.words() == "" || o.words() == ref.words() {
 		return ""
@@ -105,8 +105,8 @@ func endsInTime(p *program, f *finding, o *outcome) {
 	}
 }
 
-// working reports whether a program that did not end in time may just be slow. It compares with
-// ref, a run whose output was a file.
+// working reports whether a program that did not end in time may just be slow. The run is compared
+// with ref, a run whose output was a file.
 func (o *outcome) working(ref *outcome) bool {
 	wrote := o.lastOutputAt > 0 && o.took-o.lastOutputAt < time.Second
 	computed := o.running || 2*o.cpu > o.took
@@ -120,8 +120,8 @@ func (o *outcome) refusesTerminal() bool {
 	return o.pipe == syspipe.PTY && o.code != 0 && o.total == 0 && names
 }
 
-// noticesThatTheReaderLeft judges a program that has to end because nobody reads its output any
-// more: the reader has closed the pipe.
+// noticesThatTheReaderLeft judges a program that has to end because the reader of its output has
+// closed the pipe.
 func noticesThatTheReaderLeft(p *program, f *finding, o *outcome) {
 	f.Class = classLeave
 	ref := p.ref().last()

@@ -138,7 +138,7 @@ type ServerEvidence struct {
 	Answered *int64 `json:"requests_answered,omitempty"`
 }
 
-// A serverCase is one test of a server that is under way, with its results so far.
+// A serverCase is one test of a server while the test runs, with its results so far.
 type serverCase struct {
 	*finding
 	treatment
@@ -147,13 +147,13 @@ type serverCase struct {
 	beside   time.Duration  // how long a start may take while other servers start, too
 	server   *target.Server // nil before it is started
 
-	// The request that the test is about; nil for none. If the request also fails without what the
-	// test does to the server, the test proves nothing.
+	// The request that the test is about; nil for none. If the request also fails on a server that
+	// nobody treats badly, the test proves nothing.
 	asked *target.Request
 	seen  ServerEvidence
 }
 
-// treat runs one test of a server. It starts the server unless c.startsItself is set.
+// treat runs one test of a server. It starts the server unless the test does so itself.
 func treat(ctx context.Context, c *serverCase) error {
 	if c.jsonRPC && !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC, which the server does not speak"}
@@ -257,8 +257,8 @@ func (c *serverCase) roundTrip(ctx context.Context, r *target.Request) error {
 	return err
 }
 
-// send sends a message, even if the server reads it slowly. It ignores errors, since the answer
-// will be missing then, and that is judged.
+// send sends a message, even if the server reads it slowly. It ignores errors: after an error, the
+// answer will be missing, and that is judged.
 func (c *serverCase) send(ctx context.Context, msg []byte) {
 	_ = c.server.SendWithin(ctx, c.target.Patience, msg)
 }

@@ -18,8 +18,8 @@ const noSignal = "" // says that the server was sent no signal
 
 // awaitEnd waits for a server to exit, for the time limit or, if the server is busy, for three
 // times as long. The parameter event says in words why the server should exit. The result text says
-// what the server did, exited is true if it has exited, and fine if it did so by itself or by the
-// given signal.
+// what the server did. The result exited is true if it has exited; fine is true if it did so by
+// itself or by the given signal.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, event, signal string,
 ) (text string, exited, fine bool) {

@@ -18,7 +18,7 @@ import (
 // aliveID is the id of requests whose only purpose is to see whether a server still answers.
 const aliveID = `"alive"`
 
-// request makes a small request that calls no tool, and that any server can answer or refuse. The
+// request makes a small request that calls no tool. A server may refuse it, but has to answer. The
 // id is JSON text: a string stands in quotes.
 func (c *serverCase) request(id string) []byte {
 	return c.protocol.Smallest(target.Transport).WithID(id)

@@ -17,7 +17,7 @@ const (
 	usualStarts  = 50
 	enoughStarts = 5                // at least this many starts are made, however long they take
 	startsTime   = 10 * time.Second // after this time, no start beyond enoughStarts begins
-	// After so many starts in which the server does not exit by itself, we wait for that no more.
+	// When the server has failed to exit by itself in this many starts, we no longer wait for that.
 	mostForced = 3
 	slowStart  = 5 * time.Second // known clients wait at least this long for a server to start
 )
@@ -98,7 +98,7 @@ func (c *serverCase) judgeStarts(all starts) {
 	c.ok("%s; none left files or processes", text)
 }
 
-// grows reports whether the figures certainly rise by the amount least or more, from the first
+// grows reports whether the figures certainly rise by at least the given amount, from the first
 // start to the last. Figures that are not known are all 0, so they do not rise.
 func grows(figures []float64, least float64) bool {
 	if len(figures) < enoughStarts {

@@ -53,21 +53,22 @@ type input int
 
 const (
 	wholeInput  input = iota
-	closedInput       // none of it: descriptor 0 is closed
-	emptyInput        // none of it: the input ends at once
-	silentInput       // none of it: the input stays open for streams.settle, and then ends
+	closedInput       // no input: descriptor 0 is closed
+	emptyInput        // no byte: the input ends at once
+	silentInput       // no byte: the input stays open for streams.settle, and then ends
 	slowInput         // in pieces that may end inside a line, with pauses between them
 	cutInput          // without its last newline
 )
 
 // Times and amounts.
 const (
-	// The shortest time that a late reader waits, and that a silent input stays open.
+	// The shortest time for which a late reader waits before it reads, and a silent input stays
+	// open.
 	quiet     = 500 * time.Millisecond
 	slowTime  = time.Second           // how long a slow reader reads slowly; then it reads fast
 	slowPause = 20 * time.Millisecond // before each read of a slow reader
 	slowBytes = 16 << 10              // per read of a slow reader
-	restTime  = 2 * time.Second       // to read what is in a pipe after its writer has ended
+	restTime  = 2 * time.Second       // how long we read on after the writer has ended
 	spill     = 1 << 20               // bytes of output that are kept beyond the expected ones
 )
 
@@ -102,7 +103,7 @@ type outcome struct {
 	givenUp    bool      // the program's time was up, so its reader closed its end
 
 	arrivals []arrival
-	// Names of processes that outlived the program, and of those that hold its output open.
+	// Names of processes that outlived the program, and of those among them that hold its output.
 	left, holding []string
 }
 
@@ -169,8 +170,8 @@ func (f *finding) start(
 	return o, nil
 }
 
-// ready prepares a run of the program. If the program is to find its standard input closed, a shell
-// closes it, since os/exec cannot.
+// ready prepares a run of the program. If the program is to have no standard input, a shell closes
+// it, since os/exec cannot.
 func (f *finding) ready(s streams) (*proc.Process, error) {
 	if s.input != closedInput {
 		return f.command(f.options.Command), nil
@@ -222,7 +223,7 @@ func (o *outcome) delayReader(limit time.Duration) {
 }
 
 // follow reads until the program has ended or the time limit is over. It returns the time at which
-// the reader stopped. Closing silence ends an input of the kind silentInput.
+// the reader stopped. The parameter silence is closed to end an input of the kind silentInput.
 func (o *outcome) follow(limit time.Duration, bound int64, silence io.Closer) (leftAt time.Time) {
 	var hurry atomic.Bool // set when the program has ended: then a slow reader reads fast
 	read := make(chan time.Time, 1)

@@ -25,8 +25,8 @@ const (
 	leastSpun = 300 * time.Millisecond // CPU time that a program must use to count as spinning
 
 	// in multiples of the time d for which a program is watched:
-	mostSpun = 6  // so much CPU time counts as spinning, even if the usual work takes more
-	mostTime = 20 // how long keepsBusy waits for so much CPU time on a busy machine
+	mostSpun = 6  // this much CPU time counts as spinning, even if the usual work takes more
+	mostTime = 20 // how long keepsBusy waits for that much CPU time on a busy machine
 )
 
 // keepsBusy watches until the program has used more CPU time than all of its work should take. It
