@@ -10,8 +10,8 @@
 //	answer, err := c.Next(ctx)
 //
 // The program's output is read all the time. Up to 64 MiB of messages wait for [Conn.Next]; then
-// reading pauses. Deadlines are contexts, and [Conn.Patient] makes one that ends when the program
-// does nothing any more.
+// reading pauses. A deadline is given as a context. [Conn.Patient] makes a context that ends when
+// the program does nothing any more.
 //
 // Any goroutine may call Send, Close, and the methods that count, such as [Stream.Bytes]. Only one
 // goroutine at a time may call Next or Expect.
@@ -45,7 +45,7 @@ type Options struct {
 	MaxMessage int // most bytes of a message from the program; 0 means 256 MiB
 
 	Pipe      syspipe.Kind // kind of standard input and output; "" means anonymous pipes
-	Capacity  int          // bytes that each of these two can hold; 0 means the default
+	Capacity  int          // bytes that each of these pipes can hold; 0 means the default
 	NonBlock  bool         // the program's end of its output is non-blocking
 	Undrained bool         // nobody reads standard error
 	Stderr    io.Writer    // if set, gets a copy of standard error; its Write must not fail
@@ -55,11 +55,12 @@ type Options struct {
 	Held bool // the output is not read until Out.Resume is called
 
 	// Respond, if set, returns the answer to a request from the program, or nil to leave the
-	// request to Next. Nothing more is read during the call.
+	// request to [Conn.Next]. Nothing more is read during the call.
 	Respond func(Message) []byte
 
-	// Divert, if set, gets each message first. If it returns true, Respond and Next do not get the
-	// message. Nothing more is read during the call, and the message is valid only that long.
+	// Divert, if set, gets each message first. If it returns true, Respond and [Conn.Next] do not
+	// get the message. Nothing more is read during the call, and the message is valid only during
+	// the call.
 	Divert  func(Message) bool
 	Reading []framers.Option // further options for the framing's reader
 
@@ -77,11 +78,11 @@ type Watcher interface {
 // A Message is what the program sent: a message, or a frame that could not be read.
 type Message struct {
 	Raw      []byte           // the message; if Err is set, the beginning of the frame
-	Envelope jsonrpc.Envelope // from a scan of Raw; its Kind is None if Raw is not JSON-RPC
+	Envelope jsonrpc.Envelope // what [jsonrpc.Scan] found; the Kind is None if Raw is not JSON-RPC
 	At       time.Time        // when all of the message had come
 	Err      error            // why the frame could not be read; nil if it could
-	// InChunks says that the message came in chunks (see LinesOrChunks). It is always false if
-	// Options.Reading contains a WithProgress.
+	// InChunks says that the message came as frames of the chunked framing. It is always false if
+	// Options.Reading contains [framers.WithProgress].
 	InChunks bool
 }
 
@@ -193,7 +194,8 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 	}
 }
 
-// drainStderr reads standard error to its end, unless o.Undrained is set, and closes c.drained.
+// drainStderr reads standard error until it ends, or not at all if o.Undrained is set. Then it
+// closes c.drained.
 func (c *Conn) drainStderr(o Options) {
 	defer close(c.drained)
 	to := io.Writer(&c.stderrTail)
@@ -208,8 +210,8 @@ func (c *Conn) drainStderr(o Options) {
 // Stderr returns the last part of what the program wrote to standard error.
 func (c *Conn) Stderr() *proc.Tail { return &c.stderrTail }
 
-// StderrUnread returns how many bytes wait in the pipe of standard error, or false if the system
-// does not tell.
+// StderrUnread returns how many bytes wait in the pipe of standard error. The second result is
+// false if the system does not tell.
 func (c *Conn) StderrUnread() (int, bool) {
 	if c.stderr == nil {
 		return 0, false
@@ -231,7 +233,8 @@ func (c *Conn) Drained() <-chan struct{} { return c.drained }
 // Partial returns how many bytes have come of a message that is not complete yet.
 func (c *Conn) Partial() int64 { return c.Out.Bytes() - c.read.Load() }
 
-// SetMaxMessage lowers the limit on the size of a message, also for one that has partly come.
+// SetMaxMessage lowers the limit on the size of a message. The limit also holds for a message that
+// has partly come.
 func (c *Conn) SetMaxMessage(n int) { c.limit.Store(int64(n)) }
 
 // CloseInput ends the program's standard input.
@@ -240,8 +243,8 @@ func (c *Conn) CloseInput() error { return c.In.w.Close() }
 // CloseOutput closes our end of the program's standard output.
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
-// Left reports whether the program has closed its output and has ended. Only if the output is
-// closed does Left wait for the end, as Ended does.
+// Left reports whether the program has closed its output and has ended. If the output is still
+// open, Left returns false at once. Otherwise it gives the program the time d to end.
 func (c *Conn) Left(d time.Duration) bool {
 	select {
 	case <-c.closed:
@@ -251,7 +254,8 @@ func (c *Conn) Left(d time.Duration) bool {
 	}
 }
 
-// Ended reports whether the program ends within d, or within half a minute if it is still at work.
+// Ended reports whether the program ends within d. A program that is still at work gets up to half
+// a minute.
 func (c *Conn) Ended(d time.Duration) bool {
 	began := time.Now()
 	for !c.Process.Ended(d) {
@@ -263,7 +267,7 @@ func (c *Conn) Ended(d time.Duration) bool {
 }
 
 // leaveTime is how long Close waits for standard error to end. A process outside the program's
-// group may keep that open.
+// process group may keep standard error open.
 const leaveTime = time.Second
 
 // Close kills the program and its process group, and closes our ends of the streams. Afterwards

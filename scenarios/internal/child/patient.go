@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// busyShare is the share of one CPU above which a program counts as at work, not asleep.
+// busyShare is the share of one CPU that a program must use to count as at work, not asleep.
 const busyShare = 0.2
 
 // maxInterval is the longest time between the first two readings of a program's CPU time.
@@ -34,8 +34,9 @@ type reading struct {
 	known          bool          // cpu is valid
 }
 
-// Patient returns a context that ends when the program, for the time limit, has taken no bytes,
-// sent none and not computed, or soon after the time most in any case. The cause is then ErrSilent.
+// Patient returns a context that ends when the program has done nothing for the duration limit: it
+// has taken no bytes, sent none and not computed. In any case the context ends soon after the
+// duration most. Either way, the cause is ErrSilent.
 func (c *Conn) Patient(
 	ctx context.Context, limit, most time.Duration,
 ) (context.Context, context.CancelFunc) {

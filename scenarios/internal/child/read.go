@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns f, or instead of NDJSON a framing that writes lines and reads both lines
-// and chunks.
+// LinesOrChunks returns f. In place of NDJSON, it returns a framing that writes lines, and reads
+// both lines and frames of the chunked framing.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {
@@ -60,8 +60,8 @@ func (c *Conn) readAll(r framers.Reader) {
 	}
 }
 
-// limited reads the program's output, and fails when the current message exceeds the limit of
-// SetMaxMessage.
+// limited reads the program's output, and fails when the current message exceeds the limit that
+// SetMaxMessage set.
 type limited struct{ c *Conn }
 
 // framingShare returns how many bytes a framing may add to a message of n bytes, including a
@@ -77,8 +77,8 @@ func (l limited) Read(p []byte) (int, error) {
 	return l.c.Out.Read(p)
 }
 
-// badFrame returns the Message that stands for an unreadable frame, or false if err ends the
-// stream.
+// badFrame makes a Message of the error for an unreadable frame. The second result is false if
+// nothing can be read after err.
 func badFrame(err error) (Message, bool) {
 	m := Message{At: time.Now(), Err: err}
 	if header, ok := errors.AsType[*framers.HeaderError](err); ok {
@@ -114,8 +114,9 @@ func (c *Conn) pass(m Message) {
 	c.inbox.put(m)
 }
 
-// Next returns the next message that neither Divert nor Respond took. After the last one, the error
-// is that of [Conn.Err]. If ctx ends first, the error is its cause.
+// Next returns the next message that neither Options.Divert nor Options.Respond took. After the
+// last message, Next returns the error of [Conn.Err]. If ctx ends first, Next returns the cause of
+// ctx.
 func (c *Conn) Next(ctx context.Context) (Message, error) {
 	for {
 		if m, ok := c.inbox.take(); ok {
@@ -145,8 +146,8 @@ func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, 
 	}
 }
 
-// Err returns ErrEndless if a message was longer than its limit, otherwise ErrLeft. Call it only
-// after the channel of [Conn.Closed] is closed.
+// Err says why no more messages come: ErrEndless if a message was longer than the limit, otherwise
+// ErrLeft. Call it only after the channel of [Conn.Closed] is closed.
 func (c *Conn) Err() error {
 	if large, ok := errors.AsType[*framers.TooLargeError](c.readErr); ok {
 		limit := results.FormatGrouped(large.Limit)
@@ -155,8 +156,8 @@ func (c *Conn) Err() error {
 	return ErrLeft
 }
 
-// ReadAnswer decodes an answer, less strictly than [jsonrpc.Parse]. An answer that is an error is
-// returned as a *jsonrpc.Error as well.
+// ReadAnswer decodes an answer, less strictly than [jsonrpc.Parse]. If the answer is an error,
+// ReadAnswer also returns a *jsonrpc.Error.
 func ReadAnswer(m Message) (jsonrpc.Message, error) {
 	var parts struct{ Result, Error json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &parts); err != nil {

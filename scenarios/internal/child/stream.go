@@ -14,7 +14,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// A Stream is our end of one of the program's streams. Its counts may be read at any time.
+// A Stream is our end of the program's standard input or output. Its counts of bytes and calls may
+// be read at any time.
 type Stream struct {
 	r     io.ReadCloser  // nil if we write
 	w     io.WriteCloser // nil if we read
@@ -67,7 +68,7 @@ func (s *Stream) count(n int64) {
 	s.calls.Add(1)
 }
 
-// Write writes p to the program in pieces of Options.WriteChunk bytes, and counts each.
+// Write writes p to the program in pieces of Options.WriteChunk bytes, and counts each piece.
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
 	if size <= 0 {
@@ -85,12 +86,12 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// maxWrite is the most bytes per write: twice the usual capacity of a pipe. In pieces, we can count
-// what a slow program has taken.
+// maxWrite is the most bytes per write: twice the usual capacity of a pipe. Writing in pieces lets
+// us count how much a slow program has taken.
 const maxWrite = 128 << 10
 
-// frameWriter returns a writer for frames, if possible one that takes all parts of a frame in one
-// call.
+// frameWriter returns a writer for frames. If possible, the writer takes all parts of a frame in
+// one call.
 func (s *Stream) frameWriter() io.Writer {
 	if v, ok := s.w.(framers.Vectored); ok && s.chunk == 0 {
 		return gatherStream{s, v}
@@ -109,8 +110,8 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Unread returns how many bytes wait in the pipe for its reader, or false if the system does not
-// tell.
+// Unread returns how many bytes wait in the pipe for its reader. The second result is false if the
+// system does not tell.
 func (s *Stream) Unread() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -120,7 +121,8 @@ func (s *Stream) Unread() (int, bool) {
 	return n, err == nil
 }
 
-// Capacity returns how many bytes the pipe can hold, or false if the system does not tell.
+// Capacity returns how many bytes the pipe can hold. The second result is false if the system does
+// not tell.
 func (s *Stream) Capacity() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -130,7 +132,8 @@ func (s *Stream) Capacity() (int, bool) {
 	return n, err == nil
 }
 
-// pipe returns our end of the stream, or false if it is not a [syspipe.End].
+// pipe returns our end of the stream as a [syspipe.End]. The second result is false if our end is
+// of another type.
 func (s *Stream) pipe() (*syspipe.End, bool) {
 	var end any = s.r
 	if s.w != nil {
@@ -141,7 +144,7 @@ func (s *Stream) pipe() (*syspipe.End, bool) {
 }
 
 // Send writes one message. The error matches ErrNotTaken if ctx ends first, and ErrLeft if nobody
-// reads the pipe any more. After an error in the middle of a message, no further one can be sent.
+// reads the pipe any more. After an error in the middle of a message, nothing more can be sent.
 func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	if c.watcher != nil {
 		c.watcher.Sent(msg)
@@ -149,8 +152,8 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch sends all messages that put writes, in as few system calls as possible. The errors are
-// those of Send.
+// Batch sends all messages that the function put writes, in as few system calls as possible. It
+// returns the same errors as Send.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
@@ -168,7 +171,7 @@ func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error 
 
 const unlimited = -1 // for WithMaxMessage
 
-// SendRaw writes bytes that are not a message of the framing. The errors are those of Send.
+// SendRaw writes bytes that are not a message of the framing. It returns the same errors as Send.
 func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	return c.write(ctx, func() error {
 		_, err := c.In.Write(p)
@@ -176,8 +179,8 @@ func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	})
 }
 
-// write calls do when no other message is being written, and interrupts its writes when ctx ends.
-func (c *Conn) write(ctx context.Context, do func() error) error {
+// write calls send when no other message is being written. When ctx ends, write interrupts send.
+func (c *Conn) write(ctx context.Context, send func() error) error {
 	select {
 	case c.sending <- struct{}{}:
 	case <-ctx.Done():
@@ -192,7 +195,7 @@ func (c *Conn) write(ctx context.Context, do func() error) error {
 		defer close(interrupted)
 		c.In.interrupt()
 	})
-	err := do()
+	err := send()
 	if !stop() { // ctx has ended; without this wait, the interrupt could hit the next write
 		<-interrupted
 		c.In.allow()
@@ -236,8 +239,8 @@ func (s *Stream) allow() {
 	}
 }
 
-// sendReplies sends our answers to the program's requests. It ignores errors: the next Send meets
-// them too.
+// sendReplies sends our answers to the program's requests. It ignores errors, because the next Send
+// fails in the same way.
 func (c *Conn) sendReplies() {
 	for {
 		m, ok := c.replies.take()

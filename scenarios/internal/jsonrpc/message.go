@@ -61,7 +61,7 @@ const (
 // Answers reports whether a message of kind k answers a request.
 func (k Kind) Answers() bool { return k == Result || k == Failure }
 
-// kindOf returns the kind of a message from the members that it has.
+// kindOf tells the kind of a message from the members that the message has.
 func kindOf(method, id, failure, result bool) Kind {
 	switch {
 	case method && id:
@@ -85,8 +85,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
-// ParseError reads the member "error" of an answer. If its form is wrong, the code is 0 and Data
-// has the text.
+// ParseError reads the member "error" of an answer. If the member is not of the right form, the
+// Error has code 0, and Data holds the member's text.
 func ParseError(text []byte) *Error {
 	var e Error
 	err := json.Unmarshal(text, &e)
@@ -103,7 +103,7 @@ func ParseError(text []byte) *Error {
 const prefix = `{"jsonrpc":"2.0"`
 
 // AppendRequest appends a request, or a notification if id is empty. params is JSON text without
-// newlines, or nil for none.
+// newlines, or nil if there are no params.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	dst = append(dst, prefix...)
 	if id != "" {
@@ -125,7 +125,7 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return appendAnswer(dst, id, `,"result":`, result)
 }
 
-// AppendError appends the answer that the request with this id failed with the error e.
+// AppendError appends the answer to the request with this id: the error e.
 func AppendError(dst []byte, id ID, e Error) []byte {
 	failure := strconv.AppendInt([]byte(`{"code":`), e.Code, 10)
 	failure = append(failure, `,"message":`...)
@@ -157,8 +157,8 @@ func AppendString[T ~string | ~[]byte](dst []byte, text T) []byte {
 	return dst
 }
 
-// A Message is a JSON-RPC message. Params, Result and Failure are JSON text. [Parse] makes them
-// slices of its argument.
+// A Message is a JSON-RPC message. Params, Result and Failure are JSON text. In a Message from
+// [Parse], they point into the line that was parsed.
 type Message struct {
 	ID      ID
 	Method  string
@@ -224,13 +224,13 @@ func Parse(line []byte) (Message, error) {
 
 // decoder returns a decoder that reads b without copying or changing it.
 func decoder(b []byte) *jsontext.Decoder {
-	// To find duplicates here would cost a set for each object. To check UTF-8 here would refuse
+	// Looking for duplicate names would cost a set for each object. Checking UTF-8 would refuse
 	// half a surrogate pair, such as "\ud83d", which some encoders write.
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// members are those members of the outermost object that JSON-RPC defines. A missing member is nil.
+// members are the members that JSON-RPC defines for a message. A missing member is nil.
 type members struct {
 	version, id, method, params, result, failure jsontext.Value
 	twice                                        string // name of a member that came twice

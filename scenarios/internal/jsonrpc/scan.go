@@ -15,7 +15,7 @@ type Envelope struct {
 	// ID is JSON text, so a string has its quotes. An id that is null, nested or longer than 128
 	// bytes is left out.
 	ID []byte
-	// Method is the text between the quotes, cut at 128 bytes, with its escapes.
+	// Method is the text between the quotes, cut at 128 bytes. Its escapes are left as they are.
 	Method []byte
 	Result bool // there is a member "result"
 	Error  bool // there is a member "error"
@@ -148,8 +148,8 @@ func validText(text []byte) []byte {
 	return []byte(string([]rune(string(text))))
 }
 
-// FindID returns the id of a message that begins with head, or false if the id is invalid or
-// incomplete.
+// FindID returns the id of a message that begins with head. The second result is false if the id is
+// invalid or incomplete.
 func FindID(head []byte) (ID, bool) {
 	id := jsontext.Value(Scan(head).ID)
 	if !answerable(id.Kind()) || !id.IsValid() {

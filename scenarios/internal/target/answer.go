@@ -21,7 +21,7 @@ func wrong(v Verdict, offset int, format string, args ...any) Outcome {
 	return Outcome{Verdict: v, offset: new(int64(offset)), Why: fmt.Sprintf(format, args...)}
 }
 
-// Check judges reply, the answer to the message of r. e is the envelope of reply.
+// Check judges an answer to r: reply is the text of the answer, and e is what a scan of it found.
 func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	switch {
 	case !r.Numbered() && r.Echoes:

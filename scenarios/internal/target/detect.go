@@ -10,8 +10,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// detect finds out what a server speaks: it tries lines, soon also headers, and last otherFramings.
-// Each attempt starts a server of its own.
+// detect finds out what a server speaks. It first sends requests as lines, soon also with
+// Content-Length headers, and last in each of otherFramings. Each attempt starts a server of its
+// own.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +54,7 @@ func detect(ctx context.Context, o Options) (*Server, error) {
 	return nil, bothFailed(linesErr, headersErr)
 }
 
-// headstart is how long the attempt in lines runs alone. Most servers answer sooner.
+// headstart is how long we try nothing but lines. Most servers answer sooner.
 const headstart = 1500 * time.Millisecond
 
 // An attempt is the result of speaking to a server.
@@ -63,8 +64,8 @@ type attempt struct {
 	withHeaders bool
 }
 
-// settles reports whether further attempts are pointless: the server was greeted, or its failure
-// does not depend on the framing.
+// settles reports whether further attempts are pointless: the handshake was completed, or it failed
+// in a way that does not depend on the framing.
 func (a attempt) settles() bool {
 	failed, ok := errors.AsType[*HandshakeError](a.err)
 	if !ok {
@@ -91,8 +92,8 @@ var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 // otherTime is the longest time that a server gets for each answer in one of otherFramings.
 const otherTime = 2 * time.Second
 
-// tryOthers tries each of otherFramings with a new server. It returns nil if none answers, or if
-// the user named a framing.
+// tryOthers tries each of otherFramings with a new server. It returns nil if no server answers, or
+// if the user named a framing.
 func tryOthers(ctx context.Context, o Options) *Server {
 	if o.Framing != "" {
 		return nil
@@ -119,8 +120,8 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	return approach(ctx, o, f, speakMCP)
 }
 
-// bothFailed joins the errors of two attempts. The verdict is that in lines, unless the server
-// answered nothing there.
+// bothFailed joins the errors of the attempt with lines and the attempt with headers. The verdict
+// is that of the lines, unless the server answered no line.
 func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
@@ -132,7 +133,7 @@ func bothFailed(linesErr, headersErr error) error {
 	return &joined
 }
 
-// A speaker speaks to a new server, and returns the protocol that it found.
+// A speaker speaks to a new server, and returns the protocol that the server turned out to speak.
 type speaker func(greeting) (*Protocol, error)
 
 // approach starts a server and speaks to it. If the answer shows another protocol or framing,
@@ -196,7 +197,7 @@ func speakMCP(g greeting) (*Protocol, error) {
 	return &m.Protocol, err
 }
 
-// knowsNoInitialize reports whether err says that the server has no method initialize.
+// knowsNoInitialize reports whether err says that the server has no method "initialize".
 func knowsNoInitialize(err error) bool {
 	refusal, ok := errors.AsType[*jsonrpc.Error](err)
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
@@ -216,8 +217,8 @@ func speakLSP(g greeting) (*Protocol, error) {
 	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
-// checkFilter returns an error if the server, to which we sent so many lines, does not answer each
-// line with one.
+// checkFilter returns an error unless the server answers each line with one line. sent is how many
+// lines we have sent so far.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)
@@ -228,7 +229,7 @@ func (g greeting) checkFilter(sent int64) error {
 	return nil
 }
 
-// answersLines reports whether a program answers each of two lines with a line.
+// answersLines sends two lines, and reports whether the program answers each with a line.
 func (g greeting) answersLines() bool {
 	for _, line := range []string{`"pipebench"`, `"pipebench again"`} {
 		if _, err := g.ask("a line", []byte(line)); err != nil {

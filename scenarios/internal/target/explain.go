@@ -22,8 +22,8 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed, and notes it in out. before is the usage when the request
-// began.
+// Explain finds out how a server failed, and notes it in out. before holds the counts from when the
+// request began.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence
@@ -107,7 +107,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	}
 }
 
-// cameLate reports whether an answer came after its time limit. If so, o gets its verdict.
+// cameLate reports whether an answer came after its time limit. If so, o gets the verdict on that
+// answer.
 func (o *Outcome) cameLate() bool {
 	select {
 	case late := <-o.answer:
@@ -125,7 +126,7 @@ func (o *Outcome) cameLate() bool {
 	}
 }
 
-// explainFull makes the verdict Deadlock if output of the server waits for us to read it.
+// explainFull makes the verdict Deadlock if the server has written output that we have not read.
 func explainFull(out *Outcome) {
 	stream := "standard error"
 	unread := out.Evidence.UnreadStderr
@@ -140,7 +141,7 @@ func explainFull(out *Outcome) {
 	}
 }
 
-// probe sends a small request, and returns the result, such as probeAnswered.
+// probe sends a small request, and returns what came of it, such as probeAnswered.
 func (s *Server) probe(ctx context.Context) string {
 	if s.Process.Ended(0) {
 		return probeGone
@@ -183,8 +184,8 @@ var (
 		`^(at |File "|goroutine \d|\S+\.go:\d|node:internal|\^+$|Node\.js v\d)`)
 )
 
-// StderrLines returns the last lines on standard error without stack traces, and among them the
-// last one that looks like an error.
+// StderrLines returns the last lines on standard error, without stack traces. They always include
+// the last line that looks like an error.
 func (s *Server) StderrLines() []string {
 	var out []string
 	failure := -1 // the index in out of the last line that looks like an error

@@ -30,7 +30,7 @@ const (
 	listID     = "3"
 )
 
-// slowStarts is how many times longer we wait for a server that is still at work.
+// slowStarts is the factor by which the time limit grows for a server that is still at work.
 const slowStarts = 3
 
 // A greeting is the handshake with a server that has just been started.
@@ -40,7 +40,7 @@ type greeting struct {
 	within time.Duration // the usual time for each answer
 }
 
-// decode reads the result of an answer. An answer that is an error is returned as a *jsonrpc.Error.
+// decode reads the result of an answer. If the answer is an error, decode returns a *jsonrpc.Error.
 func decode(m child.Message, result any) error {
 	a, err := child.ReadAnswer(m)
 	if a.Failure != nil {
@@ -72,7 +72,8 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message and returns the next one, as its answer. Its errors begin with name.
+// ask sends a message, and returns the server's next message as the answer. The errors of ask begin
+// with name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
@@ -95,11 +96,11 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	return m, nil
 }
 
-// settle is how long we wait for an answer after a line that is none, such as a greeting.
+// settle is how long we wait for an answer after a line that is no answer, such as a greeting.
 const settle = time.Second
 
-// askFirst sends the first request to an unknown server and returns the answer, or else the first
-// line that came.
+// askFirst sends the first request to an unknown server and returns the answer. If no answer comes,
+// askFirst returns the first line that came.
 func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	if err := g.say(sent); err != nil {
 		return child.Message{}, err
@@ -125,12 +126,12 @@ func (g greeting) askFirst(sent []byte) (child.Message, error) {
 	}
 }
 
-// isTo reports whether m is an answer, or the request itself, sent back.
+// isTo reports whether m is an answer, or repeats the request that was sent.
 func isTo(m child.Message, sent []byte) bool {
 	return m.Envelope.Kind().Answers() || bytes.Equal(m.Raw, sent)
 }
 
-// hear returns the next answer, line that is not JSON-RPC, or request of ours that came back.
+// hear returns the next message that is an answer, is not JSON-RPC, or repeats a request of ours.
 func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	m, err := g.Expect(ctx, func(m child.Message) bool {
 		kind := m.Envelope.Kind()
@@ -143,7 +144,7 @@ func (g greeting) hear(ctx context.Context) (child.Message, error) {
 	return m, err
 }
 
-// handshakeError says why the server could not be greeted, and ends the server.
+// handshakeError makes the error that says why the handshake failed, and ends the server.
 func (g greeting) handshakeError(why error) error {
 	if g.ctx.Err() != nil {
 		g.Close()

@@ -35,7 +35,7 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-// Errors for a server that does not answer initialize as a language server does.
+// Errors for a server that does not answer "initialize" as a language server does.
 var (
 	errSpeaksMCP = errors.New("it is an MCP server")
 	errNotLSP    = errors.New("it is no language server")
@@ -121,8 +121,8 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text in one language, with one symbol. The payload stands between before and
-// after.
+// A document is a text in one language, with one symbol. The payload stands between the texts
+// before and after.
 type document struct {
 	language      string // its languageId in LSP
 	suffix        string // of its file
@@ -143,8 +143,8 @@ var documents = []document{
 	{language: "java", suffix: "java", before: "class pipebench {} // ", after: "\n"},
 }
 
-// documentOf returns the document for a language. For an unknown one it has nothing but the
-// payload.
+// documentOf returns the document for a language. For an unknown language, the document holds
+// nothing but the payload.
 func documentOf(language string) *document {
 	for _, d := range documents {
 		if d.language == language {
@@ -163,8 +163,8 @@ func Languages() []string {
 	return slices.Clip(names)
 }
 
-// template makes a request of size bytes that opens the document. Then its Query asks for the
-// symbols, and its Release closes the document.
+// template makes a request of size bytes that opens the document. The Query of the request then
+// asks for the symbols, and its Release closes the document.
 func (d document) template(root string, size int) *Request {
 	uri := root + "/" + idMark + "." + d.suffix
 	params := `{"textDocument":{"uri":` + quoted(uri)

@@ -16,8 +16,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// mcp is the Model Context Protocol, with either first request: server/discover or the older
-// initialize.
+// mcp is the Model Context Protocol. Its first request is "server/discover", or "initialize" in
+// older revisions.
 type mcp struct {
 	Protocol
 	known     bool     // its revision and tools are known from an earlier start
@@ -26,7 +26,7 @@ type mcp struct {
 	replyTool ToolCall // the tool that answers with as many bytes as asked; zero if none
 }
 
-// A ToolCall names a tool and the one argument that we fill, with a text or a number of bytes.
+// A ToolCall names a tool and the one argument that we set, to a text or to a number of bytes.
 type ToolCall struct {
 	Name, Arg string
 	Others    string // JSON members of the other arguments, each followed by a comma
@@ -59,7 +59,8 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter completes the handshake. o is what the server has said so far, which is nothing if m.known.
+// enter completes the handshake. o holds what the server has answered so far; if m.known is true, o
+// is empty.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	err := decode(o.reply, &about)
@@ -79,7 +80,8 @@ func (m *mcp) enter(g greeting, o opening) error {
 	return m.chooseTools(g)
 }
 
-// initialize completes the handshake of older revisions. It sends initialize if reply is empty.
+// initialize completes the handshake of older revisions. It sends the request "initialize" unless
+// reply already answers that request.
 func (m *mcp) initialize(g greeting, reply child.Message) error {
 	if reply.Raw == nil {
 		var err error
@@ -112,8 +114,8 @@ type tool struct {
 	}
 }
 
-// argument returns the name of an argument that has one of the JSON types, preferably a required
-// one, or "".
+// argument returns the name of an argument that has one of the JSON types. It prefers a required
+// argument, and returns "" if there is none.
 func (t tool) argument(types ...any) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(t.InputSchema.Properties)) {
@@ -128,8 +130,8 @@ func (t tool) argument(types ...any) string {
 	return first
 }
 
-// chooseTools finds the tools to call: those that the user named, a tool named echo, and one that
-// just makes bytes. Others might do anything.
+// chooseTools chooses the tools to call: those that the user named, or else a tool named "echo" and
+// a tool that only makes bytes. Other tools might do anything.
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call(listID, listMethod, "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if errors.Is(err, child.ErrSilent) {
@@ -170,7 +172,7 @@ func (m *mcp) chooseTools(g greeting) error {
 	return nil
 }
 
-// Usual names of a tool that makes nothing but bytes, and of the argument with their number.
+// Usual names of a tool that makes nothing but bytes, and of the argument that says how many.
 var (
 	replyToolNames = []string{"get_large_data", "large_data", "generate_data", "get_bytes"}
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
@@ -190,9 +192,9 @@ func bytesTool(tools []tool) ToolCall {
 	return ToolCall{}
 }
 
-// complete looks the tool up among those of the server, and adds an argument of the types if the
-// call names none. Without the tool, complete returns the zero ToolCall, or an error if demanded is
-// true.
+// complete looks the tool up among the server's tools. If the call names no argument, complete
+// picks one that has one of the types. Without such a tool, complete returns the zero ToolCall, or
+// an error if demanded is true.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -214,8 +216,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	return call, nil
 }
 
-// template makes a request of size bytes that calls the tool. The argument is before, a payload and
-// after.
+// template makes a request of size bytes that calls the tool. The argument consists of the text
+// before, a payload, and the text after.
 func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,

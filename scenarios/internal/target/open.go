@@ -5,7 +5,7 @@ import "context"
 // Open starts the server, finds out what it speaks, and completes the handshake. The error is a
 // [*StartError] if the command cannot be run, and a [*HandshakeError] if the handshake fails.
 //
-// The caller closes the server's Protocol after the last server that uses it.
+// The caller closes the server's Protocol once every server that uses the Protocol has been closed.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	var s *Server
 	var err error
@@ -60,7 +60,8 @@ func Launch(ctx context.Context, o Options, p *Protocol) (*Server, error) {
 	return s, nil
 }
 
-// Greet completes the handshake with a server that Launch has started, or ends the server.
+// Greet completes the handshake with a server that Launch has started. If that fails, Greet ends
+// the server.
 func (s *Server) Greet(ctx context.Context) error {
 	g := greeting{Server: s, ctx: ctx, within: s.o.Start}
 	p := s.Protocol()
@@ -69,8 +70,8 @@ func (s *Server) Greet(ctx context.Context) error {
 		err = p.greet(g)
 	}
 	if err == nil && s.Out.Bytes() == 0 {
-		// The handshake asked nothing. Without this, the start would count into the first answer's
-		// time.
+		// The handshake sent no request. Without this one, the time to start would count into the
+		// time of the first answer.
 		_, err = g.ask("a first request", p.Smallest(Transport).Number(0))
 	}
 	if err != nil {
@@ -79,8 +80,8 @@ func (s *Server) Greet(ctx context.Context) error {
 	return nil
 }
 
-// learn finds out by small requests how the server refuses, and whether answers contain what was
-// sent. If the server fails, learn returns a new one, or nil if none runs.
+// learn finds out by small requests how the server refuses a method, and whether answers contain
+// what was sent. If the server fails, learn returns a newly started one, or nil if none starts.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
@@ -102,7 +103,7 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 }
 
 // first makes one small request of a kind that was not tried before. If the server fails, first
-// returns a new one.
+// returns a newly started one.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)

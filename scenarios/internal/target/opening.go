@@ -16,8 +16,8 @@ type opening struct {
 	sent  int64         // how many requests were sent
 }
 
-// open sends server/discover, the first request of MCP's newest revision. If the server is silent,
-// open sends initialize as well.
+// open sends "server/discover", the first request of MCP's newest revision. If the server is
+// silent, open sends "initialize" as well.
 func (g greeting) open() (opening, error) {
 	o := opening{sent: 1}
 	discover := g
@@ -38,7 +38,8 @@ func (g greeting) open() (opening, error) {
 	return o, err
 }
 
-// hearBoth waits for the answer to initialize, and keeps the first message before it in o.reply.
+// hearBoth waits for the answer to "initialize". If other messages come before that, hearBoth keeps
+// the first of them in o.reply.
 func (g greeting) hearBoth(o *opening) error {
 	ctx, stop := g.patient()
 	defer stop()

@@ -12,11 +12,11 @@ type Pace struct {
 	Took time.Duration // the time that this message took
 }
 
-// perByte is the guess for an unknown server: twice the time of the slowest server that was
-// measured.
+// perByte is the time per byte that we expect of an unknown server: twice that of the slowest
+// server that was measured.
 const perByte = 800 * time.Nanosecond
 
-// Predict returns the time for a message of size bytes, as if it grew linearly with the size.
+// Predict returns the time for a message of size bytes, as if the time grew linearly with the size.
 func (p Pace) Predict(size int) time.Duration {
 	switch {
 	case p.Size == 0:

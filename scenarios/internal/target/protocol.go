@@ -11,13 +11,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Protocol is what a server speaks, with what later starts of the same server need not ask again.
+// A Protocol is what a server speaks, together with facts about the server that later starts of it
+// need not find out again.
 type Protocol struct {
 	Name    string // with its revision, as records have it: "mcp 2025-11-25"
 	Framing framers.Framing
 	JSONRPC bool // messages have ids; else every message counts as an answer
 	Echoes  bool // answers contain what was sent
-	// Demand makes a request for an answer of about n bytes; nil if there is none.
+	// Demand makes a request for an answer of about n bytes. It is nil if the protocol has no such
+	// request.
 	Demand    func(n int) *Request
 	ToolFails bool // the tool did not answer a first, small request
 	// Paces holds, by Kind, how long the first requests took.
@@ -31,7 +33,7 @@ type Protocol struct {
 	meta     string   // JSON members that begin all params, and a comma; "" in most protocols
 	// answers holds our results for the requests that servers send, by method.
 	answers map[string]json.RawMessage
-	folder  string // an empty one that servers are told to open; Close removes it; "": none
+	folder  string // an empty folder that servers are told to open; "": none; Close removes it
 
 	greet   func(greeting) error               // completes the handshake; nil if there is none
 	request func(kind Kind, size int) *Request // makes a request of size bytes
@@ -42,7 +44,7 @@ type Kind uint8
 
 // Kinds of requests.
 const (
-	Tool      Kind = iota // the tool, or what a protocol has instead: what users ask for
+	Tool      Kind = iota // a call of a tool, or of what a protocol has instead: what users ask for
 	Transport             // nothing but reading, framing, and a refusal
 )
 
@@ -87,7 +89,7 @@ func (p *Protocol) Sends() string {
 	return p.sends
 }
 
-// Request makes a request of size bytes, or the smallest if that is larger.
+// Request makes a request of size bytes, or the smallest possible request if that is larger.
 func (p *Protocol) Request(kind Kind, size int) *Request {
 	r := p.request(kind, size)
 	r.Kind = kind
@@ -96,12 +98,13 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 	return r
 }
 
-// Smallest makes a small request with room for its number in the payload.
+// Smallest makes a small request whose payload has room for the number of the request.
 func (p *Protocol) Smallest(kind Kind) *Request {
 	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
-// plain makes a request of size bytes for no tool: one that is refused, or the list of tools.
+// plain makes a request of size bytes that calls no tool: the server refuses it, or lists its
+// tools.
 func (p *Protocol) plain(size int) *Request {
 	if p.ignores {
 		before := `{"jsonrpc":"2.0","id":` + idMark + `,"method":"` + listMethod +
@@ -190,7 +193,7 @@ func newFilter(wire framers.Framing) *Protocol {
 	return p
 }
 
-// unknownMethod is a method that no server has: a refusal is the shortest way through a server.
+// unknownMethod is a method that no server has. Refusing it is the least work for a server.
 const unknownMethod = "pipebench/unknown"
 
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.

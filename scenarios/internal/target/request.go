@@ -24,7 +24,7 @@ type Request struct {
 	Query   *Request // sent right after this one, to get an answer; nil: none
 	Release *Request // sent after the answer has come; nil: none
 
-	// Lead are messages without an answer, sent in one write with this request.
+	// Lead holds messages that get no answer. They are sent in one write with this request.
 	Lead [][]byte
 	// Least is the shortest time limit for the answer.
 	Least time.Duration
@@ -39,14 +39,14 @@ type Request struct {
 	echoAt   int    // where the payload was in the last answer
 	errs     bool   // an error is a right answer
 	refusal  string // the code of that error; "" means any code
-	wants    []byte // the id of a recorded message, for Again; nil if it has none
+	wants    []byte // the id of the recorded message that Again sends; nil if it has none
 
 	// mu guards msg, because another goroutine checks answers that come late.
 	mu *sync.Mutex
 }
 
-// Ids have ten digits, so that all copies have one size. They are below 2^31, because some servers
-// keep an id in 32 bits.
+// Ids have ten digits, so that all copies of a request have one size. They are below 2^31, because
+// some servers keep an id in 32 bits.
 const (
 	firstID  = 1_000_000_000
 	idDigits = 10
@@ -54,21 +54,22 @@ const (
 	manyIDs  = 1 << 30
 )
 
-// StampDigits is the width of the number at both ends of a payload.
+// StampDigits is how many digits the number at each end of a payload has.
 const StampDigits = 8
 
 // letters need no escape in any encoding.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// period is the number of bytes after which a payload repeats. It is a prime, so that two chunks of
-// a round size differ.
+// period is the number of bytes after which a payload repeats. It is a prime, so that consecutive
+// chunks of a round size differ.
 const period = 65521
 
 // asSmallAsCanBe is the size of a request without a payload.
 const asSmallAsCanBe = 0
 
-// newRequest makes a request of size bytes, or a larger one without a payload if size is too small.
-// The text before has idMark in place of the id.
+// newRequest makes a request of size bytes: the text before, a payload, and the text after. If size
+// is too small, the request has no payload and is larger. In before, idMark stands in place of the
+// id.
 func newRequest(before, after string, size int) *Request {
 	size = max(size, len(before)+len(after))
 	r := &Request{
@@ -103,16 +104,16 @@ func refusable(size int, meta string) *Request {
 	return r
 }
 
-// Unanswerable makes a notification of size bytes or a few more. By MCP and LSP, servers ignore
-// unknown notifications.
+// Unanswerable makes a notification of size bytes or a few more. MCP and LSP say that servers
+// ignore unknown notifications.
 func Unanswerable(size int) *Request {
 	r := newRequest(`{"jsonrpc":"2.0","method":"$/pipebench","params":{"pad":"`, `"}}`, size)
 	r.Silent = true
 	return r
 }
 
-// Again makes a request that sends a recorded message again. id is the id of that message, or nil.
-// An error counts as a right answer.
+// Again makes a request that sends a recorded message again. id is the id of that message, or nil
+// if it has none. An error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }
@@ -140,7 +141,7 @@ func (r *Request) Clone() *Request {
 	return &c
 }
 
-// Number returns the i-th copy of the message. The next call changes the same bytes.
+// Number returns the i-th copy of the message. The next call of Number overwrites the bytes.
 func (r *Request) Number(i int64) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,13 +164,15 @@ func writeDigits(b []byte, n int64) {
 	}
 }
 
-// NumberOf returns the number of the copy with this id, or false if Number wrote no such id.
+// NumberOf returns the number of the copy that has this id. The second result is false if Number
+// does not write such ids.
 func NumberOf(id []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return n - firstID, err == nil && len(id) == idDigits && n >= firstID
 }
 
-// answeredBy reports whether a message answers the request. Without an id, any message does.
+// answeredBy reports whether a message answers the request. If the request has no id, any message
+// answers it.
 func (r *Request) answeredBy(e jsonrpc.Envelope) bool {
 	id := r.wants
 	if id == nil && r.Numbered() {

@@ -26,11 +26,11 @@ var roundSizes = []int{
 	50 << 20, 64 << 20, 100 << 20,
 }
 
-// Run looks for the limit until Low and High are a byte apart, Most works, Least fails, or the time
-// "until" has come. A zero until means no time limit.
-func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error {
+// Run tries sizes until Low and High are a byte apart, the size Most works, the size Least fails,
+// or the deadline has passed. A zero deadline means no time limit.
+func (s *Search) Run(deadline time.Time, works func(size int) (bool, error)) error {
 	size := min(s.First, s.Most)
-	for until.IsZero() || time.Now().Before(until) {
+	for deadline.IsZero() || time.Now().Before(deadline) {
 		ok, err := works(size)
 		if err != nil {
 			return err
@@ -59,11 +59,11 @@ func (s *Search) Run(until time.Time, works func(size int) (bool, error)) error 
 	return nil
 }
 
-// IsLate reports whether the time was up before a size failed or Most worked.
+// IsLate reports whether the time was up before any size failed and before Most worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
-// between returns a size between Low and High: a round size or a neighbour of one, because limits
-// are often there, otherwise the middle.
+// between returns a size between Low and High. It prefers a round size or a neighbour of one,
+// because limits are often there. Otherwise it takes the middle.
 func (s *Search) between() int {
 	middle := math.Sqrt(float64(max(s.Low, 1)) * float64(s.High))
 	distance := func(n int) float64 { return math.Abs(float64(n) - middle) }

@@ -80,7 +80,8 @@ func (s *Strays) Lines() (n int64, first string) {
 	return s.lines.n, s.lines.first
 }
 
-// mayEndInHalf reports whether the last line may be the first half of a message.
+// mayEndInHalf reports whether the last line that was not JSON-RPC may be the first half of a
+// message.
 func (s *Strays) mayEndInHalf() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -88,7 +88,7 @@ func (e *StartError) Error() string {
 func (e *StartError) Unwrap() error { return e.Err }
 
 // A Server is a running server. Its answers go to the [Receiver], if there is one, and otherwise to
-// Next.
+// [child.Conn.Next].
 type Server struct {
 	*child.Conn
 	o        Options
@@ -98,7 +98,7 @@ type Server struct {
 	ignoring atomic.Bool
 	inChunks atomic.Bool // the server gets lines from us, and has sent a message in chunks
 
-	// Only the goroutine that makes requests uses these two.
+	// Only the goroutine that makes requests uses these two fields.
 	served int64   // how many requests were answered well
 	Paces  [2]Pace // how long answers take, by the Kind of their request
 
@@ -143,14 +143,15 @@ func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 // InChunks reports whether the server has sent a message in chunks although it gets lines from us.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
-// OtherFraming reports whether the server speaks MCP in a framing that no MCP client reads. It is
-// false if Options.Framing is set.
+// OtherFraming reports whether the server speaks MCP in a framing other than lines, which no MCP
+// client reads. It is false if Options.Framing is set.
 func (s *Server) OtherFraming() bool {
 	p := s.Protocol()
 	return s.o.Framing == "" && p.Speaks() == "mcp" && p.Framing.String() != "ndjson"
 }
 
-// inFrames reports whether an MCP server sent m in frames that no MCP client reads.
+// inFrames reports whether an MCP server sent m in a framing other than lines, which no MCP client
+// reads.
 func (s *Server) inFrames(m child.Message) bool {
 	p := s.Protocol()
 	return p != nil && p.Speaks() == "mcp" && (m.InChunks || s.OtherFraming())
@@ -163,7 +164,7 @@ func (s *Server) Check(r *Request, m child.Message) Outcome {
 	return out
 }
 
-// Receive makes f get each message that may be an answer; nil leaves them to Next again.
+// Receive makes f get each message that may be an answer. If f is nil, [child.Conn.Next] gets them.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)
@@ -175,7 +176,8 @@ func (s *Server) Receive(f Receiver) {
 // Ignore makes s count and drop answers that no Receiver takes.
 func (s *Server) Ignore() { s.ignoring.Store(true) }
 
-// ourMethods are the methods of our own requests. A server that sends one only repeats what it got.
+// ourMethods are the methods of our own requests. A server that sends such a request only repeats
+// what it got.
 var ourMethods = []string{
 	unknownMethod, "server/discover", "initialize", "tools/list", "tools/call",
 	"textDocument/documentSymbol",
@@ -228,13 +230,13 @@ func (s *Server) divert(m child.Message) bool {
 	return true
 }
 
-// How long a server may take to leave at the end of its input, and at SIGTERM.
+// How long a server may take to exit at the end of its input, and at SIGTERM.
 const (
 	LeaveAtEnd  = 2 * time.Second
 	LeaveAtTerm = time.Second
 )
 
-// Shutdown ends the server's input, gives the server time to leave, and kills what is left of its
+// Shutdown ends the server's input, gives the server time to exit, and kills what is left of its
 // process group.
 func (s *Server) Shutdown() {
 	s.Out.Resume()

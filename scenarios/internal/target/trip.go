@@ -21,9 +21,11 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
-	// InFrames says that an MCP server sent the answer in frames that no MCP client reads.
+	// InFrames says that an MCP server sent the answer in a framing other than lines, which no MCP
+	// client reads.
 	InFrames bool
-	// Evidence tells how the server failed; nil if it did not. Explain completes it.
+	// Evidence tells how the server failed. It is nil if the server did not fail. Explain completes
+	// it.
 	Evidence *results.FailureEvidence
 
 	arrivals arrivals       // what came in place of the answer
@@ -46,11 +48,11 @@ func (o *Outcome) fail(v Verdict, format string, args ...any) {
 	o.Evidence = cmp.Or(o.Evidence, new(results.FailureEvidence))
 }
 
-// maxPatience is how many times longer we wait for a server that is still at work.
+// maxPatience is the factor by which the time limit grows for a server that is still at work.
 const maxPatience = 10
 
-// LimitOf returns the time in which a server has to take requests of so many bytes in all, and
-// again to answer them.
+// LimitOf returns the time limit for requests that have the given number of bytes in all. A server
+// gets that time to take the requests, and the same time again to answer.
 func (s *Server) LimitOf(kind Kind, bytes int) time.Duration {
 	limit := s.Paces[kind].Limit(s.o.Patience, bytes)
 	if s.o.Longest > 0 {
@@ -88,8 +90,8 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	return out, nil
 }
 
-// SendWithin sends messages within limit, or within maxPatience times limit if the server is at
-// work.
+// SendWithin sends messages within limit, or within maxPatience times limit if the server is still
+// at work.
 func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]byte) error {
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
@@ -145,8 +147,8 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	return out
 }
 
-// explainUnsent returns the outcome of a request that the server did not take. That may be an
-// answer which the server gave before it left.
+// explainUnsent returns the outcome of a request that the server did not take. The outcome may be
+// an answer that the server gave before it exited.
 func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
 	var out Outcome
 	out.fail(Deaf, "%s", why)
@@ -202,8 +204,8 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
-// await waits for an outcome within limit, or within maxPatience times limit if the server is at
-// work.
+// await waits for an outcome within limit, or within maxPatience times limit if the server is still
+// at work.
 func (s *Server) await(
 	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
 ) Outcome {

@@ -13,8 +13,8 @@ type Usage struct {
 
 	// Processor times in ns; nil if the system does not tell.
 	CPU     *int64 // of the server
-	TreeCPU *int64 // of the server and all that it started; nil unless from Account
-	OwnCPU  *int64 // of this process; nil unless from Account
+	TreeCPU *int64 // of the server and all that it started; only Account sets it
+	OwnCPU  *int64 // of this process; only Account sets it
 }
 
 // Usage returns what both sides have done so far.
@@ -34,22 +34,22 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample returns what was done since before. This process is the writer, and the server is the
-// reader.
-func (s *Server) Sample(before Usage) results.Sample {
+// Sample returns what was done since Account returned start. This process is the writer,
+// and the server is the reader.
+func (s *Server) Sample(start Usage) results.Sample {
 	now := s.Account()
-	wire := now.Sent - before.Sent
-	moved := wire + now.Received - before.Received
+	wire := now.Sent - start.Sent
+	moved := wire + now.Received - start.Received
 	sample := results.Sample{
 		WireBytes: wire,
 		Writer: results.Counters{
-			Calls: now.Calls - before.Calls,
+			Calls: now.Calls - start.Calls,
 			Bytes: moved,
-			CPUNS: difference(now.OwnCPU, before.OwnCPU),
+			CPUNS: difference(now.OwnCPU, start.OwnCPU),
 		},
 		Reader: results.Counters{
 			Bytes:     moved,
-			CPUNS:     difference(now.TreeCPU, before.TreeCPU),
+			CPUNS:     difference(now.TreeCPU, start.TreeCPU),
 			PeakBytes: ifKnown(s.Process.PeakMemory()),
 		},
 	}

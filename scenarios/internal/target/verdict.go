@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Verdict says how a server dealt with a request. If the server ended, it is like "exit 3" or
-// "signal SIGKILL".
+// A Verdict says how a server dealt with a request. If the server ended, the verdict is like "exit
+// 3" or "signal SIGKILL".
 type Verdict string
 
 // Verdicts on one request.
@@ -104,7 +104,7 @@ const (
 		"limits on it"
 )
 
-// Advice says what a verdict usually means and what to look at first; "" if nothing is wrong.
+// Advice says what a verdict usually means and what to look at first. It is "" if nothing is wrong.
 func (v Verdict) Advice() string {
 	text, ok := advice[v]
 	switch {
@@ -122,8 +122,8 @@ func (v Verdict) Advice() string {
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
-// Advice says what the outcome usually means and what to look at first. The command, which the text
-// shows, should repeat the request and then wait.
+// Advice says what the outcome usually means and what to look at first. The text may tell the user
+// to run the command, which should repeat the request and then wait.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
