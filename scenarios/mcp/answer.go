@@ -40,8 +40,8 @@ func (s *Server) answer(r *request, msg []byte) error {
 	return err
 }
 
-// send sends a message to the client. It sends nothing after the output has failed, or after an
-// abort.
+// send sends a message to the client. It sends nothing after the output has failed or abort was
+// called.
 func (s *Server) send(msg []byte) error {
 	if s.failed.Err() != nil {
 		return context.Cause(s.failed)
@@ -58,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames counts the frames of a message, up to most. It returns 0 for a framing without
-// frames.
+// countFrames counts the frames of a message, up to most. It returns 0 if the framing does not
+// split messages into frames.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -81,7 +81,7 @@ type ChunkLog struct {
 	Framing framers.Framing // of the messages that are sent
 }
 
-// Received is for [framers.WithProgress]. It logs a message at its last chunk.
+// Received is for [framers.WithProgress]. It logs a message when the last chunk has come.
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
 		took := time.Since(c.Began)
@@ -89,7 +89,7 @@ func (l ChunkLog) Received(c framers.Chunk) {
 	}
 }
 
-// Sent logs a message whose writing began at the time began, if it has several frames.
+// Sent logs a message if it has several frames. began is when the writing of the message began.
 func (l ChunkLog) Sent(msg []byte, began time.Time) {
 	if !l.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		return
@@ -138,7 +138,7 @@ func closedByPeer(err error) bool {
 		errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
-// maxErrorText is how many bytes of a text from the client an error repeats at most.
+// maxErrorText is the most bytes of a client's text that the message of an error repeats.
 const maxErrorText = 256
 
 // clip shortens a text from the client, which may be of any length. It cuts between characters.

@@ -15,8 +15,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// serve carries out one request after the other. Methods that may take long run in goroutines of
-// their own.
+// serve carries out a request. Methods that may take long run in goroutines of their own.
 func (s *Server) serve(r *request) {
 	err := s.findRevision(r)
 	allowedEarly := r.stateless || r.method == "initialize" || r.method == "ping"
@@ -64,12 +63,12 @@ func (s *Server) dispatch(r *request) (result any, err *jsonrpc.Error) {
 	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: message}
 }
 
-// decode decodes the params of a request into the value that into points to.
-func decode(r *request, into any) *jsonrpc.Error {
+// decode decodes the params of a request into the variable that target points to.
+func decode(r *request, target any) *jsonrpc.Error {
 	if len(r.params) == 0 {
 		return invalidParams(r.method + " needs params")
 	}
-	err := jsonv2.Unmarshal(r.params, into,
+	err := jsonv2.Unmarshal(r.params, target,
 		// A client may send half a surrogate pair, which is not valid UTF-8.
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -78,8 +77,8 @@ func decode(r *request, into any) *jsonrpc.Error {
 	return nil
 }
 
-// findRevision sets r.stateless if the params name a revision of the protocol. The error says that
-// this server does not speak it.
+// findRevision sets r.stateless if the params name a revision of the protocol. It returns an error
+// if this server does not speak the revision, or if the params are malformed.
 func (s *Server) findRevision(r *request) *jsonrpc.Error {
 	var params struct {
 		Meta struct {
@@ -115,8 +114,8 @@ func newestFirst() []string {
 	return revisions
 }
 
-// initialize opens a session in the revision that the client asks for, or in the newest that has
-// sessions.
+// initialize opens a session in the revision that the client asks for, or in the newest revision
+// that has sessions.
 func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -156,7 +155,7 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// notCached adds members to a result that forbid the client to cache it.
+// notCached adds members to a result that forbid the client to cache the result.
 func notCached(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
@@ -220,8 +219,8 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer logs its error
 }
 
-// withResultType adds to a JSON object what each stateless result has. subscription is "" except in
-// the answer to a subscription.
+// withResultType adds to a JSON object the members that every result has without a handshake.
+// subscription is "" except in the answer to a subscription.
 func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 	about, _ := json.Marshal(s.about()) // texts always marshal
 	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
@@ -239,8 +238,8 @@ func (s *Server) answerError(r *request, err *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendError(nil, r.id, *err)) // answer logs its error
 }
 
-// listen serves a subscription until the client or the server ends it. If there is nothing that can
-// change, that is at once.
+// listen serves a subscription until the client or the server ends it. If nothing can change that
+// the client wants to hear of, listen answers at once.
 func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {
@@ -273,15 +272,15 @@ func (s *Server) listen(r *request) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, s.withResultType([]byte("{}"), r.id)))
 }
 
-// ofSubscription makes a notification for the subscriber whose request has this id. rest is more
-// JSON text of the params, after a comma.
+// ofSubscription makes a notification for the subscriber whose request has this id. rest is "", or
+// a comma and further members of the params.
 func ofSubscription(id jsonrpc.ID, method, rest string) []byte {
 	params := `{"_meta":{"` + scope + `subscriptionId":` + string(id) + `}` + rest + `}`
 	return jsonrpc.AppendRequest(nil, "", method, []byte(params))
 }
 
-// tellOfChange is the tool change_tools. It tells the client, in its session and in each
-// subscription, that the list of tools has changed.
+// tellOfChange does the work of the tool change_tools. It tells the client, in its session and in
+// each subscription, that the list of tools has changed.
 func (s *Server) tellOfChange(context.Context, struct{}) (string, error) {
 	if s.initialized.Load() {
 		_ = s.send(jsonrpc.AppendRequest(nil, "", toolsChanged, nil))

@@ -91,7 +91,8 @@ func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	return f.s.opts.Framing.NewReader(in, append(opts, framers.WithMaxMessage(limit))...)
 }
 
-// output returns the stream to which the server writes, which passes the bytes on to w.
+// output returns the stream that the server writes to. The stream passes the bytes on to w, as the
+// fault demands.
 func (f *faultInjector) output(w io.Writer) io.Writer {
 	switch f.Kind {
 	case "dirty":
@@ -104,8 +105,8 @@ func (f *faultInjector) output(w io.Writer) io.Writer {
 	return w
 }
 
-// truncate returns a stream to w that cuts the first frame larger than Bytes, and then ends the
-// server. If Bytes is 0, it cuts the first frame after the handshake in half.
+// truncate returns a stream to w that cuts short the first frame larger than f.Bytes, and then ends
+// the server. If f.Bytes is 0, it cuts the first frame after the handshake in half.
 func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	gone := false
 	at := int(f.Bytes)
@@ -162,7 +163,7 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 // stopReading leaves the input unread until the server is stopped, or until this process has lost
 // its parent.
 func (f *faultInjector) stopReading() {
-	// Three seconds more, so that a test can see the server left behind.
+	// Go on for three seconds more, so that a test can see that the server was left behind.
 	for orphaned := 0; orphaned < 3; {
 		select {
 		case <-f.s.drained.Done():
@@ -177,8 +178,8 @@ func (f *faultInjector) stopReading() {
 	<-f.s.drained.Done()
 }
 
-// oddVersions has the protocol version in the answer to initialize, by kind of fault. With such a
-// fault, server/discover is refused, so that clients send initialize.
+// oddVersions holds, by kind of fault, the protocol version in the answer to "initialize". With
+// such a fault, "server/discover" is refused, so that clients send "initialize".
 var oddVersions = map[string]string{"odd-version": "1999-12-31", "old-version": "2024-11-05"}
 
 // reply returns what to send in place of msg, the answer to r. Call done after sending.
@@ -347,10 +348,11 @@ func corrupt(msg []byte) {
 // together are only microseconds apart.
 const reorderWindow = 20 * time.Millisecond
 
-// A reverser lets answers that come within a reorderWindow be sent in the reverse order.
+// A reverser holds answers back for the time reorderWindow, and then lets them be sent in the
+// reverse order.
 type reverser struct {
 	mu sync.Mutex
-	// last lets the newest answer be sent when it is closed. It is nil if no answer waits.
+	// last is closed to let the newest answer be sent. It is nil if no answer waits.
 	last chan struct{}
 }
 

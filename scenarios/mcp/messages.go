@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LastWithHandshake is the last revision of the protocol in which a session begins with initialize.
-// From FirstStateless on, every request carries what initialize said.
+// LastWithHandshake is the last revision of the protocol in which a session begins with
+// "initialize". From FirstStateless on, every request carries what "initialize" said.
 const (
 	LastWithHandshake = "2025-11-25"
 	FirstStateless    = "2026-07-28"
@@ -18,8 +18,8 @@ func Revisions() []string {
 	return []string{"2024-11-05", "2025-03-26", "2025-06-18", LastWithHandshake, FirstStateless}
 }
 
-// A client of revision [FirstStateless] sends Listen to be told of changes. The server first
-// confirms with Acknowledged, and answers when it has no more to tell.
+// A client of revision [FirstStateless] sends the request Listen to be told of changes. The server
+// first confirms with Acknowledged, and answers the request when it has no more to tell.
 const (
 	Listen       = "subscriptions/listen"
 	Acknowledged = "notifications/subscriptions/acknowledged"
@@ -38,14 +38,14 @@ const scope = "io.modelcontextprotocol/"
 // client names the client in the texts that InitializeParams and Meta return.
 const client = `{"name":"pipebench","version":"1"}`
 
-// InitializeParams returns the params of initialize, as JSON, for a client that asks for this
+// InitializeParams returns the params of "initialize", as JSON, for a client that asks for this
 // revision.
 func InitializeParams(version string) string {
 	return `{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":` + client + `}`
 }
 
-// Meta returns the member _meta of a request's params, as JSON. In it, a request without a session
-// names its revision.
+// Meta returns the member _meta of a request's params, as JSON. In _meta, a request without a
+// session names its revision.
 func Meta(version string) string {
 	return `"_meta":{"` + scope + `protocolVersion":"` + version + `",` +
 		`"` + scope + `clientInfo":` + client + `,` +
@@ -53,12 +53,12 @@ func Meta(version string) string {
 }
 
 // MaxFrameSize is the experimental capability by which client and server agree on the largest
-// message, in bytes. It is a number, where MCP wants an object, so a server names it only if the
-// client did.
+// message, in bytes. Its value is a number, where MCP wants an object. So a server sends it only if
+// the client did.
 const MaxFrameSize = "maxFrameSize"
 
-// codeUnsupportedRevision refuses a request whose _meta names a revision that the server does not
-// speak.
+// codeUnsupportedRevision is the code of the error for a request whose _meta names a revision that
+// the server does not speak.
 const codeUnsupportedRevision = -32022
 
 // An Implementation is the name and version that a client or a server gives itself.
@@ -74,7 +74,8 @@ type ToolInfo struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// A Content is a piece of the answer of a tool. Members of other types than "text" are left out.
+// A Content is a piece of the answer of a tool. Members that only types other than "text" have are
+// left out.
 type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

@@ -34,13 +34,13 @@ type Options struct {
 
 	Framing framers.Framing // default: NDJSON
 	// MaxMessage is the length of the largest request, in bytes. The default is DefaultMaxMessage,
-	// or no limit with a Fault. A negative number means no limit.
+	// or no limit if Fault is set. A negative number means no limit.
 	MaxMessage int
-	// MaxInFlight is how many requests are served at a time; default: DefaultMaxInFlight. All of
-	// them together have at most MaxInFlight × 256 KiB, and so have their answers.
+	// MaxInFlight is how many requests are served at a time; default: DefaultMaxInFlight. These
+	// requests have at most MaxInFlight × 256 KiB in all, and so do their answers.
 	MaxInFlight int
-	// Wait is roughly how long a message may wait for a frame of another message. If it is 0, the
-	// framing sets the size of frames.
+	// Wait is roughly how long a message may have to wait while a frame of another message is
+	// written. Wait sets the size of frames. If Wait is 0, the framing sets the size.
 	Wait time.Duration
 	// Lenient skips malformed header lines. It concerns only the framing content-length.
 	Lenient bool
@@ -57,12 +57,13 @@ type Options struct {
 	StrictLifecycle bool
 
 	ToolTimeout time.Duration // default: DefaultToolTimeout; negative: none
-	// After reading has ended, requests may be served for EOFGrace and answers written for
-	// FlushTimeout, together for ShutdownTimeout at most. The defaults are the constants above. A
-	// negative EOFGrace or FlushTimeout means no time.
+	// After the end of the input, the server serves requests for EOFGrace, then writes answers for
+	// FlushTimeout, but takes ShutdownTimeout at most in all. The defaults are DefaultEOFGrace,
+	// DefaultFlushTimeout and DefaultShutdownTimeout. A negative EOFGrace or FlushTimeout means no
+	// time.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
-	// Playback answers the requests that it knows, and the server the others; nil: none.
+	// Playback, if set, answers the requests that it knows. The server answers the others.
 	Playback *Playback
 
 	// Fault makes the server misbehave; the zero Fault does nothing.
@@ -83,7 +84,7 @@ func (o *Options) complete() error {
 	o.Name = cmp.Or(o.Name, "pipebench")
 	o.Version = cmp.Or(o.Version, "(devel)")
 	if o.Fault.Kind != "" {
-		// A limit could refuse messages before they reach the threshold of the fault.
+		// A limit could refuse the messages that are large enough to set off the fault.
 		o.MaxMessage = cmp.Or(o.MaxMessage, -1)
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)

@@ -48,15 +48,15 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state, and returns true, if the state is from.
-func (t *pendingTable) advance(from, to State) bool {
+// advance changes the state to next, if it is old, and otherwise returns false.
+func (t *pendingTable) advance(old, next State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.state != from {
+	if t.state != old {
 		return false
 	}
-	t.state = to
-	if to == Draining && t.waiting == 0 {
+	t.state = next
+	if next == Draining && t.waiting == 0 {
 		close(t.idle)
 	}
 	return true
@@ -81,8 +81,8 @@ func (t *pendingTable) add(r *request) (reading, free bool) {
 	return true, true
 }
 
-// renounce marks the request that has this id as unwanted, and returns it or nil. An unwanted
-// request gets no answer.
+// renounce marks the request that has this id as unwanted, so that it gets no answer. It returns
+// the request, or nil if there is none.
 func (t *pendingTable) renounce(id jsonrpc.ID) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,8 +136,8 @@ func (t *pendingTable) unanswered() bool {
 	return t.waiting > 0
 }
 
-// close ends the counting. It returns how many requests were answered while draining, and how many
-// never were.
+// close ends the counting. It returns how many requests were answered while the server drained, and
+// how many were never answered.
 func (t *pendingTable) close() (flushed, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. Requests with the same
-// method and params get the recorded answers in turn, and other requests those to their method. If
-// bodies were not recorded, the answer is padding.
+// A Playback answers requests from a recording of a client and a server. A request gets an answer to
+// a recorded request with the same method and params, or else one to the same method. If there are
+// several, they come in turn. If the body of an answer was not recorded, padding takes its place.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {
 	mu sync.Mutex
-	// answers has each answer under its request's method and under its exactKey. The first in a
-	// list is the next to be given.
+	// answers has each answer twice: under the method of its request, and under the request's
+	// exactKey. The first in a list is the next to be given.
 	answers map[string][]recordedAnswer
 }
 
@@ -29,7 +29,7 @@ func exactKey(m jsonrpc.Message) string {
 	return m.Method + "\n" + string(hash[:])
 }
 
-// A recordedAnswer is a result or an error. If the body was not recorded, it is only a size.
+// A recordedAnswer is a result or an error. If the body was not recorded, only the size is known.
 type recordedAnswer struct {
 	result, failure []byte // JSON text; both nil if only the size is known
 	size            int    // bytes of the message
@@ -48,7 +48,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 			isRequest = m.Method != ""
 			isAnswer = !isRequest
 		}
-		// If Dir is empty, both are false: either side may have sent the message.
+		// If Dir is empty, fromClient and fromServer are false: either side may have sent the
+		// message.
 		fromClient := recorded.Dir == "request"
 		fromServer := recorded.Dir == "reply"
 		request, known := requests[m.ID]
@@ -69,7 +70,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. One of unknown content is dropped if clients read it.
+// add keeps the answer to a request. If its content is unknown and clients depend on that, add
+// drops it.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return
@@ -79,7 +81,8 @@ func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	}
 }
 
-// reply returns the recorded answer to a request; false if there is none for its method.
+// reply returns the recorded answer to a request. The second result is false if there is none for
+// the method.
 func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	if p == nil {
 		return recordedAnswer{}, false
@@ -98,7 +101,7 @@ func (p *Playback) reply(m jsonrpc.Message) (recordedAnswer, bool) {
 	return list[0], true
 }
 
-// message returns the answer to r, padded if only its size is known.
+// message returns the answer to r. It fills the answer with padding if only its size is known.
 func (a recordedAnswer) message(r *request) []byte {
 	switch {
 	case a.failure != nil:

@@ -95,24 +95,25 @@ const (
 	// maxWaiting bounds the bytes of messages that were read and wait for their turn. The server
 	// reads ahead to see a cancellation or the end of the input.
 	maxWaiting = 1 << 20
-	// itemOverhead is added to the bytes of each message that waits, which bounds their number,
-	// too.
+	// itemOverhead is added to the bytes of each message that waits, so that their number is
+	// bounded, too.
 	itemOverhead = 512
-	// requestWeight is the least weight of a request in flight; a larger one weighs its bytes. So
-	// one semaphore bounds both the number and the bytes of requests.
+	// requestWeight is the least weight of a request in flight. A larger request weighs as much as
+	// its bytes, so that one semaphore bounds both the number and the bytes of requests.
 	requestWeight = 256 << 10
 )
 
-// A waitingItem is a message that waits for its turn, at which do is called.
+// A waitingItem is a message that waits for its turn. Then the function do is called.
 type waitingItem struct {
 	size int64
 	do   func()
 }
 
-// enqueue puts do in the queue, for a message of size bytes, and waits for room. It drops the
-// message if the server has drained, or if there is no room and the client has left.
-func (s *Server) enqueue(size int, do func()) {
-	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), do}
+// enqueue waits for room in the queue, and puts in a message of size bytes. At the message's turn,
+// serve is called. The message is dropped if the server answers no more, or if there is no room and
+// the client has left.
+func (s *Server) enqueue(size int, serve func()) {
+	item := waitingItem{int64(min(size+itemOverhead, maxWaiting)), serve}
 	for taken := s.room.TryAcquire(item.size); !taken; {
 		if s.clientLeft {
 			return
@@ -128,7 +129,8 @@ func (s *Server) enqueue(size int, do func()) {
 	s.waiting <- item
 }
 
-// serveQueue calls the functions in the queue, one after the other, until the server has drained.
+// serveQueue calls the functions in the queue, one after the other, until the server answers no
+// more.
 func (s *Server) serveQueue() {
 	for {
 		select {
@@ -171,8 +173,8 @@ func (s *Server) cancel(m jsonrpc.Message) {
 	}
 }
 
-// sendOversizeError answers a message that is larger than the limit, with its id if that is in the
-// first KiB.
+// sendOversizeError answers a message that is larger than the limit. If the id is in the first KiB
+// of the message, the answer has it.
 func (s *Server) sendOversizeError(e *framers.TooLargeError) {
 	if e.Declared {
 		s.logOversize(e)

@@ -54,8 +54,8 @@ func required(name string, of Type, description string) Param {
 	return Param{Name: name, Type: of, Description: description}
 }
 
-// largeDataTool returns a tool that answers with up to 64 MiB. No measured server was asked for
-// more.
+// largeDataTool returns a tool that answers with up to 64 MiB. In no measurement was a server asked
+// for more.
 func largeDataTool() Tool {
 	type in struct{ Bytes *int }
 	size := func(a in) int {

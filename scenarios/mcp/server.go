@@ -33,7 +33,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Server answers MCP requests that come on one stream with answers on another.
+// A Server reads MCP requests from one stream and writes the answers to another.
 type Server struct {
 	opts Options
 	in   io.Reader
@@ -67,7 +67,7 @@ type Server struct {
 	listening   sync.Mutex
 	subscribed  []*request // subscriptions that are told of changes; guarded by listening
 
-	clientLeft bool // the client has left while the queue was full; for the reading goroutine
+	clientLeft bool // the client has left while the queue was full; only the reader uses it
 	workers    sync.WaitGroup
 
 	began     time.Time
@@ -78,7 +78,7 @@ type Server struct {
 }
 
 // NewServer returns a server that is not started yet. It does not close in and out, but sets
-// deadlines on them if they can have any.
+// deadlines on these streams if it can.
 func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	err := opts.complete()
 	if err != nil {
@@ -141,9 +141,9 @@ func (s *Server) Stop() { s.stop() }
 // ErrLost is wrapped in the error of Wait if the client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
-// Wait waits until the server, which must have been started, has ended. The error is nil if the
-// input ended, Stop was called or the client left. It wraps ErrLost if answers could not be given
-// in time.
+// Wait waits until the server has ended. Start must have been called. The error is nil if the input
+// ended, Stop was called or the client left. It wraps ErrLost if answers could not be given in
+// time.
 func (s *Server) Wait() error {
 	<-s.over
 	return s.err
@@ -193,7 +193,7 @@ func (s *Server) ending(failure error, dropped int) error {
 		return abort.err
 	case failure != nil && closedByPeer(failure): // the client has left
 		return s.err
-	// An answer that the deadline of drain cuts off is no failure here; it counts as dropped.
+	// An answer that drain cuts off when its time is up is no failure here. It counts as dropped.
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
 		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
@@ -282,12 +282,12 @@ func (s *Server) drain() {
 	}
 }
 
-// stallTime is how long the server waits for one of the waiting messages to have its turn, before
-// it gives them up.
+// stallTime is how long the server waits for the next message in the queue to have its turn. After
+// that, it gives up all that wait.
 const stallTime = time.Second
 
-// awaitAnswers waits until everything is answered, for d and until latest at most. It returns false
-// if time is up, but true if nothing more can be answered.
+// awaitAnswers waits until every request is answered or no more answers can be sent. It returns
+// false if that takes longer than d or until after latest.
 func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 	select {
 	case <-s.pending.idle:
@@ -312,8 +312,8 @@ func (e *abortError) Error() string { return fmt.Sprintf("aborted: %v", e.err) }
 // longPast is a deadline that ends a blocked read at once.
 var longPast = time.Unix(1, 0)
 
-// boundRead sets the time at which a blocked read ends, and reports whether the stream has
-// deadlines. The stdin of most programs has none.
+// boundRead sets the time at which a blocked read ends. It reports whether the stream has
+// deadlines, which the stdin of most programs has not.
 func boundRead(in any, at time.Time) bool {
 	d, ok := in.(interface{ SetReadDeadline(time.Time) error })
 	return ok && d.SetReadDeadline(at) == nil

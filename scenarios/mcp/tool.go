@@ -22,12 +22,11 @@ type Tool struct {
 	Description string
 	Schema      json.RawMessage // of the arguments, an object; nil: any or none are accepted
 	// Size returns how many bytes the answer to args may have, so that the server can bound the
-	// memory of all answers; nil: few. A tool whose answers are larger than its arguments must set
-	// it.
+	// memory of all answers. A tool whose answers can be larger than its arguments must set Size.
 	Size func(args json.RawMessage) int
 	// Call does the work and returns the text of the answer. args is a JSON object that fits
-	// Schema. A [*jsonrpc.Error] reaches the client as an error of the protocol, any other error as
-	// a result, both without file paths.
+	// Schema. If the error is a [*jsonrpc.Error], the client gets a JSON-RPC error; any other error
+	// becomes a result. File paths in the error are hidden.
 	Call func(ctx context.Context, args json.RawMessage) (string, error)
 }
 

@@ -14,22 +14,22 @@ import (
 type message struct {
 	at   int64 // when its last byte had been passed on, in ns since the recording began
 	size int64
-	// stalled is for how many ns the writes of the message stalled. If several messages share a
-	// write, the first has its stall.
+	// stalled is for how many ns the writes of the message were blocked. If several messages share
+	// a write, the time counts for the first.
 	stalled int64
-	body    []byte // nil if it was too large to keep; valid only during emit
+	body    []byte // nil if it was too large to keep; valid only while emit is called
 
 	id, method []byte // the JSON text of the id; the method without quotes. Empty if missing
 	failed     bool   // it is an error response
 	redacted   bool   // values in its body were overwritten
 }
 
-// heldBytes is the largest message that is kept in memory if bodies are not recorded. Of a larger
-// one, only the first KiB is searched for the id and the method.
+// heldBytes is the largest message that is kept in memory if bodies are not recorded. Only the
+// first KiB of a larger message is searched for the id and the method.
 const heldBytes = 2 << 20
 
 // A decoder finds the messages in a stream. Its reader is a coroutine that runs until it needs
-// bytes, and goes on when feed has some.
+// bytes, and goes on when feed brings some.
 type decoder struct {
 	framing framers.Framing  // nil until the first bytes show which
 	limit   int              // most bytes of a message that is kept
@@ -66,7 +66,7 @@ func (d *decoder) framingName() string {
 	return d.framing.String()
 }
 
-// lines returns a framing that reads bare lines, and also frames of chunked messages among them.
+// lines returns a framing that reads bare lines, and among them frames of the chunked framing.
 func lines() framers.Framing {
 	f, err := framers.Adaptive(framers.DefaultChunk)
 	if err != nil {
@@ -75,7 +75,8 @@ func lines() framers.Framing {
 	return f
 }
 
-// feed takes bytes that were passed on at the time at, after their write was blocked for stall.
+// feed takes bytes that were just passed on, at the time at. stall is for how long their write was
+// blocked.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.stalled += stall

@@ -17,7 +17,8 @@ const (
 	fromServer = "reply"
 )
 
-// linePrefix returns the beginning of a message's line, the same for all messages of one direction.
+// linePrefix returns the beginning of a message's line in the recording. It is the same for all
+// messages of one direction.
 func linePrefix(run, dir string) []byte {
 	head := jsonrpc.AppendString([]byte(`{"kind":"`+results.KindMessage+`","run":`), []byte(run))
 	return append(head, `,"dir":"`+dir+`","t_ns":`...)
@@ -51,7 +52,8 @@ func appendMessage(dst, head []byte, m *message, body bool) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendText appends a text as a JSON string. quoted has no quotes, but still its escapes.
+// appendText appends a text as a JSON string. quoted is the inside of a JSON string: it may have
+// escapes.
 func appendText(dst, quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		var decoded string
@@ -76,7 +78,7 @@ func appendID(dst, id []byte) []byte {
 }
 
 // protocolOf returns the protocol that a method belongs to. "" means that there is no method, and
-// "jsonrpc" that it may belong to several.
+// "jsonrpc" that the method may belong to several protocols.
 func protocolOf(method []byte) string {
 	prefix, _, _ := bytes.Cut(method, []byte("/"))
 	switch string(prefix) {

@@ -14,8 +14,8 @@ import (
 // A recorder writes the messages of both directions to the recording, in the order of time. Neither
 // direction waits for the disk.
 //
-// For each read that it has passed on, a direction calls begin, then record for each message that
-// ended in the read, then end.
+// When a direction has passed on what one read returned, it calls begin, then record for each
+// message that ended in those bytes, then end.
 type recorder struct {
 	Options
 	began time.Time
@@ -82,8 +82,8 @@ func (r *recorder) track(dir string) *track {
 	return t
 }
 
-// begin locks the recorder until end, so that the messages of a read can be recorded. It returns
-// the time.
+// begin locks the recorder, so that the messages of a read can be recorded. The method end unlocks
+// it. begin returns the time.
 func (t *track) begin() (at int64) {
 	t.mu.Lock()
 	t.at = t.now()
@@ -110,8 +110,8 @@ func (t *track) record(m *message) {
 	t.lines = appendMessage(t.lines, t.prefix, m, whole)
 }
 
-// end unlocks the recorder. The lines that were added since begin are dropped if they do not all
-// fit.
+// end unlocks the recorder. If there is no room for all lines that were added since begin was
+// called, end drops them.
 func (t *track) end() {
 	defer t.mu.Unlock()
 	if t.messages == 0 {
@@ -131,7 +131,8 @@ func (t *track) end() {
 	}
 }
 
-// lose drops the lines that were added since begin, and counts their messages as missing.
+// lose drops the lines that were added since begin was called, and counts their messages as
+// missing.
 func (t *track) lose() {
 	if t.lost == 0 {
 		t.account.Gaps++
@@ -169,9 +170,9 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
-// close writes the lines that wait, and then a record made by closing, which sees the final counts.
-// The error is the first one of the recording.
-func (r *recorder) close(closing func() results.Target) error {
+// close writes the lines that wait. Then it calls makeLast, which can count on final numbers, and
+// writes the record that makeLast returns. close returns the first error of the recording.
+func (r *recorder) close(makeLast func() results.Target) error {
 	r.mu.Lock()
 	r.over = true
 	for _, t := range r.tracks {
@@ -183,7 +184,7 @@ func (r *recorder) close(closing func() results.Target) error {
 	r.flush()
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	line, err := json.Marshal(closing())
+	line, err := json.Marshal(makeLast())
 	r.err = cmp.Or(r.err, err)
 	r.write(append(line, '\n'))
 	if r.err != nil {
@@ -200,15 +201,15 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap returns a line that says how many messages are missing, up to the time until.
-func (t *track) gap(until int64) []byte {
+// gap returns a line that says how many messages are missing so far. now is the time.
+func (t *track) gap(now int64) []byte {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),
 		ID: results.AreaFailure + "/recording-gap", Verdict: results.Fails,
 		Found: fmt.Sprintf("%d messages missing", t.lost),
 		Advice: "the recording could not keep up, and the traffic does not wait for it: " +
 			"record to a faster disk, or without bodies",
-		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, until}),
+		Evidence: results.MustEvidence(gapEvidence{t.dir, t.lost, t.from, now}),
 	}
 	text, _ := json.Marshal(f) // plain data
 	return append(text, '\n')

@@ -60,7 +60,7 @@ func overwrite(b []byte, method string) {
 }
 
 // toolCall is the method by which MCP calls a tool. Without the tool's name, a server can only
-// refuse.
+// refuse the call.
 const toolCall = "tools/call"
 
 // keptMembers are those members of the outermost object that redact does not change.

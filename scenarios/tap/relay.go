@@ -56,8 +56,8 @@ func (r *relay) run() {
 			}
 			err = errors.Join(unwritten, err)
 		}
-		// At 10 ms, the runtime preempts this goroutine, and then wakes a thread every 20 µs. On
-		// one CPU, that took a third of a round trip of 1 MiB. So yield before.
+		// After 10 ms, Go's runtime would preempt this goroutine, and then wake a thread every 20
+		// µs. On one CPU, that took a third of a round trip of 1 MiB. So yield before that.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
@@ -67,12 +67,12 @@ func (r *relay) run() {
 			break
 		}
 	}
-	r.end() // call it before the streams close, because then the session may be over
+	r.end() // call it first: once the streams are closed, the session may be over
 	r.to.close()
 	r.from.close()
 }
 
-// yieldInterval is how long a relay may go on without a yield, in ns.
+// yieldInterval is how long a relay may go on without yielding, in ns.
 const yieldInterval = 5_000_000
 
 // pass writes p to the other side, and then looks for messages in it.
@@ -130,7 +130,7 @@ func (r *relay) account() results.DirectionTraffic {
 
 // A stream is one end of a pipe, or whatever else a standard stream is.
 type stream interface {
-	// read waits until there is something. It returns io.EOF at the end.
+	// read waits until there are bytes to read. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
 	// readerStays waits up to a second for the reader to leave, and reports whether it stays.

@@ -15,8 +15,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A descriptor is a stream whose calls wait in the kernel: Go's poller would cost each message two
-// thread switches. A non-blocking file stays so, because other processes may share it.
+// A descriptor is a stream whose calls wait in the kernel, because Go's poller would cost each
+// message two thread switches. If the file is non-blocking, it stays so, because other processes
+// may share it.
 type descriptor struct {
 	file *os.File // kept open, so that the system does not give fd to another file
 	fd   int
@@ -90,12 +91,12 @@ func (d *descriptor) readerStays() bool {
 
 func (d *descriptor) close() { d.file.Close() }
 
-// relayCapacity is the capacity of the tap's pipes, in bytes, if the system allows it. With less
-// room, the processes at both ends are woken more often.
+// relayCapacity is the capacity of the pipes that the tap makes, in bytes, if the system allows it.
+// With less room, the processes at both ends are woken more often.
 const relayCapacity = 1 << 20
 
-// pipeLike makes a socket pair if the model is a socket, and otherwise a pipe, if possible of the
-// model's capacity. Both ends are blocking.
+// pipeLike makes a socket pair if the file model is a socket, and otherwise a pipe. If possible, it
+// has the capacity of model. Both ends are blocking.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // if that fails, make a pipe
 	kind := syspipe.Anonymous
@@ -127,7 +128,7 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 }
 
 // mirrorMode makes end non-blocking if model is, so that the server's writes fail or wait as they
-// would without a tap.
+// would on model itself.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })
@@ -143,8 +144,8 @@ var forwardedSignals = []os.Signal{
 	unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT,
 }
 
-// resetHandler removes Go's handler of a signal. os/signal keeps that of some, such as SIGSEGV,
-// even after a reset. Except on Linux, it does nothing.
+// resetHandler removes Go's handler of a signal. Package os/signal keeps the handlers of some
+// signals, such as SIGSEGV, even after a reset. Except on Linux, resetHandler does nothing.
 var resetHandler = func(int) {}
 
 // dieBySignal ends this process by a signal, without a core file, since the server has left one.

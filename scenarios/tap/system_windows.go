@@ -11,7 +11,8 @@ func pipeLike(*os.File) (w, r *os.File, err error) {
 	return w, r, err
 }
 
-// forwardedSignals do not end the tap. Windows sends Ctrl-C to the server, too.
+// forwardedSignals are signals that do not end this process. Windows sends Ctrl-C to the server,
+// too.
 var forwardedSignals = []os.Signal{os.Interrupt}
 
 // endingSignals are those of the forwardedSignals that ask a process to end.

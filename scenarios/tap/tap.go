@@ -3,15 +3,16 @@
 //
 //	end, err := tap.Run(tap.Options{Command: []string{"my-server", "--stdio"}, Record: file})
 //	if end == nil {
-//		return err // it was not started
+//		return err // the server was not started
 //	}
-//	end.ExitLike() // leaves as the server left
+//	end.ExitLike() // exits as the server exited
 //
 // The traffic never waits for the recording. If messages are missing, the recording says how many.
 //
 // Only one Run at a time is allowed in a process. Signals stay caught until [Ending.Release].
 //
-// The server's pipes hold up to 1 MiB, so what hangs because a pipe is full may not hang here.
+// The server's pipes hold up to 1 MiB, so a server that hangs when a smaller pipe is full may not
+// hang here.
 package tap
 
 import (
@@ -42,7 +43,7 @@ type Options struct {
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
 	Run    string    // the id of the run, written into each line
-	// Protocol is one of [Protocols]. If it is "" or "auto", the tap finds out.
+	// Protocol is one of [Protocols]. If it is "" or "auto", it is found out from the messages.
 	Protocol string
 	// Framing is how messages are told apart. If it is nil, the protocol decides.
 	Framing framers.Framing
@@ -53,7 +54,7 @@ type Options struct {
 // Protocols lists the names that Options.Protocol may have.
 func Protocols() []string { return []string{"auto", "mcp", "lsp", "jsonrpc", "lines"} }
 
-// framingOf returns how a protocol frames its messages, or nil if the tap has to find out.
+// framingOf returns how a protocol frames its messages, or nil if only the messages can tell.
 func framingOf(protocol string) framers.Framing {
 	switch protocol {
 	case "mcp", "jsonrpc", "lines":
@@ -64,19 +65,19 @@ func framingOf(protocol string) framers.Framing {
 	return nil
 }
 
-// sessionThreads is the least GOMAXPROCS of a session. With 1, threads wait when they come out of
-// the kernel: a round trip of 1 KiB took 16 µs instead of 8.
+// sessionThreads is the least GOMAXPROCS while Run works. With 1, a thread that comes back from the
+// kernel has to wait: a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6 // two directions, server, recording, signals, one to spare
 
-// How long Run still waits after one of the endingSignals, once the server has ended.
+// How long Run still waits when the server has ended and one of the endingSignals has come.
 const (
 	outputGrace = 200 * time.Millisecond // for the last of the output to reach the client
 	recordGrace = time.Second            // for the recording to be written
 )
 
-// Run passes everything on until the server has ended and its output is through. The Ending is nil
-// if the server could not be started. An error with an Ending says that output was lost or that the
-// recording is not whole.
+// Run starts the server, and passes everything on until the server has ended and all of its output
+// was passed on. The Ending is nil if the server could not be started. Otherwise, an error says
+// that output was lost or that the recording is incomplete.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())
@@ -141,7 +142,7 @@ func (s *session) start() error {
 		}
 	}
 	s.server = proc.Command(s.Command[0], s.Command[1:]...)
-	s.server.Attached = true // processes that the server leaves behind go on, as without a tap
+	s.server.Attached = true // processes that the server leaves behind go on, as if it ran alone
 	cmd := s.server.Cmd
 	cmd.Env = s.Env
 	cmd.Dir = s.Dir
@@ -165,8 +166,8 @@ func (s *session) start() error {
 	return nil
 }
 
-// catchSignals begins to queue signals. One that is ignored, as under nohup, stays so until the
-// server, which inherits that, has started.
+// catchSignals begins to queue signals. A signal that is ignored, as under nohup, stays ignored
+// until the server has started, because the server inherits that.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {
@@ -176,8 +177,8 @@ func (s *session) catchSignals() {
 	}
 }
 
-// forwardSignals sends the signals to the server. After the server's end, one of the endingSignals
-// makes the tap stop waiting.
+// forwardSignals sends the queued signals to the server. After the server has ended, one of the
+// endingSignals closes s.stopWaiting.
 func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
 	s.forwarded = make(chan struct{})
@@ -248,7 +249,7 @@ func (s *session) outputLost() error {
 }
 
 // drainOutput waits until all output of the server has been passed on, or the client has left. If a
-// signal ends the wait, the error says how much was not taken.
+// signal ends the wait, the error says how much output the client did not take.
 func (s *session) drainOutput() error {
 	gone := make(chan struct{})
 	go func() {
@@ -281,7 +282,7 @@ func (s *session) drainOutput() error {
 // An Ending is how the server ended.
 type Ending struct {
 	session    *session
-	outputLost bool // some output was not written on, though the client may still read
+	outputLost bool // some output was not passed on, though the client may still read
 }
 
 // Release stops catching signals. Only a process that goes on after Run needs it.
@@ -292,7 +293,7 @@ func (e *Ending) Release() {
 }
 
 // ExitCode returns the server's exit status, or 128 plus the number of the signal that ended it. If
-// output was lost, 0 becomes 1.
+// output was lost, the code is 1 in place of 0.
 func (e *Ending) ExitCode() int {
 	code := e.session.server.ExitCode()
 	if code == 0 && e.outputLost {

@@ -47,7 +47,8 @@ func Find(name string) (Build, error) {
 // IsBuild reports whether word names a binary of pipebench.
 func IsBuild(word string) bool { return strings.HasPrefix(packagePath(word), commandPath) }
 
-// IsGoTest reports whether word names a Go test binary, other than that of pipebench's command.
+// IsGoTest reports whether word names a Go test binary. The test binary of pipebench's command does
+// not count.
 func IsGoTest(word string) bool {
 	return strings.HasSuffix(packagePath(word), ".test") && !IsBuild(word)
 }
@@ -68,7 +69,7 @@ func packagePath(word string) string {
 // commandPath begins the package paths of pipebench and of its test binary.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
-// reserved are the flags that a run must not get, and why.
+// reserved are the flags that must not be passed on to a run, with the reasons.
 var reserved = map[string]string{
 	"-o":        "where records are kept is decided here",
 	"--out":     "where records are kept is decided here",
@@ -110,7 +111,7 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("%s %s: %s", e.Build, how, e.Said)
 }
 
-// A Side is a build to run, and the folder for its records.
+// A Side is a build of pipebench to run, and the folder for its records.
 type Side struct {
 	Build
 	Dir string
@@ -120,7 +121,7 @@ type Side struct {
 const stopGrace = 5 * time.Second
 
 // Together runs several builds with the same flags, in turns, and returns their records in the
-// order of sides. A build too old for turns runs to its end without a pause.
+// order of sides. A build that is too old to take turns runs to its end without a pause.
 func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Set, error) {
 	if err := CheckFlags(flags); err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func Together(ctx context.Context, flags []string, sides ...Side) ([]*results.Se
 	return sets, nil
 }
 
-// A run is a process of a build that measures in turns with others.
+// A run is a process of a build of pipebench. It measures in turns with other runs.
 type run struct {
 	Side
 	process *proc.Process
@@ -186,8 +187,8 @@ func (s Side) start(ctx context.Context, flags []string) (*run, error) {
 	return &run{Side: s, process: p, stdin: stdin, stdout: bufio.NewReader(stdout)}, nil
 }
 
-// awaitTurnEnd waits until the run gives up its turn or ends. It returns the run's records, or nil
-// if the run is to go on.
+// awaitTurnEnd waits until the run gives up its turn or ends. It returns the run's records if the
+// run has ended, and otherwise nil.
 func (r *run) awaitTurnEnd(ctx context.Context) (*results.Set, error) {
 	if _, err := r.stdout.ReadString(enquiry); err == nil {
 		return nil, nil

@@ -20,14 +20,14 @@ type Contest interface {
 	Compare(o stat.CompareOptions) (*stat.Comparison, error)
 }
 
-// A Plan says how many pairs are run, and what their comparison is to find.
+// A Plan says how many pairs of runs are made, and what the comparison is to find.
 type Plan struct {
-	// An undecided comparison stops after Pairs pairs and the time Spend; if Pairs is 0, at
-	// MaxTime.
+	// A comparison that stays undecided stops when Pairs pairs were run and the time Spend is over.
+	// If Pairs is 0, it stops at MaxTime.
 	Pairs int
 	Spend time.Duration
 
-	// No pair begins that would probably end after MaxTime. One that is under way is stopped.
+	// No pair begins that would probably end after MaxTime. A pair that still runs then is stopped.
 	MaxTime time.Duration // 0: DefaultMaxTime
 
 	Seed    int64 // of the random order within the pairs
@@ -41,15 +41,15 @@ type Plan struct {
 // DefaultMaxTime is the MaxTime of a Plan that sets none.
 const DefaultMaxTime = time.Minute
 
-// Run runs pairs until their comparison is decided or the plan is fulfilled. With an error, it
-// still returns the comparison so far, or nil if there is none.
+// Run runs pairs until their comparison is decided or the plan is fulfilled. Together with an
+// error, Run returns the comparison so far, or nil if there is none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	ctx, cancel := p.limited(ctx)
 	defer cancel()
 	return p.run(ctx, c)
 }
 
-// A timeUp is the cause of the end of a context: the time of the plan is up.
+// A timeUp is the cause with which a context ends when the time of the plan is up.
 type timeUp time.Duration
 
 func (t timeUp) Error() string {
@@ -62,8 +62,8 @@ func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeoutCause(ctx, most, timeUp(most))
 }
 
-// run does the work of Run, with a context from limited. A pair that runs out of time is an error
-// only if it is the first.
+// run does the work of Run. ctx comes from p.limited. If a pair runs out of time, that is an error
+// only for the first pair.
 func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	until, _ := ctx.Deadline()
 	random := rand.New(rand.NewPCG(uint64(p.Seed), 0))

@@ -127,8 +127,8 @@ func (s *starts) knows(f figure) bool {
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 
-// isCoarse reports whether the clock of CPU time ticks too slowly: a start took none, or too many
-// of the first starts took the same.
+// isCoarse reports whether the clock of CPU time ticks too slowly: a start took no CPU time, or too
+// many of the first starts took the same time.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true
@@ -143,8 +143,8 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes says how the calls have changed, such as "16 reads of 4 KiB instead of 1 of 64 KiB". The
-// text is "" if no change is certain.
+// causes says how the reads and writes of the new command differ, such as "16 reads of 4 KiB
+// instead of 1 of 64 KiB". The text is "" if no change is certain.
 func (p *Programs) causes(c *stat.Comparison) string {
 	bytesOf := map[string]figure{reads.name: bytesRead, writes.name: bytesWritten}
 	var parts []string

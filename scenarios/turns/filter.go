@@ -13,7 +13,7 @@ import (
 )
 
 // NewFilter returns a Starter of a command that reads the file input, or nothing if input is "".
-// Its output goes to a file in folder.
+// The command's output goes to a file in folder.
 func NewFilter(argv []string, input, folder string) Starter {
 	f := filter{name: strings.Join(argv, " "), argv: argv, input: input, folder: folder}
 	return f.start

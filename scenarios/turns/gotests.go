@@ -36,7 +36,8 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 	return nil
 }
 
-// Compare judges the benchmarks. The i-th results of a benchmark on both sides are a pair.
+// Compare judges the benchmarks. A benchmark's i-th result on the old side and its i-th on the new
+// side are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
 	if err != nil {
@@ -92,8 +93,8 @@ func firstLine(text string) string {
 // ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
-// noBenchmark returns an error that names the benchmarks of a test binary, or the one that lacks
-// the sub-benchmark asked for, such as "Copy/64".
+// noBenchmark returns an error that names the benchmarks of a test binary. If the arguments ask for
+// a sub-benchmark, such as "Copy/64", that a benchmark lacks, the error names that benchmark.
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
 	arguments := strings.Join(argv[1:], " ")

@@ -59,8 +59,8 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 	}
 }
 
-// unrecognised returns a text that names the function with an instruction that valgrind does not
-// know, or "" if there is none.
+// unrecognised returns a text that names the function whose instruction valgrind does not know. The
+// text is "" if the log tells of no such instruction.
 func unrecognised(log string) string {
 	_, rest, found := strings.Cut(log, "Unrecognised instruction")
 	if !found {
@@ -78,8 +78,8 @@ func unrecognised(log string) string {
 	return text
 }
 
-// countedInstructions sums up the instructions of all processes, from valgrind's files. In each is
-// a line such as "summary: 123".
+// countedInstructions sums up the instructions of all processes, from valgrind's files. Each file
+// has a line such as "summary: 123".
 func countedInstructions(folder string) (int64, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "count-*"))
 	if err != nil {

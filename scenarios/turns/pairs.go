@@ -32,8 +32,8 @@ type Builds struct {
 	scratch          string // for the folders of single runs
 }
 
-// OpenBuilds makes a contest of two builds, with a new file for the records of each in the folder
-// dir. The caller calls Close.
+// OpenBuilds prepares the comparison of two builds. In the folder dir, it creates a new file for
+// the records of each build. The caller calls Close.
 func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder for pairs: %w", err)
@@ -57,7 +57,7 @@ func OpenBuilds(old, new Build, dir string) (*Builds, error) {
 	return b, nil
 }
 
-// createSide creates the file for the records of one build, which must not exist.
+// createSide creates the file for the records of one build. The file must not exist yet.
 func createSide(dir, name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

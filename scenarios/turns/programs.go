@@ -58,7 +58,7 @@ const (
 )
 
 // Run first counts, and then times pairs as the plan says, unless the commands turn out to do
-// different things. With an error, it still returns the comparison so far, if any.
+// different things. Together with an error, Run returns the comparison so far, if any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	ctx, cancel := plan.limited(ctx)
 	defer cancel()
@@ -132,7 +132,7 @@ func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst b
 	return nil
 }
 
-// Pair starts both commands once, for their time. Unless MayDiffer is set, another output or exit
+// Pair starts both commands once, to time them. Unless MayDiffer is set, another output or exit
 // code than before is an error.
 func (p *Programs) Pair(ctx context.Context, oldFirst bool) error {
 	if err := p.timed.add(ctx, p.Old, p.New, oldFirst); err != nil {

@@ -88,7 +88,7 @@ func (s *Strays) mayEndInHalf() bool {
 	return s.isLastLikeObject
 }
 
-// forgetLines drops what Lines returns, because the lines turned out to be messages.
+// forgetLines drops the lines that were counted, because they turned out to be messages.
 func (s *Strays) forgetLines() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -137,7 +137,7 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 	return s, nil
 }
 
-// Protocol returns what the server speaks; nil if that is not known yet.
+// Protocol returns what the server speaks. It returns nil if that is not known yet.
 func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 
 // InChunks reports whether the server has sent a message in chunks although it gets lines from us.

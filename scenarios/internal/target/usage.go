@@ -34,8 +34,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample returns what was done since Account returned start. This process is the writer,
-// and the server is the reader.
+// Sample returns what was done since Account returned start. This process is the writer, and the
+// server is the reader.
 func (s *Server) Sample(start Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - start.Sent

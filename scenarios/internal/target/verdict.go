@@ -104,7 +104,7 @@ const (
 		"limits on it"
 )
 
-// Advice says what a verdict usually means and what to look at first. It is "" if nothing is wrong.
+// Advice says what a verdict usually means and what to look at first. If nothing is wrong, it is "".
 func (v Verdict) Advice() string {
 	text, ok := advice[v]
 	switch {

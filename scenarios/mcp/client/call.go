@@ -13,7 +13,7 @@ import (
 )
 
 // Call sends a request and returns the result of its answer. params are encoded by json.Marshal; a
-// nil of any type means none.
+// nil of any type means that there are no params.
 //
 // The error wraps one of these:
 //
@@ -50,8 +50,8 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	return context.WithTimeout(ctx, c.opts.RequestTimeout)
 }
 
-// marshal returns params as JSON, or nil for a nil of any type, because servers drop a request
-// whose params are null.
+// marshal returns params as JSON. For a nil of any type it returns nil, because servers drop a
+// request whose params are null.
 func marshal(params any) ([]byte, error) {
 	raw, isRaw := params.(json.RawMessage)
 	if isRaw && len(raw) == 0 {
@@ -96,7 +96,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives a call up and drops its answer. The server is told why, unless why is nil.
+// abandon gives up a call, whose answer will then be dropped. The server is told the reason why,
+// unless that is nil.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +110,8 @@ func (c *Conn) abandon(p *pendingCall, why error) {
 	c.link.offer(jsonrpc.AppendRequest(nil, "", "notifications/cancelled", params))
 }
 
-// withMeta adds the member _meta to the params of a request, if the revision has no handshake.
+// withMeta adds the member _meta to the params of a request, if the revision of MCP has no
+// handshake.
 func (c *Conn) withMeta(params []byte) []byte {
 	if !c.opts.stateless() {
 		return params
@@ -147,8 +149,8 @@ func (c *Conn) addCall() *pendingCall {
 	return p
 }
 
-// remove removes the call that has this id, and returns it. If there is none, late says whether an
-// earlier call had the id. The caller must hold the lock.
+// remove removes the call that has this id, and returns it. If no call has the id, late says
+// whether an earlier one had it. The caller must hold the lock.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {
@@ -159,8 +161,8 @@ func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	return nil, err == nil && n > 0 && n <= c.lastID
 }
 
-// offer queues a message that the server can do without. The message is dropped if there is no
-// room.
+// offer queues a message that the server can do without. If the queue is full, the message is
+// dropped.
 func (l *link) offer(msg []byte) {
 	select {
 	case l.queue <- msg:
@@ -252,8 +254,8 @@ func (l *link) respond(m *jsonrpc.Message) {
 	l.offer(jsonrpc.AppendError(nil, m.ID, unknown))
 }
 
-// deliver handles a message from the server. The caller holds the lock, and calls after, if that is
-// not nil, without the lock while m is still valid.
+// deliver handles a message from the server. The caller holds the lock. If deliver returns a
+// function, the caller calls it without the lock, while m is still valid.
 func (c *Conn) deliver(l *link, m *jsonrpc.Message) (after func()) {
 	switch m.Kind() {
 	case jsonrpc.Request:

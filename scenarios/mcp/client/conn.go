@@ -22,7 +22,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Conn is a connection to one server. It starts the server, and starts it again when it fails.
+// A Conn is a connection to one server. It starts the server, and starts it again when the server
+// fails.
 type Conn struct {
 	opts     Options
 	launcher Launcher
@@ -42,7 +43,7 @@ type Conn struct {
 	tasks     sync.WaitGroup
 }
 
-// Open starts the server and returns at once. Requests wait until it is ready.
+// Open starts the server and returns at once. Requests wait until the server is ready.
 func Open(launcher Launcher, opts Options) (*Conn, error) {
 	err := opts.complete()
 	if err != nil {
@@ -63,7 +64,7 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 // Wait returns when the connection is ready. Its error wraps ErrClosed or the error of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
-// whenReady waits as Wait does, and then calls do with the lock held.
+// whenReady waits as Wait does, and then calls the function do while it holds the lock.
 func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	for {
 		c.mu.Lock()
@@ -107,7 +108,8 @@ func (c *Conn) Close() error {
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
 // Exit returns the exit code of the latest server process, or 128 plus the number of the signal
-// that ended it; -1 if it has not ended. forced is true if it did not end by itself.
+// that ended it. The code is -1 if the process has not ended. forced is true if the process did not
+// end by itself.
 func (c *Conn) Exit() (code int, forced bool) {
 	c.mu.Lock()
 	last := c.last

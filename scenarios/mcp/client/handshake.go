@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// stateless reports whether the revision has no handshake. Revisions are dates, so they can be
-// compared as text.
+// stateless reports whether the protocol revision has no handshake. Revisions are dates, so they
+// can be compared as text.
 func (o *Options) stateless() bool { return o.Protocol >= mcp.FirstStateless }
 
 // opening returns the method of the first request.
@@ -24,8 +24,8 @@ func (o *Options) opening() string {
 	return "initialize"
 }
 
-// hello returns what the client says of itself, as the params of initialize, or of every request if
-// there is no handshake.
+// hello returns what the client says of itself. These are the params of "initialize", or members of
+// every request's params if there is no handshake.
 func (o *Options) hello() []byte {
 	capabilities := map[string]any{}
 	about := mcp.Implementation{Name: "pipebench", Version: o.Version}

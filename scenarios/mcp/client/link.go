@@ -83,8 +83,9 @@ const (
 	maxDrainChecks = 40
 )
 
-// awaitEnd waits until over is closed, at the end of the output of a process that has ended. It
-// gives up when nothing is unread, because a process that was left behind may hold the pipe open.
+// awaitEnd is called when a process has ended. It waits until over is closed, which happens at the
+// end of the output. It gives up when nothing is left to read, because a child of the process may
+// hold the pipe open.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {
@@ -129,8 +130,8 @@ func (l *link) write() {
 		select {
 		case msg := <-l.queue:
 			began := time.Now()
-			// A write goes on even if its call is given up: after half a message, no other message
-			// can be sent.
+			// A write goes on even if the caller has given up: after half a message, no other
+			// message can be sent.
 			if err := l.proc.Conn.Send(context.Background(), msg); err != nil {
 				l.fail(gone, ReasonGone, fmt.Errorf("write request: %w", err))
 				return
@@ -167,8 +168,8 @@ func (l *link) take(m child.Message) bool {
 	return true
 }
 
-// invalidMessage drops a line that is no message. The link fails after MaxNoise such lines in a
-// row.
+// invalidMessage drops a line that is no message. The link fails after more than MaxNoise such
+// lines in a row.
 func (l *link) invalidMessage(err error) {
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.noise++
@@ -192,8 +193,8 @@ func (l *link) rejectOversized(e *framers.TooLargeError) {
 	l.c.dispatch(l, oversized, data)
 }
 
-// sendOversizeError tells the server that its frame was too large, and waits for
-// oversizeErrorTimeout at most.
+// sendOversizeError tells the server that its frame was too large. It gives up after
+// oversizeErrorTimeout.
 func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	if id == "" {
 		id = jsonrpc.Null
@@ -207,8 +208,8 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 // oversizeErrorTimeout bounds the wait in sendOversizeError.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
-// stderrSink passes the server's stderr on. It ignores errors, because a server that logs into a
-// full pipe stands still.
+// stderrSink passes the server's stderr on. It ignores errors, because a server hangs if nobody
+// reads its stderr and the pipe is full.
 type stderrSink struct{ to io.Writer }
 
 func (s stderrSink) Write(p []byte) (int, error) {

@@ -32,7 +32,7 @@ const (
 	refused                  // the handshake failed, or took too long
 	frame                    // a message came
 	oversized                // a frame came that is larger than the limit
-	gone                     // the stream ended, or writing failed, or there was too much noise
+	gone                     // the stream ended, writing failed, or too many lines were no message
 	elapsed                  // the backoff is over
 	exhausted                // the server failed too often
 	closed                   // Close was called
@@ -44,7 +44,7 @@ type eventData struct {
 	id  jsonrpc.ID       // the id in an oversized frame, if one was found
 }
 
-// An action is a set of things to do at an event, in the order of these bits.
+// An action is a set of things to do at an event, one bit for each. They are done in this order.
 type action int
 
 const (
@@ -104,8 +104,8 @@ func transition(s State, e event) step {
 	return step{s, drop}
 }
 
-// dispatch runs the state machine for an event of the server l, or of none if l is nil. Of earlier
-// servers, only a late start counts.
+// dispatch runs the state machine for an event. l is the server that the event is about, or nil.
+// Events of an earlier server are ignored, except that it has started too late.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state
@@ -149,8 +149,8 @@ func (c *Conn) setState(next State) {
 	}
 }
 
-// act does a single action, or nothing for 0. The caller holds the lock, and calls after, if that
-// is not nil, without the lock.
+// act does a single action, or nothing for 0. The caller holds the lock. If act returns a function,
+// the caller calls it without the lock.
 func (c *Conn) act(one action, l *link, data eventData) (after func()) {
 	switch one {
 	case report:
@@ -197,8 +197,8 @@ func (l *link) leave(politely bool) {
 	close(l.ended)
 }
 
-// failPending fails the calls that wait. If one of them was answered by an oversized frame, its
-// error says how large that was. The caller must hold the lock.
+// failPending fails the calls that wait. If the answer to one call was an oversized frame, the
+// error of that call says how large the frame was. The caller must hold the lock.
 func (c *Conn) failPending(data eventData) {
 	c.lost = data.err
 	for id, p := range c.pending {
@@ -222,7 +222,7 @@ func (c *Conn) tellViolation(e *FrameError) {
 	}
 }
 
-// schedule sets the timer of the next start, or gives the server up.
+// schedule sets the timer for the next start, or gives the server up after too many failures.
 func (c *Conn) schedule(lost *TransportError) {
 	c.stopTimer()
 	never := c.opts.Restarts < 0

@@ -33,27 +33,28 @@ const (
 	// Unlimited accepts frames of every size.
 	Unlimited
 	// ErrorOnOversize answers the frame with a JSON-RPC error, and then closes the connection. If
-	// the frame answered a request, that request fails with its own *FrameError.
+	// the frame answered a request, that request fails with a *FrameError.
 	ErrorOnOversize
-	// Negotiate is CloseOnOversize with a limit from the handshake: the smaller one of both sides'
-	// capabilities.experimental.maxFrameSize. It also bounds requests. A strict server may refuse
-	// such a handshake, because MCP wants an object there.
+	// Negotiate is CloseOnOversize with a limit from the handshake: client and server each put a
+	// number into capabilities.experimental.maxFrameSize, and the smaller one holds. Requests must
+	// not exceed the limit either. A strict server may refuse such a handshake, because MCP wants
+	// an object in place of the number.
 	Negotiate
 )
 
 // Options say how a connection behaves. For a field that is zero, the default in its comment holds.
 type Options struct {
 	Version string // of the client, as told to the server; default: "(devel)"
-	// The MCP revision to ask for; default: DefaultProtocol. From [mcp.FirstStateless] on, the
-	// server must speak it.
+	// Protocol is the MCP revision to ask for; default: DefaultProtocol. If it is
+	// [mcp.FirstStateless] or later, the server must speak exactly that revision.
 	Protocol string
 
 	Framing    framers.Framing // default: NDJSON, and then the server may also send chunk frames
 	MaxMessage int             // bytes without the terminator; default: DefaultMaxMessage
 	Policy     Policy          // default: CloseOnOversize
 	Lenient    bool            // skip malformed header lines; only for the framing content-length
-	// MaxNoise is how many lines in a row may be no messages, before the server counts as lost;
-	// default: DefaultMaxNoise; negative: none.
+	// MaxNoise is how many lines in a row may not be messages, before the server counts as lost.
+	// The default is DefaultMaxNoise. A negative number allows no such line.
 	MaxNoise int
 
 	// RequestTimeout bounds a request whose context has no deadline; default:
@@ -64,8 +65,8 @@ type Options struct {
 	// Restarts is how many times in a row the server is started again; 0: no limit; negative:
 	// never. A handshake that succeeds begins the count anew.
 	Restarts int
-	// The wait before a new start is random. Its bound doubles after each failure, from
-	// BackoffFirst to BackoffMost; defaults: DefaultBackoffFirst, DefaultBackoffMost.
+	// The wait before a new start is random, up to a bound. The bound doubles after each failure,
+	// from BackoffFirst to BackoffMost; defaults: DefaultBackoffFirst, DefaultBackoffMost.
 	BackoffFirst time.Duration
 	BackoffMost  time.Duration
 	Random       func() float64 // returns a number in [0, 1) for the backoff; default: rand.Float64
@@ -82,8 +83,8 @@ type Options struct {
 	OnState        func(State)
 	OnViolation    func(Violation)
 	OnNotification func(method string, params []byte) // params is valid during the call
-	// OnChunk gets each chunk of a message that comes in several. Its slices are valid during the
-	// call.
+	// OnChunk gets each chunk of a message that comes in several chunks. The slices in the Chunk
+	// are valid during the call.
 	OnChunk func(framers.Chunk)
 }
 

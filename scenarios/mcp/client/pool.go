@@ -29,7 +29,8 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 	return p, nil
 }
 
-// Wait returns when the first connection is ready, or with the errors of all.
+// Wait returns when one of the connections is ready. If none becomes ready, Wait returns the errors
+// of all.
 func (p *Pool) Wait(ctx context.Context) error {
 	_, err := p.firstReady(ctx)
 	return err
@@ -38,8 +39,9 @@ func (p *Pool) Wait(ctx context.Context) error {
 // Done returns a channel that is closed when the last connection has ended.
 func (p *Pool) Done() <-chan struct{} { return p.over }
 
-// Call sends a request to the ready server that has the fewest requests in flight, or waits for
-// one. If the server fails, Call does not try another. Errors are those of [Conn.Call].
+// Call sends a request to the ready server that has the fewest requests in flight. If no server is
+// ready, Call waits. If the server fails, Call does not try another. Call returns the same errors
+// as [Conn.Call].
 func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()
@@ -81,8 +83,8 @@ func (p *Pool) leastLoaded() (best *Conn) {
 	return best
 }
 
-// firstReady waits for the first connection that is ready. It is an error if all are closed or ctx
-// ends.
+// firstReady returns the first connection that is ready. It returns an error if all connections are
+// closed or ctx ends.
 func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -24,8 +24,8 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop waits until the process is gone, whose stdin must have been closed. If it does not end
-	// in time, it is told to, and then killed; forced is then true.
+	// Stop waits until the process is gone. The caller must have closed its stdin. A process that
+	// does not end in time is told to end, and then killed; forced is then true.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when the process has ended
 	ExitCode func() int      // after its end: the code, or 128 plus the signal's number
@@ -68,8 +68,8 @@ func NewCommand(path string, args ...string) Command {
 	return Command{Path: interpreter, Args: append([]string{path}, args...)}
 }
 
-// Launch starts the child in a process group or job of its own. A Ctrl-C does not reach it, and
-// what it has started ends with it.
+// Launch starts the child in a process group of its own, or on Windows a job. Ctrl-C does not reach
+// the child, and what the child has started ends with it.
 func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 	if runtime.GOOS != "linux" && c.Limits != (Limits{}) {
 		return nil, fmt.Errorf("start %s: limits of a child: %w on %s",

@@ -20,7 +20,7 @@ type Request struct {
 }
 
 // ParseRequest reads a line: a JSON-RPC message, a method with params, or a tool with arguments. In
-// the last two forms, the id is number.
+// the last two forms, the parameter number becomes the id.
 //
 //	{"jsonrpc":"2.0","id":1,"method":"tools/list"}
 //	tools/list {"cursor":"2"}
@@ -60,8 +60,8 @@ func ParseRequest(line []byte, number int64) (Request, error) {
 	return q, nil
 }
 
-// Send sends the request and returns the message that answers it. If there is none, Send makes an
-// error message. failed is true for an error, or if a tool failed.
+// Send sends the request and returns the message that answers it. If no answer comes, Send makes an
+// error message. failed is true if the message is an error or says that a tool failed.
 func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool) {
 	result, err := c.Call(ctx, q.Method, q.Params)
 	if err == nil {
@@ -76,8 +76,8 @@ func (q Request) Send(ctx context.Context, c Caller) (answer []byte, failed bool
 	return jsonrpc.AppendError(nil, q.id, *remote), true
 }
 
-// codeOfOurOwn is the code of an error that Send makes itself: the first that JSON-RPC leaves to
-// implementations.
+// codeOfOurOwn is the code of an error that Send makes itself: the first code that JSON-RPC leaves
+// to implementations.
 const codeOfOurOwn = -32000
 
 // Notification returns what Options.OnNotification got, as a message.

@@ -31,8 +31,9 @@ type ToolCall struct {
 // MaxRounds is how many times in a row a model may ask for tools before ToolLoop gives up.
 const MaxRounds = 16
 
-// ToolLoop asks a model, calls the tools that it wants, and returns its last text. The model is
-// told if a tool fails or the server refuses a call. Any other error ends the conversation.
+// ToolLoop asks a model, calls the tools that the model wants, and returns the model's last text.
+// The model is told if a tool fails or the server refuses a call. Any other error ends the
+// conversation.
 func ToolLoop(ctx context.Context, c Caller, model Model, query string) (string, error) {
 	tools, err := ListTools(ctx, c)
 	if err != nil {
