@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Fault is a way in which a server misbehaves. The zero Fault is none. Package catalogue lists
-// the kinds, some of which take a size in bytes:
+// A Fault is a way in which a server misbehaves. With the zero Fault, it behaves well. Package
+// catalogue lists the kinds, some of which take a size in bytes:
 //
 //	deaf@1MiB    from the first message larger than 1 MiB on
 //	trickle=16B  16 bytes at a time

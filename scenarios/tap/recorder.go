@@ -170,8 +170,8 @@ func (r *recorder) write(lines []byte) {
 	}
 }
 
-// close writes the lines that wait. Then it calls makeLast, which can count on final numbers, and
-// writes the record that makeLast returns. close returns the first error of the recording.
+// close writes the lines that wait. Then all counts are final, and close calls makeLast and writes
+// the record that makeLast returns. close returns the first error of the recording.
 func (r *recorder) close(makeLast func() results.Target) error {
 	r.mu.Lock()
 	r.over = true

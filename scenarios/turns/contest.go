@@ -110,8 +110,8 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 	}
 }
 
-// nextOrder reports whether the old side goes first in the next pair. Chance decides for every odd
-// pair, and the pair after it has the reverse order.
+// nextOrder reports whether the old command runs first in the next pair. Chance decides for every
+// odd pair, and the pair after that has the reverse order.
 func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	if pairs%2 == 0 {
 		return random.IntN(2) == 0
@@ -119,7 +119,7 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// inOrder runs both sides, but not the second if the first fails.
+// inOrder runs both commands, but not the second if the first fails.
 func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
 	if oldFirst {
 		old, err = runOld()
