@@ -11,9 +11,10 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. A request gets an answer to
-// a recorded request with the same method and params, or else one to the same method. If there are
-// several, they come in turn. If the body of an answer was not recorded, padding takes its place.
+// A Playback answers requests from a recording of a client and a server. A request gets an answer
+// to a recorded request with the same method and params, or else one to the same method. If there
+// are several, they come in turn. If the body of an answer was not recorded, padding takes its
+// place.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {

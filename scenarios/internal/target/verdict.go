@@ -104,7 +104,7 @@ const (
 		"limits on it"
 )
 
-// Advice says what a verdict usually means and what to look at first. If nothing is wrong, it is "".
+// Advice says what a verdict usually means and what to look at first. It returns "" if all is well.
 func (v Verdict) Advice() string {
 	text, ok := advice[v]
 	switch {
