@@ -35,8 +35,8 @@ type Cell struct {
 	WriteSize int `json:"write_size,omitempty"` // most bytes per write; 0: whole messages
 	// PayloadOffset is where in a page of memory messages begin. "" means a random position.
 	PayloadOffset string `json:"payload_offset,omitempty"`
-	// FrameWait sets the size of frames by the time that one should take to pass, such as "5ms". If
-	// it is "", the framing decides the size.
+	// FrameWait is how long one frame should take to pass, such as "5ms". The size of frames
+	// follows from it. If it is "", the framing decides the size.
 	FrameWait string `json:"frame_wait,omitempty"`
 	Source    string `json:"source,omitempty"`   // "hot", "fresh"; "" means "hot"
 	Transfer  string `json:"transfer,omitempty"` // "vmsplice"; "" means copying
@@ -51,7 +51,7 @@ type Cell struct {
 	Drain       int64   `json:"drain,omitempty"`        // most bytes that it reads per second
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages it reads before it closes
 
-	// Older holds settings from an older file that cells no longer have, such as "peer=thread".
+	// Older holds settings that older files have and cells no longer do, such as "peer=thread".
 	Older string `json:"older,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 		plain
 		Leave  int    `json:"leave"`  // older name of closes_after
 		Peer   string `json:"peer"`   // was "thread" if both ends were in one process
-		Clock  string `json:"clock"`  // was "sample" if no round trip had a time of its own
+		Clock  string `json:"clock"`  // was "sample" if round trips were not timed one by one
 		Sender string `json:"sender"` // was what the sender did beyond the framing
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -170,8 +170,8 @@ func ChunkSize(framing string) int {
 	return n
 }
 
-// DifferingFields returns the names of the fields in which the cells differ, but for those in
-// except.
+// DifferingFields returns the names of the fields in which the cells differ. It leaves out the
+// fields named in except.
 func DifferingFields(cells []Cell, except ...string) []string {
 	var out []string
 	for _, f := range fields {
@@ -212,5 +212,5 @@ const (
 	PatternMixed     = "mixed"     // large messages, and small ones to send meanwhile
 	SourceHot        = "hot"       // each message is sent from the CPU's cache
 	TransferVmsplice = "vmsplice"  // the writer's pages are mapped into the pipe
-	SourceFresh      = "fresh"     // each message is sent from another copy; all copies fill 64 MiB
+	SourceFresh      = "fresh"     // messages are sent from copies in turn, 64 MiB in all
 )

@@ -70,18 +70,18 @@ func (e Environment) Node() string {
 func (Environment) kind() string  { return KindEnvironment }
 func (e Environment) run() string { return e.Run }
 
-// lastRun is when this process last made a name of a run, in nanoseconds of Unix time.
+// lastRun is when this process last named a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
-// NewRun makes a unique name for a run, a UUID of version 7 (RFC 9562). Names sort by time, those
-// of one process even if the clock stands still.
+// NewRun makes a unique name for a run, a UUID of version 7 (RFC 9562). Names sort by time. Those
+// that one process makes do so even if the clock stands still.
 func NewRun() (string, error) {
 	// By hand, because a library for UUIDs imports net, which slows the start of processes.
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)
 	}
-	const step = 245 // ns: a name counts time in 1/4096 of a millisecond, here rounded up
+	const step = 245 // ns: the unit of time in a name, 1/4096 of a millisecond, rounded up
 	var now int64
 	for named := false; !named; {
 		last := lastRun.Load()

@@ -209,7 +209,7 @@ func (f Field) Set(c *Cell, s string) error {
 	return err
 }
 
-// parseText checks a value and returns it as the file has it, "" for the default.
+// parseText checks a value and returns it as the file has it. For the default, it returns "".
 func (f Field) parseText(s string) (string, error) {
 	switch f.kind {
 	case anOffset:

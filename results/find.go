@@ -85,8 +85,8 @@ func isResultsName(name string) bool {
 	return strings.HasSuffix(name, ".jsonl")
 }
 
-// Open opens a results file, the one in a folder, or standard input for "-". It decompresses .gz
-// and .zst files. The returned name is for messages to people.
+// Open opens a results file, the results file in a folder, or standard input for "-". It
+// decompresses .gz and .zst files. The returned name is for messages to people.
 func Open(path string) (name string, f io.ReadCloser, err error) {
 	if path == "-" {
 		return "standard input", io.NopCloser(os.Stdin), nil

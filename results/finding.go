@@ -19,7 +19,7 @@ const (
 	Unsupported Verdict = "unsupported" // this system cannot run the experiment
 )
 
-// Verdicts on a statement about pipes. One that could not be judged is [CannotTell] or
+// Verdicts on a statement about pipes. A statement that could not be judged is [CannotTell] or
 // [Unsupported].
 const (
 	Holds   Verdict = "holds"
@@ -28,7 +28,7 @@ const (
 	Noted   Verdict = "noted"   // there is no statement to judge it by
 )
 
-// Verdicts lists all verdicts, those that most need a person's attention first.
+// Verdicts lists all verdicts. Those that most need a person's attention come first.
 func Verdicts() []Verdict {
 	return []Verdict{
 		Fails, Refuted, Slow, Expected, Depends, CannotTell, Unsupported, Noted, Holds, OK,

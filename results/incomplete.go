@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// runsRead collects the runs that are read, to find those that differ from the others.
+// runsRead collects what shows which runs ended early, and which began at an odd time.
 type runsRead struct {
 	environments []Environment
 	cells        map[string]int // number of cells by run
@@ -22,8 +22,9 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly returns a problem for each run with fewer cells than another run of the same plan.
-// Only `pipebench run` knows in advance how many cells it measures.
+// endedEarly returns a problem for each run that measured less than another run of the same command
+// and program on the same kind of machine. Only `pipebench run` knows in advance how much it
+// measures.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {

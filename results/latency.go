@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is a distribution of times. A percentile is absent if fewer than ten times lie above it,
-// so p99 needs 1,000 of them.
+// Latency is a distribution of times. A percentile is absent if fewer than ten of the times lie
+// above it, so p99 needs at least 1,000 times.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -17,7 +17,8 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	// Over is the number of times above one minute, where the histogram ends. MaxNS is exact.
+	// Over is the number of times above one minute, where the histogram ends. MaxNS is exact even
+	// then.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
@@ -96,8 +97,8 @@ func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 // Quantiles are the names that [Latency.Quantile] accepts.
 var Quantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
 
-// Quantile returns a quantile in nanoseconds by its name, one of [Quantiles]. It is nil if there
-// are too few observations.
+// Quantile returns the quantile with the given name, one of [Quantiles], in nanoseconds. The result
+// is nil if there are too few observations.
 func (l Latency) Quantile(name string) *int64 {
 	// In the order of Quantiles.
 	points := [...]*int64{l.P50NS, l.P90NS, l.P99NS, l.P999NS, new(l.MaxNS)}
@@ -116,8 +117,8 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies merges the distributions that the samples have under any of the keys. If there are
-// none, the result's Count is 0.
+// MergeLatencies merges the distributions that the samples have under any of the keys. The result's
+// Count is 0 if no sample has any.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {
@@ -137,7 +138,8 @@ func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 		if err != nil {
 			return Latency{}, err
 		}
-		// Merge drops times above the range. The program that wrote the file may have, too.
+		// Merge drops times above the range. The program that wrote the file may also have dropped
+		// some.
 		dropped := merged.Merge(h)
 		outside := dropped + max(0, l.Count-h.TotalCount())
 		if err := merged.RecordValues(maxLatencyNS, outside); err != nil {

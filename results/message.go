@@ -6,10 +6,10 @@ import (
 )
 
 // LeastStall is the shortest [Message.Stall] that is recorded. A write that does not wait takes
-// less than half as long.
+// less than half of this time.
 const LeastStall = 100 * time.Microsecond
 
-// A Message is one message between a client and a server, recorded by pipebench tap.
+// A Message is one message between a client and a server, recorded by the command pipebench tap.
 type Message struct {
 	Kind string `json:"kind"`
 	Run  string `json:"run"`

@@ -9,7 +9,7 @@ import (
 )
 
 // An oldLine is a line of a kind that only earlier versions wrote. The comment of each field names
-// the kinds that have it.
+// the kinds of lines that have the field.
 type oldLine struct {
 	Run  string
 	Time time.Time
@@ -45,8 +45,8 @@ type oldLine struct {
 	Spread float64   // noise: the largest ratio between two of Values, less 1
 }
 
-// decodeOld decodes a line of a kind that is no longer written: "tune" into a [Record], the others
-// into a [Finding].
+// decodeOld decodes a line of a kind that is no longer written. A line of kind "tune" becomes a
+// [Record], any other line a [Finding].
 func decodeOld(kind string, text []byte) (Line, error) {
 	var old oldLine
 	if err := json.Unmarshal(text, &old); err != nil {
@@ -174,7 +174,7 @@ func decodeMeasurement(text []byte) (Line, error) {
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {
 		return line, err
 	}
-	// A method UnmarshalJSON of Sample would be inherited by types that embed Sample.
+	// Not in a method UnmarshalJSON of Sample, because types that embed Sample would inherit it.
 	var old struct {
 		Samples []struct{ Left *Closed }
 	}

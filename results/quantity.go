@@ -35,7 +35,8 @@ type scale struct {
 	unit string
 }
 
-// scales has the units in which a quantity can be written, by its base unit, the largest first.
+// scales lists the units in which a quantity can be written, the largest first. The keys are the
+// base units.
 var scales = map[string][]scale{
 	"B":   {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	"B/s": {{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}},
@@ -43,7 +44,7 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value in short form: "64 KiB", "1.5 GB/s", "20 µs". It rounds even sizes,
+// FormatLabel writes a value in short form: "64 KiB", "1.5 GB/s", "20 µs". It rounds sizes, too,
 // and drops trailing zeros.
 func FormatLabel(v float64, unit string) string {
 	units, known := scales[unit]
@@ -60,9 +61,10 @@ func FormatLabel(v float64, unit string) string {
 	return strings.TrimSpace(number + " " + unit)
 }
 
-// scaled writes v in the largest unit that is not larger than v, or in the smallest.
+// scaled writes v in the largest unit that is not larger than v. If all are larger, it takes the
+// smallest unit.
 func scaled(v float64, units []scale) string {
-	// From 0.9995 of a unit on, v is rounded up to that unit.
+	// A value of 0.9995 of a unit or more rounds to 1.00 of that unit.
 	fits := func(u scale) bool { return math.Abs(v) >= u.size*0.9995 || u.size == 1 }
 	u := units[slices.IndexFunc(units, fits)]
 	return FormatNumber(v/u.size, 3) + " " + u.unit
@@ -191,7 +193,7 @@ func FormatUnit(v float64, unit string) string {
 	return FormatNumber(v, 3) + " " + unit
 }
 
-// FormatExact is [FormatUnit], but writes whole bytes without a larger unit: "61,440 B".
+// FormatExact works as [FormatUnit] does, but writes whole bytes without a larger unit: "61,440 B".
 func FormatExact(v float64, unit string) string {
 	if unit == "B" && v == math.Trunc(v) {
 		return FormatGrouped(int64(v)) + " B"

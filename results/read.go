@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the most bytes in a line. A message of 128 MiB fits, even if each byte is escaped as
-// \u00xx.
+// maxLine is the most bytes that a line may have. A message of 128 MiB fits, even if each byte is
+// escaped as \u00xx.
 const maxLine = 1 << 30
 
 // ErrEmpty means that a file has no readable line, or that no run fits a [Filter].
@@ -32,7 +32,8 @@ func Read(paths ...string) (*Set, error) {
 	return set, nil
 }
 
-// Each reads files as [Read] does, but hands each line to take at once and keeps none in memory.
+// Each reads files as [Read] does, but calls take with each line at once and keeps no line in
+// memory.
 func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -136,12 +137,12 @@ type fileReader struct {
 	positions map[string]int // by run: number of its messages since its environment
 }
 
-// seenLines has, for each line, the name of the file in which it was found first. Copies of it are
-// skipped.
+// seenLines has, for each line, the name of the file in which the line was found first. Later
+// copies of a line are skipped.
 type seenLines map[lineID]string
 
-// A lineID identifies a line by its hash. Messages may be equal, so theirs has their position in
-// the run, too.
+// A lineID identifies a line by its hash. Two messages may be equal, so the ID of a message also
+// has its position in the run.
 type lineID struct {
 	hash     [16]byte
 	position int
@@ -192,7 +193,7 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds a whole line behind a torn one that lacks its newline.
+// lineAfterTorn finds the whole line that follows a torn line without a newline in between.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 { // objects inside the torn line may begin in the same way
 		next := bytes.Index(text[1:], lineStart)
@@ -240,7 +241,7 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 
 // decode decodes a line of any kind. A line that no [Writer] would write is an error.
 func decode(text []byte) (Line, error) {
-	// Evidence keeps these bytes, and only valid UTF-8 can be written again.
+	// The evidence of a finding keeps these bytes, and only valid UTF-8 can be written again.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
@@ -271,7 +272,7 @@ func decode(text []byte) (Line, error) {
 	return line, validate(line)
 }
 
-// kindOf returns the kind of a line. A [Writer] always puts it first.
+// kindOf returns the kind of a line. A [Writer] always puts the kind first.
 func kindOf(text []byte) (string, error) {
 	if rest, first := bytes.CutPrefix(text, lineStart); first {
 		kind, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -291,7 +292,7 @@ func decodeAs[L Line](text []byte) (Line, error) {
 }
 
 // A Problem is what a person should know about results that were read: a line was skipped, or a run
-// looks odd. It is no failure.
+// looks odd. Reading goes on all the same.
 type Problem struct {
 	File string   `json:"file"` // "" if runs have the problem
 	Line int      `json:"line"` // first line with the problem, from 1; 0: the whole file

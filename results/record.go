@@ -53,13 +53,13 @@ type Record struct {
 	// "interrupted", "failed" or, in older files, "precision".
 	Stopped string `json:"stopped,omitempty"`
 
-	// Unsupported says why this system cannot run the cell. The record then has no samples.
+	// Unsupported says why this system cannot make the measurement. The record then has no samples.
 	Unsupported string   `json:"unsupported,omitempty"`
 	Failed      string   `json:"failed,omitempty"` // what went wrong and stopped the run
 	Warnings    []string `json:"warnings,omitempty"`
 
-	// Disturbed is set if other programs or virtual machines took CPU time that the cell needed.
-	// CPU times are then more reliable than elapsed times.
+	// Disturbed is set if other programs or virtual machines took CPU time that the measurement
+	// needed. CPU times are then more reliable than elapsed times.
 	Disturbed bool `json:"disturbed,omitempty"`
 }
 
@@ -75,11 +75,11 @@ type Verified struct {
 func (Record) kind() string  { return KindMeasurement }
 func (r Record) run() string { return r.Run }
 
-// A Sample is one timed measurement of a cell, usually of a few milliseconds. To compare two cells,
-// take the ratio of samples with the same Fork and Round.
+// A Sample is one timed measurement of a cell, usually of a few milliseconds. Two cells are
+// compared by the ratio of the samples with the same Fork and Round.
 type Sample struct {
-	Fork  int `json:"fork,omitempty"`  // start of the workers, from 1; 0 in older files
-	Round int `json:"round,omitempty"` // from 1, counted over the whole run; 0 if Fork is 0
+	Fork  int `json:"fork,omitempty"`  // start of the worker processes, from 1; 0 in old files
+	Round int `json:"round,omitempty"` // turn of all cells, from 1 in the run; 0 if Fork is 0
 
 	ElapsedNS    int64 `json:"elapsed_ns"`    // until the last message, or its answer, was read
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips
@@ -98,18 +98,18 @@ type Sample struct {
 	Writer Counters `json:"writer"` // round trip: the end that asks
 	Reader Counters `json:"reader"` // round trip: the end that answers
 
-	// Latency has the distributions of "roundtrip" or "oneway" and, if messages were sent at a
-	// fixed rate, of these times:
+	// Latency has distributions of times by name. They are "roundtrip" or "oneway" and, if messages
+	// were sent at a fixed rate, these:
 	//
-	//   - "due": since a message was due
-	//   - "service": since it was sent
+	//   - "due": from when a message was due to its arrival, or to the answer
+	//   - "service": from when it was sent to the same
 	//   - "lateness": from when it was due to when it was sent
 	Latency map[string]Latency `json:"latency,omitempty"`
-	Load    *Load              `json:"load,omitempty"`   // only in an open loop
+	Load    *Load              `json:"load,omitempty"`   // only with a fixed rate
 	Closed  *Closed            `json:"closed,omitempty"` // only if the reader closes its end
 
-	// Disturbed says how the sample lost CPU time that it needed, or is "". Figures leave disturbed
-	// samples out if enough others remain.
+	// Disturbed says how the sample lost CPU time that it needed, or is "". Disturbed samples do
+	// not count for figures if enough others remain.
 	Disturbed string `json:"disturbed,omitempty"`
 	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the ends' CPUs
 }
@@ -139,7 +139,8 @@ type Counters struct {
 	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"`
 
-	// RunQueueNS is how long the end was ready to run but had no CPU, even if the other end had it.
+	// RunQueueNS is how long the end was ready to run but had no CPU, even if the other end had the
+	// CPU.
 	RunQueueNS *int64 `json:"run_queue_ns,omitempty"`
 
 	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process
@@ -147,7 +148,7 @@ type Counters struct {
 	CPUs      []int  `json:"cpus,omitempty"`       // CPUs on which the end was seen, ascending
 }
 
-// Load says how well an open loop kept its rate.
+// Load says how well messages kept to a fixed rate.
 type Load struct {
 	Due      int64   `json:"due"`      // messages that fell due while the clock ran
 	Sent     int64   `json:"sent"`     // how many of these were sent

@@ -6,7 +6,7 @@ import (
 )
 
 // A Target is one result about a stdio server: how it served messages of one size, what its limits
-// are, how its time grows with the size, or what a client and it sent each other.
+// are, how its time grows with the size, or what it and a client sent each other.
 type Target struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`
@@ -39,7 +39,7 @@ const (
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
 // TargetEvidence holds the facts that a [Target] rests on. Parts that do not apply are nil. In the
-// file, one object has the fields of all parts.
+// file, the fields of all parts stand in one object.
 type TargetEvidence struct {
 	Server  *ServerEvidence
 	Failure *FailureEvidence
@@ -49,8 +49,8 @@ type TargetEvidence struct {
 	Growth  *GrowthEvidence
 	Replay  *ReplayEvidence
 
-	// Capacity is the capacity of the server's pipes in bytes, or 0 for the default. With Growth,
-	// it is as the system reports it.
+	// Capacity is the capacity of the server's pipes in bytes, or 0 for the default. If Growth is
+	// set, it is the capacity that the system reported.
 	Capacity int
 	Why      string // the verdict, in words
 	Advice   string
@@ -97,14 +97,14 @@ type FailureEvidence struct {
 	Offset  *int64 `json:"offset,omitempty"`              // of the first wrong byte in the payload
 	Partial int64  `json:"partial_reply_bytes,omitempty"` // bytes received of an incomplete answer
 
-	// Probe says what became of a small request afterwards: "answered", "silent", "not taken" or
-	// "gone".
+	// Probe says what became of a small request that was sent afterwards: "answered", "silent",
+	// "not taken" or "gone".
 	Probe string `json:"probe,omitempty"`
 
 	// ServedBefore is how many requests the process had served before.
 	ServedBefore int64 `json:"served_before,omitempty"`
-	// AnySize is set if a server that got only small requests failed after as many of them, so that
-	// the size is not to blame.
+	// AnySize is set if the server also failed when it got only small requests, about as many as it
+	// had served before. The size is then not to blame.
 	AnySize bool `json:"any_size,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`
@@ -147,8 +147,8 @@ type LimitEvidence struct {
 	ByRequests bool `json:"by_requests,omitempty"` // the request limit ended the search for replies
 }
 
-// GrowthEvidence says how the server's time grows with the size of messages. Slope is of its CPU
-// time if WallSlope is set, else of the elapsed time.
+// GrowthEvidence says how the server's time grows with the size of messages. If WallSlope is set,
+// Slope is that of the server's CPU time, else that of the elapsed time.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of the slope's interval
@@ -157,7 +157,7 @@ type GrowthEvidence struct {
 	From      int      `json:"from"`                 // smallest size, in message bytes
 	To        int      `json:"to"`                   // largest size
 	// ShowsAt is the smallest size whose cost per byte is at least 1.5 times that of a smaller
-	// size, or 0.
+	// size. It is 0 if there is none.
 	ShowsAt int `json:"shows_at"`
 	Points  int `json:"points"` // sizes that the slope rests on
 }

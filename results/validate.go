@@ -21,7 +21,7 @@ func validate(line Line) error {
 }
 
 // Validate returns an error if the cell or a figure is impossible, or if there are no samples and
-// no reason for that.
+// nothing says why.
 func (r Record) Validate() error {
 	switch {
 	case r.Unsupported != "" && len(r.Samples) > 0:

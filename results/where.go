@@ -27,8 +27,9 @@ type condition struct {
 	part       bool // the field need only contain the value
 }
 
-// ParseFilter parses conditions on a run's environment: the field or label must equal the value in
-// "os=linux", and contain it in "kernel~6.1". Upper and lower case are the same.
+// ParseFilter parses conditions on a run's environment. "os=linux" means that the field or label os
+// must equal linux, and "kernel~6.1" that kernel must contain 6.1. Upper and lower case are the
+// same.
 func ParseFilter(conditions ...string) (*Filter, error) {
 	f := &Filter{
 		fits:    make(map[string]bool),
@@ -50,8 +51,8 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 	return f, nil
 }
 
-// Through returns a function for [Each] that passes fitting lines on to take. It holds the lines of
-// a run back until the run's environment is read.
+// Through returns a function for [Each] that calls take with each line that meets the conditions.
+// It holds the lines of a run back until the run's environment is read.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take
@@ -102,7 +103,8 @@ func (c condition) fits(value string) bool {
 	return value == c.value
 }
 
-// Relevant removes the problems of runs that did not pass. It changes the slice itself.
+// Relevant removes the problems of runs that did not meet the conditions. It changes the slice
+// itself.
 func (f *Filter) Relevant(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool {
 		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {

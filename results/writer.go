@@ -19,10 +19,11 @@ type Writer struct {
 	err       error // the first failure: it may have torn a line, so nothing is written after it
 }
 
-// Append opens a results file to add lines, and creates it if there is none. It ends a last line
-// that a crash cut off.
+// Append opens a results file to add lines, and creates it if there is none. If a crash cut off the
+// last line, it adds a newline there.
 func Append(path string) (*Writer, error) {
-	// In a folder that others can write to, a link could lead to another file of the user's.
+	// OpenRoot follows no link out of the folder. Where others can write, a link could lead to
+	// another file of the user.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
@@ -158,8 +159,8 @@ func prepare(line Line) (Line, error) {
 		"give the value, not a pointer", line)
 }
 
-// ReplaceFile writes a file so that nobody sees it half-written, and the old one stays if writing
-// fails. A link at path is replaced, not followed.
+// ReplaceFile writes a file so that nobody sees it half-written. If writing fails, the old file
+// stays. A link at path is replaced, not followed.
 func ReplaceFile(path string, content []byte, perm os.FileMode) error {
 	hidden := fmt.Sprintf(".%s.%x", filepath.Base(path), rand.Uint64())
 	name := filepath.Join(filepath.Dir(path), hidden)

@@ -29,8 +29,8 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample returns a sample of 1000 messages of size bytes, which take wire bytes on the pipe and ns
-// nanoseconds each.
+// Sample returns a sample of 1000 messages. Each message has size bytes, takes wire bytes on the
+// pipe, and takes ns nanoseconds.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -47,7 +47,7 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	}
 }
 
-// Record returns a record of a cell, with a sample for each time per message in ns.
+// Record returns a record of a cell. Each value of ns makes a sample with that time per message.
 func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
 	for _, t := range ns {
@@ -76,8 +76,8 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside returns a set with a raw cell and a cell for each framing in framed, which may be "ndjson"
-// and "chunked:61440". The values are times per message in nanoseconds.
+// Beside returns measurements of raw and of other framings, which may be "ndjson" and
+// "chunked:61440". The values are times per message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -93,7 +93,8 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting returns six times per message on a machine that becomes slower, the first about ns.
+// Drifting returns six measured times per message, the first of them about ns. The times grow
+// because the machine becomes slower.
 func Drifting(ns float64) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64
@@ -105,8 +106,8 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency gives every sample of r count latencies under key, of 1 to 1.4 times its time per
-// message.
+// WithLatency adds latencies to each sample of a record: count values under the key, from 1 to 1.4
+// times the sample's time per message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)
@@ -162,8 +163,8 @@ func Sweep() *results.Set {
 	return s
 }
 
-// Pairs returns n pairs of runs, old[i] and new[i]. The new run takes factor times as long, and a
-// random drift slows both runs of a pair alike.
+// Pairs returns n pairs of runs, old[i] and new[i]. The new run of a pair takes factor times as
+// long as the old run, and a random drift slows both alike.
 func Pairs(rng *rand.Rand, n, cells int, factor float64) (old, new []*results.Set) {
 	for range n {
 		a, b := &results.Set{}, &results.Set{}

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// A Fleet makes up the records of any number of machines from real ones in test data. On each
-// machine, framings cost a little more or less.
+// A Fleet makes up the records of any number of machines from real records in test data. The cost
+// of a framing differs a little from machine to machine.
 type Fleet struct {
 	platforms [][]byte
 	run       []byte
@@ -83,8 +83,9 @@ func (f *Fleet) Machine(i int) []byte {
 	return out.Bytes()
 }
 
-// write writes lines as if they came from the i-th machine, with names of runs that begin with run.
-func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
+// write writes lines as if they came from the i-th machine. It gives the runs names that begin with
+// the prefix.
+func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, prefix string) {
 	machine := []byte(fmt.Sprintf(`"machine":"sha256:%064x"`, i+1))
 	host := []byte(fmt.Sprintf(`"hostname":"node%04d"`, i))
 	costs := make(map[string]float64)
@@ -94,11 +95,11 @@ func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 		if _, known := runs[string(own)]; !known {
 			runs[string(own)] = len(runs)
 		}
-		name := fmt.Sprintf(`"run":"%s-%d-%d"`, run, i, runs[string(own)])
+		name := fmt.Sprintf(`"run":"%s-%d-%d"`, prefix, i, runs[string(own)])
 		line = bytes.Replace(line, own, []byte(name), 1)
 		line = machineHash.ReplaceAll(line, machine)
 		line = hostName.ReplaceAll(line, host)
-		if m := framing.FindSubmatch(line); m != nil && run == defaultRun {
+		if m := framing.FindSubmatch(line); m != nil && prefix == defaultRun {
 			line = slower(line, f.cost(costs, i, string(m[1])))
 		}
 		out.Write(bytes.TrimRight(line, "\n"))
@@ -106,8 +107,8 @@ func (f *Fleet) write(out *bytes.Buffer, lines []byte, i int, run string) {
 	}
 }
 
-// cost returns the factor by which a framing takes longer on a machine. It is drawn once and kept
-// in costs.
+// cost returns the factor by which a framing takes longer on a machine. It is drawn at random once
+// and kept in costs.
 func (f *Fleet) cost(costs map[string]float64, i int, framing string) float64 {
 	if framing == "raw" {
 		return 1
@@ -133,7 +134,7 @@ func slower(line []byte, factor float64) []byte {
 	})
 }
 
-// Reader returns the lines of that many machines, made while they are read.
+// Reader returns the lines of the given number of machines. They are made while they are read.
 func (f *Fleet) Reader(machines int) io.Reader {
 	out, in := io.Pipe()
 	go func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text. The result has a series for each benchmark and unit, and a
-// problem for each malformed line.
+// readBench reads Go benchmark text. The result has a series of values for each benchmark and unit,
+// and a problem for each malformed line.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}
 	var list seriesList
@@ -32,7 +32,7 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	if err := in.Err(); err != nil {
 		return Dataset{}, fmt.Errorf("read results: %s: %w", name, err)
 	}
-	// A line that describes a unit may come after the lines that use the unit.
+	// Only now, because a line that describes a unit may come after the lines that use the unit.
 	units := in.Units()
 	for i := range list {
 		s := &list[i]
@@ -53,8 +53,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	return Dataset{Name: name, Series: list, Problems: problems.All, Failed: failed}, nil
 }
 
-// namePackages writes the package before each name that two packages have. If each side has one
-// package, names stay, because the package may have been renamed.
+// namePackages writes the package before each benchmark's name that occurs in two packages. If each
+// side has only one package, the names stay, because the package may have been renamed.
 func namePackages(before, after []Series) (namedBefore, namedAfter []Series) {
 	if !hasPackages(before) && !hasPackages(after) {
 		return before, after
@@ -124,7 +124,8 @@ func textMachine(line *benchfmt.Result) string {
 // bytesPerOp is the unit of the bytes that a benchmark allocates.
 const bytesPerOp = "B/op"
 
-// benchMetric returns the metric for a unit of benchmark text, by which it is also named.
+// benchMetric returns the metric for a unit of benchmark text, such as "ns/op". The unit is also
+// the name of the metric.
 func benchMetric(name string, better Better) Metric {
 	m := Metric{Name: name, Title: name, Better: better}
 	switch {
@@ -156,8 +157,8 @@ func (m Metric) is(name string) bool {
 	return known && unit.Metric == name
 }
 
-// BenchUnit returns the unit that the change has in Go benchmark text, and the factor that converts
-// its values to this unit.
+// BenchUnit returns the unit of the change's metric in Go benchmark text, and the factor that
+// converts the change's values to this unit.
 func (c Change) BenchUnit() (unit string, scale float64) {
 	if u, known := benchtext.MetricUnit(c.Metric); known {
 		return u.Name, u.Scale
@@ -183,7 +184,7 @@ type BenchLine struct {
 	Values []benchfmt.Value
 }
 
-// BenchLines returns a line for each sample of a record, and a last one with the percentiles of all
+// BenchLines returns a line for each sample of a record. A last line has the percentiles of all
 // samples together.
 func BenchLines(r results.Record) []BenchLine {
 	var lines []BenchLine

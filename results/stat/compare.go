@@ -10,7 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Verdict is the result of comparing one metric of one case (see [Series]).
+// A Verdict says how one metric changed from the old side of a comparison to the new one.
 type Verdict string
 
 // The verdicts. A time becomes slower or faster, a count more or fewer.
@@ -48,8 +48,8 @@ func (o CompareOptions) wants(m Metric) bool {
 	return len(o.Metrics) == 0 || slices.ContainsFunc(o.Metrics, m.is)
 }
 
-// A Comparison is the result of comparing two sides, case by case: cells, servers, checks or
-// benchmarks.
+// A Comparison is the result of comparing two sides case by case. A case is a measurement, a
+// server, a check or a benchmark.
 type Comparison struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
@@ -59,7 +59,7 @@ type Comparison struct {
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
-	// Unjudged counts the cells without a verdict on their time because a file lacks something.
+	// Unjudged counts the measurements whose time got no verdict because a file lacks something.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
 	// Different says in what way two programs behave differently, and Calls which calls changed:
@@ -67,20 +67,21 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
-	// Doubt says why a gate cannot pass, whatever the figures are: something was not compared, or a
-	// benchmark failed.
+	// Doubt says why a CI job cannot pass, whatever the figures are: something was not compared, or
+	// a benchmark failed.
 	Doubt string `json:"doubt,omitempty"`
 
-	// Limit is the largest worsening that a gate allows, as a share. It is 0 without a gate.
+	// Limit is the largest worsening that a CI job allows, as a share. It is 0 if none was set.
 	Limit float64 `json:"-"`
 
-	// Names are the metrics that both sides have, even those that were not asked for.
+	// Names are the names of the metrics that both sides have, even of those that were not asked
+	// for.
 	Names []string `json:"-"`
 
 	tolerance float64
 }
 
-// An Unjudged is a reason why cells have no verdict on their time.
+// An Unjudged is a reason why some measurements have no verdict on their time.
 type Unjudged struct {
 	Cells  int    `json:"cells"`
 	Reason string `json:"reason"`
@@ -136,9 +137,9 @@ func (c Change) Worse() float64 {
 
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
-// Compare compares two sides that were measured one after the other. The time of a cell counts
-// relative to that of raw, the framing that adds nothing, so that a slower machine is no change. Go
-// benchmark text has no raw.
+// Compare compares two sides that were measured one after the other. Of a time, it compares the
+// ratio to the time of raw, the framing that adds nothing, so that a slower machine is no change.
+// Go benchmark text has no raw.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
@@ -161,7 +162,8 @@ func newComparison(before, after Dataset, o CompareOptions) *Comparison {
 	}
 }
 
-// collect adds a metric that both sides have to Names, and reports whether the options ask for it.
+// collect adds the name of a metric to c.Names, because both sides have the metric. It reports
+// whether the options ask for it.
 func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	if !slices.Contains(c.Names, m.Name) {
 		c.Names = append(c.Names, m.Name)
@@ -169,7 +171,8 @@ func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that the options ask for but one side does not have, or "".
+// Lacks returns a metric that the options ask for but one side does not have. If there is none, it
+// returns "".
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -180,8 +183,8 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 	return ""
 }
 
-// compareCounters compares the counters that both sides have, and returns the times without a
-// verdict.
+// compareCounters compares the counters that both sides have. It returns the times, which have no
+// verdict yet.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series, o)
 	c.OnlyNew = alone(after.Series, before.Series, o)
@@ -207,7 +210,7 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 	return times
 }
 
-// newChange returns the change from one series to another, without a verdict.
+// newChange returns the change from one series of values to another, without a verdict.
 func newChange(old, new Series) Change {
 	change := Change{
 		Name:   old.Name,
@@ -227,8 +230,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of cases that only the first side has. If the other side only lacks a
-// metric, the name is "allocs/op of Name".
+// alone returns the names of cases that only the first side has. If the other side has the case but
+// not the metric, the name is "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {
@@ -239,7 +242,7 @@ func alone(own, other []Series, o CompareOptions) []string {
 		isSameCase := func(theirs Series) bool { return theirs.Name == s.Name }
 		if slices.ContainsFunc(other, isSameCase) {
 			if s.Metric.IsPercentile() {
-				continue // the samples of a slower machine may be too few for it
+				continue // a slower machine may have too few samples for a percentile
 			}
 			name = s.Metric.Name + " of " + s.Name
 		}
@@ -250,8 +253,8 @@ func alone(own, other []Series, o CompareOptions) []string {
 	return names
 }
 
-// counterpart returns the index of the series to compare s with, preferably from the same machine,
-// or -1.
+// counterpart returns the index of the series to compare s with, or -1. It prefers a series from
+// the same machine.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {
@@ -279,8 +282,8 @@ func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// addTimes adds the times that were measured without raw, of benchmarks and of servers. Those of
-// servers get no verdict.
+// addTimes adds the times of benchmarks and of servers, which have no raw to be compared with. The
+// times of servers get no verdict.
 func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
 		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
@@ -323,8 +326,8 @@ func logsOf(values []float64) []float64 {
 	return logs
 }
 
-// judge gives verdicts on the changes that have a logRatio. The more there are, the surer each has
-// to be (Bonferroni's correction).
+// judge gives verdicts on the changes that have a logRatio. The more changes have one, the surer
+// each verdict has to be (Bonferroni's correction).
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {
@@ -344,8 +347,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// setInterval sets the ratio and its interval from limits of the ratio's logarithm. Infinite limits
-// are ignored.
+// setInterval sets the ratio and its interval from lo and hi, limits of the ratio's logarithm. It
+// ignores infinite limits.
 func (c *Change) setInterval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
@@ -358,8 +361,8 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide sets the verdict. lo and hi are limits of the ratio's logarithm that hold for all changes
-// of the comparison at once.
+// decide sets the verdict. The ratio's logarithm lies between lo and hi, which are so far apart
+// that this holds for all changes of the comparison at once.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
@@ -383,7 +386,7 @@ func direction(better Better, ratio float64) Verdict {
 	return Faster
 }
 
-// note adds notes for the reader, and sets Doubt if a gate must not pass.
+// note adds notes for the reader. It sets Doubt if a CI job must not pass.
 func (c *Comparison) note(before, after Dataset) {
 	if len(c.OnlyOld) > 0 {
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",

@@ -7,8 +7,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// addCounter judges a counter that does not vary within either side, or that is [Metric.ByRange].
-// Any other is only shown, if the two sides lie far apart.
+// addCounter judges a counter that is constant within each side, or that is [Metric.ByRange]. Any
+// other counter is only shown, and only if the two sides lie far apart.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)
@@ -45,8 +45,8 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// isCount reports whether a metric of benchmark text is compared as a counter: a constant one, in
-// bytes or with a median of 0.
+// isCount reports whether a metric of benchmark text is compared as a counter. Such a metric is
+// constant on each side, and counts bytes or has a median of 0.
 func isCount(old, new Series) bool {
 	m := old.Metric
 	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {
@@ -61,8 +61,8 @@ func isCount(old, new Series) bool {
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
 }
 
-// slack returns how much a counter may vary and still be exact, by rounding and by calls that
-// belong to no message.
+// slack returns how much a counter may vary and still be exact, because of rounding and of calls
+// that belong to no message.
 func slack(s Series) float64 {
 	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
 	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding

@@ -13,8 +13,8 @@ import (
 // Confidence is the level of every interval: 95 %.
 const Confidence = 0.95
 
-// LeastSamples is how many samples an interval at [Confidence] takes. With exactly that many, it is
-// [min, max].
+// LeastSamples is how many samples an interval at [Confidence] needs. With exactly that many
+// samples, the interval is [min, max].
 const LeastSamples = 6
 
 // An Estimate is a median with its interval and the number of its samples.
@@ -23,8 +23,8 @@ type Estimate struct {
 	Median   float64   `json:"median"`
 	Interval *Interval `json:"interval,omitempty"` // nil: fewer than LeastSamples
 
-	// LeftOut is the number of samples that were left out, and not counted in N, because other
-	// programs disturbed them. If too few would remain, none is left out, and Disturbed is set.
+	// LeftOut is the number of samples that were left out because other programs disturbed them. N
+	// does not include them. If too few would remain, none is left out, and Disturbed is set.
 	LeftOut   int  `json:"left_out,omitempty"`
 	Disturbed bool `json:"disturbed,omitempty"`
 }
@@ -54,8 +54,9 @@ func Median(values []float64) Estimate {
 	return e
 }
 
-// Spread returns the figure after "±": the distance from the median to the further end of its
-// interval, in percent. ok is false without an interval, or if the median is not above zero.
+// Spread returns what is shown after "±": the distance from the median to the further end of its
+// interval, in percent. The second result is false without an interval, or if the median is not
+// above zero.
 func (e Estimate) Spread() (percent float64, ok bool) {
 	if e.Interval == nil || e.Median <= 0 {
 		return 0, false
@@ -106,12 +107,13 @@ func Bimodal(values []float64) bool {
 	return enough && separate && medianOf(high) >= modeDistance*medianOf(low)
 }
 
-// outlierScore is how many standard deviations a sample may lie from the median. Ten is hyperfine's
-// value; the textbook's 3.5 finds an outlier in every third quiet set.
+// outlierScore is how many standard deviations a sample may lie from the median. Ten is the value
+// of the program hyperfine. With the textbook's 3.5, every third set of quiet samples has an
+// outlier.
 const outlierScore = 10
 
 // Outliers returns the indices of the values that are far from the median, by Iglewicz and
-// Hoaglin's modified z-score. Fewer than four values have none.
+// Hoaglin's modified z-score. Among fewer than four values, there are none.
 func Outliers(values []float64) []int {
 	if len(values) < 4 {
 		return nil
@@ -130,8 +132,8 @@ func Outliers(values []float64) []int {
 	return out
 }
 
-// deviation estimates the standard deviation from the median distance from centre or, if that is
-// zero, from the mean distance. The factors are those of normally distributed values.
+// deviation estimates the standard deviation of values around centre. It uses the median of their
+// distances or, if that is zero, the mean. The factors are those of normally distributed values.
 func deviation(values []float64, centre float64) float64 {
 	var abs []float64
 	for _, v := range values {
@@ -153,9 +155,9 @@ func medianOf(values []float64) float64 {
 // studentQuantile returns the p-quantile of Student's t distribution.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Estimate estimates the median of a metric over the samples of a cell's records, or a percentile
-// of all their latencies together. Samples that other programs disturbed are left out, unless too
-// few would remain.
+// Estimate estimates the median of a metric over the samples of a cell's records. For a percentile,
+// it takes the latencies of all samples together. Samples that other programs disturbed are left
+// out, unless too few would remain.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
@@ -173,14 +175,15 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 }
 
 // PairedRatio estimates the ratio of a metric, a divided by b, from samples of two cells that were
-// taken together. A slow phase of the machine does not change it. N is 0 if there are none.
+// taken together. A slow phase of the machine does not change the ratio. If no samples were taken
+// together, the estimate's N is 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
 	return ratiosOf(m.observations(a), m.observations(b))
 }
 
-// ratiosOf divides each observation of a by that of b from the same moment.
+// ratiosOf divides each observation of a by the observation of b from the same moment.
 func ratiosOf(a, b []observation) []observation {
 	partners := make(map[moment]observation)
 	for _, o := range b {
@@ -195,12 +198,12 @@ func ratiosOf(a, b []observation) []observation {
 	return out
 }
 
-// mostLeftOut is the share of samples that may be left out as disturbed. Beyond it, those that
-// remain are hardly quieter: at a load of six on two CPUs, they gave ±21 %, all samples ±16 %.
+// mostLeftOut is the share of samples that may be left out as disturbed. Leaving out more hardly
+// helps: at a load of six on two CPUs, the remaining samples gave ±21 %, all samples ±16 %.
 const mostLeftOut = 1.0 / 3
 
-// undisturbed returns the values that other programs did not disturb, or all values if those are
-// too few.
+// undisturbed returns the values that other programs did not disturb. If those are too few, it
+// returns all values.
 func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	var quiet []T
 	for _, v := range all {
@@ -214,8 +217,8 @@ func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	return quiet
 }
 
-// estimate returns the median of observations. The interval is wider if starts of the workers
-// differ.
+// estimate returns the median of observations. The interval is wider if starts of the worker
+// processes differ.
 func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
 	e := Median(valuesOf(used))
@@ -228,7 +231,7 @@ func estimate(all []observation) Estimate {
 	return e
 }
 
-// alikeLevel is the chance below which starts of the workers count as different. It is high so that
-// intervals are not too narrow: in simulations, 93 to 98 % held the truth, but only 90 % with a
-// level of 0.1.
+// alikeLevel is the chance below which starts of the worker processes count as different. It is
+// high so that intervals are not too narrow: in simulations, 93 to 98 % of them held the truth, but
+// only 90 % with a level of 0.1.
 const alikeLevel = 0.3

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet sums up what many machines measured and found. It takes lines in any order, and a tenth
-// of the memory of the records.
+// A Fleet sums up what many machines measured and found. Lines can be added in any order, and the
+// sum needs a tenth of the memory of the records.
 type Fleet struct {
 	runs  map[string]*fleetRun // by name
 	cells []results.Cell       // in which machines are compared
@@ -18,7 +18,7 @@ type Fleet struct {
 	texts map[string]string    // one copy of each text, because lines repeat the same texts
 }
 
-// A fleetRun is the part of a run that the fleet keeps.
+// A fleetRun is what the fleet keeps of a run.
 type fleetRun struct {
 	environment results.Environment
 	samples     map[int][]observation // by index in Fleet.cells
@@ -28,7 +28,7 @@ type fleetRun struct {
 	messages    int
 }
 
-// An Answer is a finding without its evidence, or the verdict on a server and its limit.
+// An Answer is a finding without its evidence, or a server's verdict and largest message.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
@@ -40,7 +40,7 @@ type Answer struct {
 // Area returns the first part of the answer's ID.
 func (a Answer) Area() string { return results.Finding{ID: a.ID}.Area() }
 
-// AreaServer is the area of answers about servers that pipebench drive loaded.
+// AreaServer is the area of answers about servers that the command pipebench drive loaded.
 const AreaServer = "server"
 
 // A Trouble is something that went wrong in a cell.
@@ -108,7 +108,7 @@ func (f *Fleet) run(name string) *fleetRun {
 	return run
 }
 
-// once returns the one copy of a text that all lines with the text share.
+// once returns a text that is equal to the given one, always the same copy, which saves memory.
 func (f *Fleet) once(text string) string {
 	known, ok := f.texts[text]
 	if !ok {
@@ -161,8 +161,8 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 	run.answers = append(run.answers, a)
 }
 
-// tellsMore reports whether the first of two answers about a server tells more: a limit rather than
-// none, and the smaller of two limits.
+// tellsMore reports whether the first of two answers about a server tells more. An answer with a
+// limit tells more than one without, and a smaller limit tells more than a larger one.
 func tellsMore(a, other Answer) bool {
 	limit, known := a.Value.(float64)
 	otherLimit, otherKnown := other.Value.(float64)
@@ -175,8 +175,8 @@ func tellsMore(a, other Answer) bool {
 	return a.Verdict == results.VerdictNotTried // of two without a limit
 }
 
-// addTarget keeps the answer with the worst verdict for each server and run. Among equals, the one
-// that tells most stays.
+// addTarget keeps one answer for each server and run: the one with the worst verdict. Of two equal
+// verdicts, it keeps the one that tells more.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -217,15 +217,16 @@ type Member struct {
 // Environment returns the environment of the run that measured most cells.
 func (m Member) Environment() results.Environment { return m.Runs[0] }
 
-// A Figure is the speed of a cell on a machine, and its ratio to the speed of raw there.
+// A Figure is the speed of a cell on a machine, and its ratio to the speed of raw, the framing that
+// adds nothing, on that machine.
 type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
-	ToRaw Estimate // its N is 0 if the cell is raw itself, or was not measured beside raw
+	ToRaw Estimate // N is 0 for raw itself, and if raw was not measured beside the cell
 }
 
-// Members sums up each machine, sorted by system, name and hash, whatever the order of the lines
-// was.
+// Members sums up each machine. The result is sorted by system, name and hash, whatever the order
+// in which the lines were added.
 func (f *Fleet) Members() []Member {
 	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
@@ -256,7 +257,7 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// order returns the indices of the fleet's cells, in the order of views.
+// order returns the indices of the fleet's cells, in the order in which tables show the cells.
 func (f *Fleet) order() []int {
 	var order []int
 	for i := range f.cells {
@@ -266,7 +267,7 @@ func (f *Fleet) order() []int {
 	return order
 }
 
-// member sums up the runs of one machine, with its cells in the given order.
+// member sums up the runs of one machine. Its figures follow the given order of the fleet's cells.
 func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {
 		return cmp.Or(a.environment.Time.Compare(b.environment.Time),
@@ -306,7 +307,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure computes the figure of f.cells[at] from the samples of one machine, by index in f.cells.
+// figure computes the figure of f.cells[at] on one machine. The machine's samples are given by
+// their index in f.cells.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
@@ -321,7 +323,8 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	return figure
 }
 
-// sortObservations makes the order independent of that in which lines were read.
+// sortObservations puts observations in an order that does not depend on the order of the lines in
+// the files.
 func sortObservations(all []observation) {
 	slices.SortFunc(all, func(a, b observation) int {
 		return cmp.Or(cmp.Compare(a.moment.fork.run, b.moment.fork.run),

@@ -11,30 +11,31 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Forks is how many forks (starts of all workers) a plan should take. Fewer make intervals wider if
-// forks differ, and with more, each has too few samples in the same time.
+// Forks is how many times a run should start the worker processes. With fewer starts, intervals are
+// wider if the starts differ. With more, each start has too few samples in the same time.
 const Forks = 5
 
-// An observation is the figure of one sample, or the ratio of two that were taken together.
+// An observation is the figure of one sample, or the ratio of two samples that were taken together.
 type observation struct {
 	moment    moment
 	value     float64
 	disturbed bool
 }
 
-// A moment says when a sample was taken. Samples of two cells at one moment make a pair.
+// A moment says when a sample was taken. Samples of two cells make a pair if they have the same
+// moment.
 type moment struct {
 	fork  forkID
 	round int
 }
 
-// A forkID identifies one start of the workers, which then take several samples.
+// A forkID identifies one start of the worker processes, which then take several samples.
 type forkID struct {
 	run    string
 	number int // negative in old files, in which each sample had workers of its own
 }
 
-// forkOf identifies the start of the workers for the i-th sample of a record.
+// forkOf identifies the start of the worker processes for the i-th sample of a record.
 func forkOf(r results.Record, i int) forkID {
 	return forkID{r.Run, cmp.Or(r.Samples[i].Fork, -1-i)}
 }
@@ -54,8 +55,8 @@ func (m Metric) observations(records []results.Record) []observation {
 
 func (o observation) isDisturbed() bool { return o.disturbed }
 
-// byFork groups the values of observations by fork. It returns nil if no two are from the same
-// start of the workers.
+// byFork groups the values of observations by fork, a start of the worker processes. It returns nil
+// if no fork has two values.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.moment.fork.number > 0 }) {
 		return nil
@@ -87,9 +88,10 @@ func valuesOf(all []observation) []float64 {
 	return out
 }
 
-// forkInterval returns Student's interval of the medians of forks, widened to contain centre, the
-// median of all samples. It holds even if forks scatter differently (Ibragimov and Müller,
-// t-statistic based correlation and heterogeneity robust inference, JBES 28, 2010).
+// forkInterval returns Student's interval of the medians of forks (starts of the worker processes),
+// widened to contain centre, the median of all samples. It holds even if some forks scatter more
+// than others (Ibragimov and Müller, t-statistic based correlation and heterogeneity robust
+// inference, JBES 28, 2010).
 func forkInterval(forks [][]float64, centre float64) *Interval {
 	var medians []float64
 	for _, fork := range forks {
@@ -110,12 +112,12 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 	return &Interval{Lo: min(lo, centre), Hi: max(hi, centre), Confidence: Confidence}
 }
 
-// forkLevel is the chance below which a difference between forks is worth a warning. It is low
-// because a run has many cells.
+// forkLevel is the chance below which a difference between starts of the worker processes is worth
+// a warning. It is low because a run checks this for many cells.
 const forkLevel = 0.01
 
-// forkWarning returns a warning, or "", if the named figure differs between forks by more than
-// chance explains and by at least [modeDistance].
+// forkWarning returns a warning if the named figure differs between starts of the worker processes
+// by more than chance explains and at least by the factor [modeDistance]. Otherwise, it returns "".
 func forkWarning(figure string, format func(float64) string, all []observation) string {
 	forks := byFork(undisturbed(all, observation.isDisturbed))
 	if len(forks) < 2 {

@@ -13,13 +13,13 @@ const (
 	OutcomeNothing      Outcome = "nothing in common"
 )
 
-// Outcome judges the comparison for a gate that fails if anything got worse by more than failAbove,
-// a share (0.05 is 5 %):
+// Outcome judges the comparison for a CI job that fails if anything got worse by more than
+// failAbove, a share (0.05 is 5 %):
 //
 //   - "nothing in common" if nothing was compared
 //   - "regression" if a figure certainly got worse, by more than failAbove in the best estimate
-//   - "inconclusive" if some figure may have, if Unjudged or Doubt is set, or if no change is
-//     [Change.Gating]
+//   - "inconclusive" if some figure may have become that much worse, if Unjudged or Doubt is set,
+//     or if no change is [Change.Gating]
 //   - "ok" otherwise
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
@@ -48,9 +48,9 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 	return outcome
 }
 
-// Gating reports whether a gate takes this change into account. It does not if the metric is
-// [Metric.ShownOnly], if a counter varies without [Metric.ByRange], or if the ends are not pinned
-// to CPUs.
+// Gating reports whether a CI job that fails if something got worse takes this change into account.
+// It does not if the metric is [Metric.ShownOnly], if a counter varies and is not [Metric.ByRange],
+// or if the ends of the pipe are not pinned to CPUs.
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {
@@ -62,7 +62,7 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether a gate has all the verdicts that it needs, and at least one.
+// Conclusive reports whether a CI job has all the verdicts that it needs, and at least one.
 func (c *Comparison) Conclusive() bool {
 	lacksVerdict := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange
@@ -72,17 +72,18 @@ func (c *Comparison) Conclusive() bool {
 	return isGating && isJudged && !slices.ContainsFunc(c.Changes, lacksVerdict)
 }
 
-// Decided reports whether more pairs of runs would change nothing, because no figure is too noisy
-// for a verdict.
+// Decided reports whether no figure is too noisy for a verdict. More pairs of runs would then
+// change nothing.
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
-		// If no change is for the gate, those that are not only shown count.
+		// If a CI job takes no change into account, all count that are not only shown.
 		counts := change.Gating() || !isGating && !change.Before.Metric.ShownOnly
 		return counts && change.Verdict == TooNoisy
 	}
 	return !slices.ContainsFunc(c.Changes, isOpen)
 }
 
-// WorstCase returns by how much the new side may be worse at most, as a share, or infinity.
+// WorstCase returns by how much the new side may be worse at most, as a share. It is infinite if
+// that is not known.
 func (c Change) WorstCase() float64 { return c.worst }

@@ -20,8 +20,8 @@ type Growth struct {
 // FastGrowth is the slope above which growth counts as faster than linear.
 const FastGrowth = 1.3
 
-// sureFrom is how many points are needed to be sure of a slope. On a busy machine, three gave 1.47
-// [1.22, 1.72] for a server with a slope of 1.
+// sureFrom is how many points are needed to be sure of a slope. On a busy machine, three points
+// gave 1.47 [1.22, 1.72] for a server whose slope is 1.
 const sureFrom = 4
 
 // Fast reports whether the growth is certainly faster than linear.
@@ -97,16 +97,18 @@ func FitLine(x, y []float64) (Growth, error) {
 	return g, nil
 }
 
-// MedianTime returns the median of the samples' time per message, in ns; 0 without samples.
+// MedianTime returns the median of the samples' times per message, in ns. Without samples, it is 0.
 func MedianTime(samples []results.Sample) float64 { return EstimateOf("time", samples).Median }
 
-// ServerCPU returns the processor time of a server per message, in ns; 0 if it is not known.
+// ServerCPU returns the processor time that a server spent per message, in ns. It is 0 if not
+// known.
 func ServerCPU(samples []results.Sample) float64 {
 	spent, messages := serverCPU(samples)
 	return float64(spent) / float64(max(messages, 1))
 }
 
-// serverCPU returns the processor time of a server (the reader) and its messages, over all samples.
+// serverCPU returns the processor time that a server (the reader) spent in all samples, and the
+// number of messages in them.
 func serverCPU(samples []results.Sample) (spent, messages int64) {
 	for _, s := range samples {
 		messages += s.Messages
@@ -117,12 +119,12 @@ func serverCPU(samples []results.Sample) (spent, messages int64) {
 	return spent, messages
 }
 
-// LinearFrom is the smallest message size, in bytes, that counts for growth. Below it, the fixed
-// cost of a request hides the growth.
+// LinearFrom is the smallest message size, in bytes, that counts for growth. With smaller messages,
+// the fixed cost of a request hides the growth.
 const LinearFrom = 64 << 10
 
-// A TargetGrowth says how a server's CPU time grows with the size of a message, or its elapsed time
-// if the CPU time is not known.
+// A TargetGrowth says how a server's CPU time grows with the size of a message. If the CPU time is
+// not known, it says how the elapsed time grows.
 type TargetGrowth struct {
 	results.GrowthEvidence
 	Capacity int // of the server's pipes, in bytes; 0 if not known
@@ -141,8 +143,9 @@ func (g TargetGrowth) Growth() Growth {
 // chance.
 const leastMessages = 2
 
-// FitTargetGrowth fits the growth to targets sorted by size, without those that were not served,
-// have one message, or are below [LinearFrom]. It returns nil if fewer than three remain.
+// FitTargetGrowth fits the growth to a server's records, sorted by size. It leaves out records of
+// messages that were not served, with only one message, or below [LinearFrom]. If fewer than three
+// remain, it returns nil.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	var g TargetGrowth
 	var sizes, wall, cpu []float64
@@ -184,11 +187,11 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor is how many times dearer a byte must be than at a smaller size for growth to show.
+// dearerFactor says when growth shows: a byte costs this many times as much as at a smaller size.
 const dearerFactor = 1.5
 
 // dearer returns the first size at which a byte costs dearerFactor times as much as at a smaller
-// size, or 0.
+// size. If there is none, it returns 0.
 func dearer(sizes, times []float64) int {
 	cheapest := math.Inf(1)
 	for i, size := range sizes {
@@ -209,7 +212,7 @@ func RecordedGrowth(t results.Target) (g TargetGrowth, ok bool) {
 	return TargetGrowth{*t.Evidence.Growth, t.Evidence.Capacity}, true
 }
 
-// unknownSlope is the largest half-width of an interval that still tells something.
+// unknownSlope is the largest half-width of a slope's interval that still says something.
 const unknownSlope = 1
 
 // String says how time grows, in a sentence.

@@ -18,32 +18,33 @@ type Metric struct {
 	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
 	Better Better
 
-	// Counter is set if the metric is counted, not timed. If it is the same in every sample, any
-	// change of it is real.
+	// Counter is set if the metric is counted, not timed. If a counter is the same in every sample,
+	// any change of it is real.
 	Counter bool
 
-	// ByRange is set for a counter that may differ a little between equal starts of a program. It
-	// has changed only if the gap between the ranges of both sides is wider than either.
+	// ByRange is set for a counter that may differ a little between equal starts of a program. Such
+	// a counter has changed only if the gap between the old and the new range is wider than both
+	// ranges.
 	ByRange bool
 
-	// ShownOnly is set for a metric that views show, but that never makes a gate fail.
+	// ShownOnly is set for a metric that tables show, but that never makes a CI job fail.
 	ShownOnly bool
 
-	// fixed is how many counts in each sample may belong to no message, such as the read that finds
-	// the end; bytes for B/op.
+	// fixed is how much of a sample's count may belong to no message, such as the read that finds
+	// the end of the stream. It is in bytes for B/op.
 	fixed float64
 
-	// key and quantile are set only for a percentile: a key of [results.Sample.Latency], or "" for
-	// the primary latency, and one of [results.Quantiles].
+	// key and quantile are set only for a percentile. The key is one of [results.Sample.Latency],
+	// or "" for the latency that a user feels. The quantile is one of [results.Quantiles].
 	key, quantile string
 
-	// The value is scale times count, divided by per if that is set. A scale of 0 means 1. There is
-	// no value if an amount is nil, or per is 0 or less.
+	// The value is scale times count, divided by per if per is set. A scale of 0 means 1. There is
+	// no value if count or per returns nil, or if per is 0 or less.
 	count, per amount
 	scale      float64
 }
 
-// An amount returns something that is counted in a sample, or nil if the sample lacks it.
+// An amount returns something that is counted in a sample. It returns nil if the sample lacks it.
 type amount func(*results.Sample) *int64
 
 // A Better says which way a metric improves.
@@ -56,7 +57,7 @@ const (
 	Higher  Better = +1
 )
 
-// String returns "lower" or "higher", as in the Go benchmark format, or "" for Neither.
+// String returns "lower" or "higher", as in the Go benchmark format. For Neither, it returns "".
 func (b Better) String() string {
 	switch b {
 	case Lower:
@@ -67,7 +68,7 @@ func (b Better) String() string {
 	return ""
 }
 
-// Value returns the metric of one sample, if the sample has it.
+// Value returns the metric of one sample. The second result is false if the sample lacks it.
 func (m Metric) Value(s results.Sample) (float64, bool) {
 	if m.count == nil {
 		return 0, false // the zero metric, or a metric of benchmark text
@@ -115,7 +116,7 @@ func (m Metric) Format(v float64) string {
 	return results.FormatUnit(v, m.Unit)
 }
 
-// metrics are all metrics except the percentiles, in the order in which views show them.
+// metrics are all metrics except the percentiles, in the order in which tables show them.
 var metrics = []Metric{
 	{Name: "goodput", Title: "payload bytes a second, one way",
 		Unit: "B/s", Better: Higher,
@@ -193,7 +194,7 @@ func short(s *results.Sample) *int64   { return either(s.Writer.Short, s.Reader.
 func eagain(s *results.Sample) *int64  { return either(s.Writer.EAGAIN, s.Reader.EAGAIN) }
 func waits(s *results.Sample) *int64   { return either(s.Writer.Waits, s.Reader.Waits) }
 
-// both adds up a counter of both ends, or returns nil if one end lacks it.
+// both returns the sum of a counter of both ends of the pipe. It is nil if one end lacks it.
 func both(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return nil
@@ -201,7 +202,8 @@ func both(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// either adds up a counter that one end may lack: only writers have short writes.
+// either returns the sum of a counter that one end of the pipe may lack: only writers have short
+// writes.
 func either(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return cmp.Or(w, r)
@@ -228,7 +230,7 @@ func switches(s *results.Sample) *int64 {
 func load(s *results.Sample) *results.Load     { return s.Load }
 func closed(s *results.Sample) *results.Closed { return s.Closed }
 
-// ofPart makes an amount from a part of a sample that may be nil.
+// ofPart makes an amount from a count in a part of a sample. The amount is nil if the part is nil.
 func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
 		if p := part(s); p != nil {
@@ -238,11 +240,12 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	}
 }
 
-// latencyKeys are the keys of [results.Sample.Latency], the closest to what a user feels first.
+// latencyKeys are the keys of [results.Sample.Latency]. The closer one is to what a user feels, the
+// earlier it comes.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the key of the latency that a bare "p99" means. It is never "lateness", a
-// delay of the load generator, not of the pipe.
+// primaryLatency returns the key of the latency that a bare "p99" means. It is never "lateness",
+// because that is a delay of the load generator, not of the pipe.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness
 		if _, ok := latency[key]; ok {
@@ -282,9 +285,9 @@ var allMetrics = sync.OnceValue(func() []Metric {
 	return all
 })
 
-// Metrics lists every metric. After those that are not percentiles come "p50" to "max" of the
-// primary latency (see [Row.PrimaryLatency]), and the same for each key of
-// [results.Sample.Latency]: "service.p99".
+// Metrics lists every metric. The percentiles come last: "p50" to "max" of the latency that a user
+// feels (see [Row.PrimaryLatency]), and the same for each key of [results.Sample.Latency], such as
+// "service.p99".
 func Metrics() []Metric { return slices.Clone(allMetrics()) }
 
 var metricsByName = sync.OnceValue(func() map[string]Metric {

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine whose figures are far from those of similar machines in at least one in
-// twenty of its cells.
+// An Outlier is a machine with figures that are far from those of similar machines. They are at
+// least one in twenty of the compared figures and, if more than one was compared, at least two.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -21,7 +21,7 @@ type Outlier struct {
 
 const (
 	// LeastPeers is how many machines with the same system and processor it takes to compare them
-	// only with each other, not with all.
+	// only with each other. Fewer are compared with all machines.
 	LeastPeers = 8
 	// OutlierDeviations is an outlier's least distance from the median, in standard deviations.
 	OutlierDeviations = 6
@@ -43,7 +43,8 @@ func kindIDOf(e results.Environment) kindID {
 	}
 }
 
-// peersOf returns the indices of the members of each kind, and of all members.
+// peersOf groups the indices of members by kind of machine. It also returns the indices of all
+// members.
 func peersOf(members []Member) (groups [][]int, all []int) {
 	byKind := make(map[kindID][]int)
 	var order []kindID
@@ -84,12 +85,12 @@ func FleetOutliers(members []Member) []Outlier {
 // distance returns how far two figures are apart, as the logarithm of their ratio.
 func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
-// A usualFigure describes a cell's figures on several machines by their logarithms: the median, and
-// how far from it a machine may be.
+// A usualFigure describes a cell's figures on several machines, as logarithms: their median, and
+// how far from the median a machine may be.
 type usualFigure struct{ centre, limit float64 }
 
-// usualFigures returns the figure that is usual among the peers, for each cell that at least
-// [LeastPeers] of them measured.
+// usualFigures returns the usual figure of each cell that at least [LeastPeers] of the peers
+// measured. The peers are indices in members.
 func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
 	for _, i := range peers {
@@ -111,7 +112,8 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	return usual
 }
 
-// outliersAmong returns the outliers among own, compared with peers. Both are indices in members.
+// outliersAmong compares the machines in own with those in peers and returns the outliers. Both are
+// indices in members.
 func outliersAmong(members []Member, own, peers []int) []Outlier {
 	usual := usualFigures(members, peers)
 	var found []Outlier
@@ -144,8 +146,8 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 	return found
 }
 
-// toCompare returns the estimate by which machines are compared: the ratio to raw or, for raw
-// itself, the speed.
+// toCompare returns the estimate by which machines are compared: the ratio to the framing raw or,
+// for raw itself, the speed. The second result is false if the estimate is of no use.
 func (f Figure) toCompare() (e Estimate, ok bool) {
 	e = f.ToRaw
 	if f.Cell.Framing == results.FramingRaw {
@@ -154,8 +156,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 	return e, e.Interval != nil && e.Interval.Lo > 0
 }
 
-// Differ reports whether groups of values differ by more than chance explains, and their medians by
-// more than a tenth.
+// Differ reports whether groups of values differ by more than chance explains, with more than a
+// tenth between their medians.
 func Differ(groups [][]float64) bool {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)

@@ -8,8 +8,8 @@ import (
 )
 
 // ComparePairs compares pairs of runs, before[i] and after[i], that were measured right after each
-// other. A slower machine does not change their ratio. A caller may measure more pairs until
-// [Comparison.Conclusive] is true.
+// other. A machine that becomes slower does not change the ratio in a pair. A caller may measure
+// more pairs until [Comparison.Conclusive] is true.
 func ComparePairs(before, after []*results.Set, o CompareOptions) (*Comparison, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return nil, fmt.Errorf("compare pairs: %d old and %d new runs make no pairs",
@@ -28,14 +28,15 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs is [ComparePairs] for Go benchmark text. The i-th values of a benchmark on both
-// sides are a pair, so the benchmarks must have run in turns.
+// CompareTextPairs does what [ComparePairs] does for Go benchmark text. The i-th values of a
+// benchmark on both sides are a pair, so the two sides must have run in turns.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	before.Series, after.Series = namePackages(before.Series, after.Series)
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
 }
 
-// valueByValue splits each series into series of one value. The i-th list has the i-th values.
+// valueByValue splits each series into series of one value. The i-th list of the result has the
+// i-th value of each series.
 func valueByValue(series []Series) [][]Series {
 	var out [][]Series
 	for _, s := range series {
@@ -52,8 +53,8 @@ func valueByValue(series []Series) [][]Series {
 	return out
 }
 
-// comparePairs compares two sides by pairs. perOld[i] and perNew[i] are the series of the two runs
-// of a pair.
+// comparePairs compares two sides by pairs of runs. perOld[i] and perNew[i] are the series of the
+// two runs of the i-th pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	c.Pairs = min(len(perOld), len(perNew))
@@ -91,8 +92,8 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 	return c
 }
 
-// PairsFor estimates how many pairs it takes in all until each change is either certain or
-// certainly below limit, a share. Only changes for which [Change.Gating] is true count.
+// PairsFor estimates how many pairs are needed in all until each change is either certain or
+// certainly smaller than limit, a share. Only changes for which [Change.Gating] is true count.
 func (c *Comparison) PairsFor(limit float64) int {
 	const most = 1e6
 	needed := LeastPairs
@@ -110,12 +111,12 @@ func (c *Comparison) PairsFor(limit float64) int {
 	return needed
 }
 
-// LeastPairs is how many pairs a verdict takes. Fewer do not show that each start of a program is
-// faster or slower by one or two percent.
+// LeastPairs is how many pairs a verdict needs. With fewer, it may come from starts of a program
+// that happen to be faster or slower by one or two percent.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of a metric between the two runs of a pair, new over old, or 0. If
-// the runs measured in turns, it is the median of the ratios within their rounds.
+// pairRatio returns the ratio of a metric between the two runs of a pair, new over old. If the runs
+// took turns, it is the median of the ratios of all turns. It is 0 if the old figure is 0.
 func pairRatio(old, new Series) float64 {
 	quantile := new.Metric.quantile
 	if quantile == "" || quantile == "p50" { // a sample is too short for other percentiles
@@ -130,8 +131,8 @@ func pairRatio(old, new Series) float64 {
 	return new.Figure.Median / old.Figure.Median
 }
 
-// slicesOf returns the records of a series that were measured in rounds, without the name of the
-// run, so that the rounds of both sides match.
+// slicesOf returns those records of a series that were measured in rounds. It removes the name of
+// the run, so that equal rounds of both sides match.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

@@ -9,21 +9,21 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// leastForks is how many forks (starts of the workers) the interval of a percentile takes.
+// leastForks is how many starts of the worker processes the interval of a percentile needs.
 const leastForks = 3
 
 // A distribution merges all observations of one latency of a cell, because a single sample has too
-// few for a p99.
+// few observations for a p99.
 type distribution struct {
 	samples   int  // number of samples that were merged
 	leftOut   int  // number of samples left out, because other programs disturbed them
 	disturbed bool // disturbed samples were merged, because too few others would remain
 	merged    results.Latency
-	forks     []results.Latency // merged for each fork; nil if there are too few for an interval
+	forks     []results.Latency // one for each start of the workers; nil if there are too few
 }
 
-// mergeLatencies merges the latencies that records of one cell have under a key, "" for each
-// sample's primary latency.
+// mergeLatencies merges the latencies that records of one cell have under a key. The key "" stands
+// for the latency that a user feels.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
 		fork   forkID
@@ -73,8 +73,8 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 }
 
 // quantile estimates one of [results.Quantiles]. If there are too few observations, N is 0. The
-// interval is Student's, of the percentiles of each fork alone (sectioning: Asmussen and Glynn,
-// Stochastic Simulation, 2007, III.5).
+// interval is Student's, computed from one percentile for each start of the worker processes
+// (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, III.5).
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

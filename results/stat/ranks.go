@@ -8,7 +8,7 @@ import (
 )
 
 // kruskalWallis returns the chance that groups of values from one distribution differ in their
-// ranks as much as these (Kruskal and Wallis, JASA 47, 1952).
+// ranks as much as these groups do (Kruskal and Wallis, JASA 47, 1952).
 func kruskalWallis(groups [][]float64) float64 {
 	all := slices.Sorted(slices.Values(slices.Concat(groups...)))
 	n := float64(len(all))

@@ -10,8 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Files are compared by what a cell costs relative to raw, the framing that adds nothing, because a
-// slower machine slows both. The cost is CPU time, which other programs hardly change.
+// Files are compared by what a framing costs relative to raw, the framing that adds nothing,
+// because a slower machine slows both. The cost is CPU time, which other programs hardly change.
 
 // toRaw is the metric in which files are compared, unless the options ask for one of
 // relativeMetrics.
@@ -22,8 +22,8 @@ var toRaw = Metric{
 // relativeMetrics are the metrics whose ratio to raw may be asked for.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
 
-// runSpread is the standard deviation, between runs, of the logarithm of a ratio to raw. With it,
-// no verdict was false on 2,124 figures from nine runs of one build.
+// runSpread is the standard deviation, between runs, of the logarithm of a ratio to raw. With this
+// value, no verdict on 2,124 figures from nine runs of one build was false.
 const runSpread = 0.005
 
 // A logEstimate estimates the logarithm of a figure or a ratio. Its zero value means that nothing
@@ -31,13 +31,13 @@ const runSpread = 0.005
 type logEstimate struct {
 	mean, err float64   // err is the standard error of mean
 	n         int       // number of values or pairs
-	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are not used
+	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are then not used
 
 	disturbed float64 // share of a run's rounds in which other programs took a CPU
 }
 
-// interval returns limits that hold the truth with a chance of 1-alpha, infinite ones if nothing is
-// known.
+// interval returns limits that hold the truth with a chance of 1-alpha. They are infinite if
+// nothing is known.
 func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	if e.pairs != nil {
 		lo, hi, ok := Sequence(e.pairs, alpha)
@@ -50,7 +50,7 @@ func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	return e.mean - half, e.mean + half
 }
 
-// minus estimates the difference of two logarithms: the logarithm of their ratio.
+// minus estimates the difference of two logarithms, which is the logarithm of the ratio.
 func (e logEstimate) minus(o logEstimate) logEstimate {
 	return logEstimate{mean: e.mean - o.mean, err: math.Hypot(e.err, o.err), n: e.n + o.n - 1}
 }
@@ -68,19 +68,19 @@ func medianOfLogs(logs []float64) logEstimate {
 	return logEstimate{mean: centre, err: math.Hypot(err, runSpread), n: len(logs)}
 }
 
-// medianOfLines is medianOfLogs for lines of benchmark text, whose times may jump between two
-// levels. It needs [LeastSamples] values.
+// medianOfLines does what medianOfLogs does for lines of benchmark text, whose times may jump
+// between two levels. It needs at least [LeastSamples] values.
 func medianOfLines(logs []float64) logEstimate {
 	e := medianOfLogs(logs)
-	// The deviation may be that of one level alone, but this interval holds for any distribution.
+	// This interval holds for any distribution, even if the deviation is that of one level alone.
 	i := Median(logs).Interval
 	half := max(i.Hi-e.mean, e.mean-i.Lo)
 	e.err = max(e.err, half/studentQuantile(float64(e.n-1), (1+i.Confidence)/2))
 	return e
 }
 
-// ratioToRaw estimates the logarithm of a cell's ratio to raw. The error is that of the rounds or,
-// if it is larger, that of the starts of the workers.
+// ratioToRaw estimates the logarithm of a cell's ratio to raw. Its error is computed both from the
+// rounds and from the starts of the worker processes, and the larger one counts.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -103,8 +103,8 @@ func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	return e
 }
 
-// compareCells compares the cells that both sets have by their ratio to raw, and then each framing
-// as a whole.
+// compareCells compares the ratio to raw of each cell that both sets have. Then it compares each
+// framing as a whole.
 func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
 	k := cellComparer{
 		metric: MustMetric("cpu-time"),
@@ -154,7 +154,7 @@ type cellComparer struct {
 	leftOut  []Unjudged
 }
 
-// leaveOut counts one more cell that is not judged, by the reason.
+// leaveOut counts one more cell that is not judged for the given reason.
 func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {
@@ -166,14 +166,15 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 	k.leftOut = append(k.leftOut, one)
 }
 
-// mostLoadApart is how much the share of samples that other programs disturbed may differ between
-// two files. Such programs change the ratio to raw, too.
+// mostLoadApart is the largest difference between two files in the share of samples that other
+// programs disturbed. Beyond it, nothing is judged, because such programs change the ratio to raw,
+// too.
 const mostLoadApart = 0.25
 
-// noRaw is the reason for leaving out cells without raw beside them in either file.
+// noRaw is the reason for leaving out a cell if neither file has raw beside it.
 const noRaw = "neither file has raw in the same rounds"
 
-// Incomparable says why the speed of a cell is never compared, or returns "".
+// Incomparable says why the speed of a cell is never compared. If it may be, the result is "".
 func Incomparable(c results.Cell) string {
 	switch {
 	case c.ClosesAfter > 0:
@@ -261,8 +262,8 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the mean change of all cells of one framing and placement. It shows a change
-// that is too small in each cell alone.
+// compareFramings adds the mean change of all cells of one framing and placement. The mean shows a
+// change that is too small to be seen in a single cell.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -294,8 +295,8 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of changes, weighted by the inverse of their variances. Many cells do not
-// reduce the error that the two runs add to all of them.
+// meanOf returns the mean of changes, weighted by the inverse of their variances. A mean of many
+// cells still has the whole error that the two runs add to all of them.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64
@@ -314,8 +315,8 @@ func meanOf(changes []Change) logEstimate {
 // IsWhole reports whether the change is about a framing as a whole, not about a single cell.
 func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 
-// machineNote says how much faster or slower raw was in the new file, or returns "" below one
-// percent.
+// machineNote says how much faster or slower the framing raw was in the new file. It returns "" if
+// the difference is below one percent.
 func (k *cellComparer) machineNote() string {
 	goodput := MustMetric("goodput")
 	var logs []float64

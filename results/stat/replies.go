@@ -8,23 +8,24 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Call is a request in a recording, and how it was answered.
+// A Call is a request in a recording, with the time until its answer.
 type Call struct {
 	Request  results.Message
 	Answered bool
 	NS       int64 // nanoseconds from the request to its reply
 
-	Before  results.Message // the message from the same side right before it; zero if none
+	Before  results.Message // the same side's message right before the request; zero if none
 	Largest results.Message // the largest message from the same side before it
 }
 
 // Calls lists the requests to servers, each with the next reply of the same id in its recording.
 func Calls(messages []results.Message) []Call { return callsIn("request", messages) }
 
-// ServerCalls lists the requests that servers sent to their clients, as Calls does.
+// ServerCalls does what Calls does for the requests that servers sent to their clients.
 func ServerCalls(messages []results.Message) []Call { return callsIn("reply", messages) }
 
-// callsIn lists the requests in direction dir, with replies from the other direction.
+// callsIn lists the requests in one direction, "request" or "reply", each with its answer from the
+// other.
 func callsIn(dir string, messages []results.Message) []Call {
 	p := pairing{
 		open:  make(map[callID]int),
@@ -55,14 +56,14 @@ func Replies(messages []results.Message) map[string][]int64 {
 
 type callID struct{ run, id string }
 
-// sent describes the messages in one direction of a recording so far.
+// sent describes what was sent so far in one direction of a recording.
 type sent struct {
 	last, largest results.Message
 	stall         int64 // how long the write of the last message waited
 }
 
-// A pairing pairs requests and replies. A reply may be recorded before its request, which is
-// recorded only when its write returns. Such a reply is early.
+// A pairing pairs requests and replies. A reply may be recorded before its request, because a
+// request is recorded only when its write returns. Such a reply is called early.
 type pairing struct {
 	calls []Call
 	open  map[callID]int             // indices in calls of requests without a reply
@@ -70,8 +71,8 @@ type pairing struct {
 	sent  map[string]sent            // by run
 }
 
-// addSent adds a message in the direction of the requests. Messages of one write have the same
-// time, and the first has its stall.
+// addSent adds a message from the side that sends the requests. Messages of one write have the same
+// time, and the first of them says how long the write waited.
 func (p *pairing) addSent(m results.Message) {
 	s := p.sent[m.Run]
 	call := Call{Request: m, Before: s.last, Largest: s.largest}
@@ -89,16 +90,16 @@ func (p *pairing) addSent(m results.Message) {
 	}
 }
 
-// addRequest adds a request. began is the time at which its write began.
-func (p *pairing) addRequest(call Call, began int64) {
+// addRequest adds a request whose write began at the time start.
+func (p *pairing) addRequest(call Call, start int64) {
 	id := callID{call.Request.Run, string(call.Request.ID)}
 	reply, answered := p.early[id]
 	delete(p.early, id)
-	// Shorter waits are not recorded, so the write may have begun LeastStall earlier. A reply from
-	// before that answers an earlier request with the same id.
-	if answered && reply.T >= began-results.LeastStall.Nanoseconds() {
+	// Waits shorter than LeastStall are not recorded, so the write may have begun that much
+	// earlier. A reply from before that time answers an earlier request with the same id.
+	if answered && reply.T >= start-results.LeastStall.Nanoseconds() {
 		call.Answered = true
-		call.NS = max(0, reply.T-began)
+		call.NS = max(0, reply.T-start)
 	} else {
 		p.open[id] = len(p.calls)
 	}
@@ -114,12 +115,12 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is when the write ended. Before that, the other side lacked a part.
+	// Request.T is when the write ended. Before, the other side lacked a part of the request.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }
 
-// ByCount lists the methods in times, the one with the most replies first.
+// ByCount lists the methods in times. Those with the most replies come first.
 func ByCount(times map[string][]int64) []string {
 	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(times[b]), len(times[a])), cmp.Compare(a, b))

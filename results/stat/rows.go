@@ -25,14 +25,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Row has the figures of one cell on one machine, over all its runs.
+// A Row has the figures of one cell on one machine, over all runs on that machine.
 type Row struct {
 	Machine string       `json:"machine"`
 	Runs    []string     `json:"runs"`
 	Cell    results.Cell `json:"cell"`
 	Samples int          `json:"samples"`
 
-	// Estimates has the estimate of each [Metric] by its name, if any sample has it.
+	// Estimates has an estimate of each [Metric] that any sample has, by the name of the metric.
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
@@ -42,11 +42,12 @@ type Row struct {
 
 	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
 
-	// ToRawByCPU is ToRaw from CPU time instead of elapsed time. It is set only if the two
-	// contradict each other on a shared CPU, because other programs ran in between.
+	// ToRawByCPU is the ratio ToRaw computed from CPU time instead of elapsed time. It is set only
+	// if the ends shared a CPU and the two ratios contradict each other, because other programs ran
+	// in between.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
-	// Told names how a writer learned that its reader had left: "EPIPE, SIGPIPE".
+	// Told says what told a writer that its reader had closed the pipe: "EPIPE, SIGPIPE".
 	Told string `json:"told,omitempty"`
 
 	Unsupported string   `json:"unsupported,omitempty"`
@@ -57,7 +58,8 @@ type Row struct {
 	Records []results.Record `json:"-"` // the records that the samples are from
 }
 
-// Rows works out the figures of every cell of the set, in the order in which views show them.
+// Rows computes the figures of every cell of the set. The rows are in the order in which tables
+// show them.
 func Rows(s *results.Set) []Row {
 	rows := gatherRows(s)
 	for i := range rows {
@@ -70,8 +72,8 @@ func Rows(s *results.Set) []Row {
 	return rows
 }
 
-// SampleRow makes a row from samples that are not of a record, such as those of a [results.Target].
-// It is not compared with raw.
+// SampleRow makes a row from samples that do not belong to a record, such as those of a
+// [results.Target]. The row is not compared with raw.
 func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	r := poolRecords(machine, results.Record{Cell: c, Samples: samples})
 	r.addFigures()
@@ -183,13 +185,14 @@ func (r Row) PrimaryLatency() (results.Latency, bool) {
 	return r.Latency[key], ok
 }
 
-// Figure returns the figure of a metric by its name, if the row has it.
+// Figure returns the figure of the named metric. The second result is false if the row lacks it.
 func (r Row) Figure(metric string) (float64, bool) {
 	e, ok := r.Estimates[metric]
 	return e.Median, ok
 }
 
-// compareWithRaw compares the row with raw, and adds a warning if starts of the workers differ.
+// compareWithRaw compares the row with raw. It adds a warning if starts of the worker processes
+// differ.
 func (r *Row) compareWithRaw(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
@@ -213,7 +216,8 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 }
 
-// findRaw finds the row of the same cell on the same machine with framing raw, or returns nil.
+// findRaw finds the row with framing raw, but otherwise the same cell and machine. It returns nil
+// if there is none.
 func (r *Row) findRaw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
@@ -225,8 +229,8 @@ func (r *Row) findRaw(all []Row) *Row {
 	return nil
 }
 
-// checkByCPU sets ToRawByCPU if CPU time contradicts ToRaw. On one CPU for both ends, the two
-// differ only if other programs ran.
+// checkByCPU sets ToRawByCPU if the ratio of CPU times contradicts ToRaw. If both ends share a CPU,
+// the two ratios differ only because other programs ran.
 func (r *Row) checkByCPU(base *Row) {
 	if r.Cell.Placement != "same" || r.ToRaw == nil {
 		return
@@ -261,7 +265,7 @@ func RelativeMetric(c results.Cell) Metric {
 	return MustMetric("goodput")
 }
 
-// The orders in which views show cells. Values that are not listed come last, by name.
+// The orders in which tables show values. Values that are not listed come last, sorted by name.
 var (
 	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
 	patternOrder   = []string{"stream", "roundtrip"}
@@ -329,8 +333,8 @@ func compareFramings(a, b string) int {
 	)
 }
 
-// SeriesCell returns the cell without its framing and size: what the cells of one table have in
-// common.
+// SeriesCell returns the cell without its framing and size. What remains is what all rows of one
+// table have in common.
 func SeriesCell(c results.Cell) results.Cell {
 	c.Framing = ""
 	c.Size = 0

@@ -6,9 +6,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// priorWeight is the weight of the prior in a [Sequence], in observations. A smaller one finds
-// large changes earlier, but small ones later. At 0.2, the interval of five pairs is at most 2.4
-// times Student's.
+// priorWeight is the weight of the prior in a [Sequence], in observations. A smaller weight finds
+// large changes earlier, but small changes later. At 0.2, the interval of five pairs is at most 2.4
+// times as wide as Student's.
 const priorWeight = 0.2
 
 // blockSize is how many neighbouring values share a median in [Sequence].
@@ -18,7 +18,8 @@ const blockSize = 5
 // caller may look at the interval after each value and stop at any time: the chance that *all*
 // intervals hold the middle is at least 1−alpha. ok is false if there are too few values.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
-	// Few values suffice for this interval. The other one withstands a value that is far off.
+	// This interval needs few values. The second one, of medians, withstands a value that is far
+	// off.
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
 	for at := blockSize; at <= len(values); at += blockSize {
@@ -38,8 +39,8 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 // meanSequence returns an interval of the mean that holds for every number n of values at once,
 // with a chance of 1-alpha. ok is false if there are too few values.
 //
-// It has each m for which, with the average a, V = Σ(x-m)² and shrink = priorWeight/(n +
-// priorWeight),
+// With the average a, V = Σ(x-m)² and shrink = priorWeight/(n + priorWeight), the interval has each
+// m for which
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  <  1/alpha.
 //
@@ -54,7 +55,7 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	mean := stats.Mean(values)
 	squares := stats.Variance(values) * (n - 1)
 	shrink := priorWeight / (n + priorWeight)
-	// The formula, solved for V / (squares + shrink·n(a-m)²), which must be less than most.
+	// The formula, solved for V / (squares + shrink·n(a-m)²): this quotient must be less than most.
 	most := math.Pow(alpha*alpha*shrink, -1/n)
 	if !(most*shrink < 1) {
 		return 0, 0, false // the quotient is below 1/shrink for every m, so m may be anything

@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// A Series has one metric of a cell, a server, a check or a benchmark, with a value for each
-// sample.
+// A Series has the values of one metric in one case, a value for each sample. The case is a
+// measurement, a server, a check or a benchmark.
 type Series struct {
 	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
 	Cell     *results.Cell `json:"cell,omitempty"` // nil if the case is not a cell
@@ -48,7 +48,7 @@ func Compared(c results.Cell, samples []results.Sample) []Metric {
 	return out
 }
 
-// SeriesOf lists everything in a set that can be compared, in the order of views.
+// SeriesOf lists everything in a set that can be compared, in the order in which tables show it.
 func SeriesOf(s *results.Set) []Series {
 	out := verdictSeries(s)
 	rows := gatherRows(s)
@@ -63,7 +63,8 @@ func SeriesOf(s *results.Set) []Series {
 	return out
 }
 
-// series returns the row's series of a metric. The figure's N is 0 if no sample has the metric.
+// series returns the values of a metric in the row's samples. If no sample has the metric, the N of
+// Figure in the result is 0.
 func (r Row) series(m Metric) Series {
 	samples := r.Pooled()
 	out := Series{
@@ -100,8 +101,8 @@ func DatasetOf(name string, s *results.Set) Dataset {
 	return Dataset{Name: name, Series: SeriesOf(s), Set: s, Problems: s.Problems}
 }
 
-// ReadDataset reads a results file or Go benchmark text, by what is in it. It opens path as
-// [results.Open] does. A file with nothing to compare is an error.
+// ReadDataset reads a results file or Go benchmark text, and finds out from the content which it
+// is. It opens the path as [results.Open] does. A file with nothing to compare is an error.
 func ReadDataset(path string) (Dataset, error) {
 	name, f, err := results.Open(path)
 	if err != nil {
@@ -111,7 +112,7 @@ func ReadDataset(path string) (Dataset, error) {
 	return ReadDatasetFrom(name, f)
 }
 
-// ReadDatasetFrom is [ReadDataset] for a reader. The name is only shown to people.
+// ReadDatasetFrom does what [ReadDataset] does, but reads from r. The name is only shown to people.
 func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	text := bufio.NewReaderSize(r, sniffed)
 	var out Dataset
@@ -144,12 +145,12 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	return Dataset{}, fmt.Errorf("read results: %s: %w: %s", name, results.ErrEmpty, why)
 }
 
-// sniffed is how many bytes decide the format of a file: more than a build prints before the
+// sniffed is how many bytes of a file decide its format. A build prints fewer bytes before the
 // results.
 const sniffed = 16 << 10
 
 // looksLikeJSON reports whether r has records rather than Go benchmark text, without consuming
-// anything. A blank file counts as records, whose reader says that it is blank.
+// anything. A blank file counts as records, because their reader reports that it is blank.
 func looksLikeJSON(r *bufio.Reader) bool {
 	head, _ := r.Peek(sniffed) // an error comes again when the file is read
 	blank := true

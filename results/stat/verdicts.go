@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The metrics, beside time, in which two files about servers and programs are compared.
+// The metrics, beside time, by which two files about servers and programs are compared.
 var (
 	verdictMetric = Metric{
 		Name: "verdict", Title: "ok, slow or fails",
@@ -30,7 +30,8 @@ const (
 // verdictWords has the words for the values 0, 1 and 2 of verdictMetric.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
-// severity returns a verdict as a value of verdictMetric, or false if it decides nothing.
+// severity returns a verdict as a value of verdictMetric. The second result is false if the verdict
+// decides nothing.
 func severity(verdict string) (float64, bool) {
 	switch verdict {
 	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):
@@ -69,7 +70,7 @@ func verdictSeries(s *results.Set) []Series {
 // A seriesList has one series for each package, name, machine and metric.
 type seriesList []Series
 
-// find returns the series with these names, and adds it if there is none.
+// find returns the series with these names. If there is none, it adds one.
 func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.pkg == pkg && s.Name == name && s.Machine == machine && s.Metric.Name == m.Name

@@ -7,11 +7,11 @@
 //	}
 //
 // A condition compares a metric with a value in the metric's unit. After an @, it may have a
-// message size and fields of the cells that it is about. Without an @, it is about all cells that
-// have the metric.
+// message size and other settings of the measurements that it is about. Without an @, it is about
+// all measurements that have the metric.
 //
 //	p99<50ms@64KiB                 latency at one size
-//	goodput>=1.5GB/s@framing=raw   payload bytes per second of the raw cells
+//	goodput>=1.5GB/s@framing=raw   payload bytes per second with the framing "raw"
 //	overhead<=1%                   wire bytes beyond the payload, everywhere
 //	to-raw>0.9@64KiB,placement=same
 //	slope<1.2                      how a server's time grows with size: 1 is linear
@@ -38,7 +38,8 @@ type Condition struct {
 	Size   int64               // message bytes; negative means every size
 	Where  []results.FieldText // fields that the cells must have, apart from the size
 
-	// Framings limits the condition to cells with one of these framings, unless it is empty.
+	// Framings limits the condition to measurements with one of these framings, such as "ndjson".
+	// If it is empty, the framing does not matter.
 	Framings []string
 
 	metric stat.Metric // zero if Metric is not the name of a stat.Metric
@@ -85,8 +86,8 @@ type Case struct {
 	doubt   string // why the number may be too large by chance alone; "" if there is no doubt
 }
 
-// Evaluate judges the condition on each figure of the set that it is about. It fails if any figure
-// does. The outcome is CannotTell if no figure fails but one is undecided, or if there is none.
+// Evaluate judges each figure of the set that the condition is about. The outcome is Fails if any
+// figure fails. Otherwise, it is CannotTell if there is no figure or if one cannot be judged.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {
@@ -168,7 +169,8 @@ func (c Condition) compare(v float64) bool {
 	return false
 }
 
-// Observations returns how many observations of a cell a percentile takes, or 0 for other metrics.
+// Observations returns how many observations of a cell the condition's percentile needs. For other
+// metrics, it returns 0.
 func (c Condition) Observations() int64 {
 	percentiles := []struct {
 		name string

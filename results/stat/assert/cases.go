@@ -34,7 +34,7 @@ func (c Condition) cases(s *results.Set) []Case {
 	return out
 }
 
-// A namedRow has the figures of a cell, or of a server's messages of one size.
+// A namedRow has the figures of one measured combination, or of a server's messages of one size.
 type namedRow struct {
 	stat.Row
 	name string
@@ -62,7 +62,8 @@ func namedRows(s *results.Set) []namedRow {
 	return out
 }
 
-// serverCell makes a cell from a record about a server, so that the text after @ can choose it.
+// serverCell describes a record about a server as a cell, so that the text after @ in a condition
+// can choose the record.
 func serverCell(t results.Target) results.Cell {
 	return results.Cell{
 		Framing: t.Protocol,
@@ -71,7 +72,8 @@ func serverCell(t results.Target) results.Cell {
 	}
 }
 
-// figure returns the figure of the condition's metric in a row, if the row has it.
+// figure returns the figure of the condition's metric in a row. The second result is false if the
+// row lacks it.
 func (c Condition) figure(r stat.Row) (float64, bool) {
 	if c.Metric != toRawName {
 		return r.Figure(c.Metric)
@@ -82,8 +84,8 @@ func (c Condition) figure(r stat.Row) (float64, bool) {
 	return r.ToRaw.Median, true
 }
 
-// expects reports whether a row should have the figure. Raw has no ratio to raw, and a stream
-// without a rate no latency.
+// expects reports whether a row should have a figure for the condition. The framing raw has no
+// ratio to itself, and a stream without a fixed rate has no latency.
 func (c Condition) expects(r stat.Row) bool {
 	if c.Metric == toRawName {
 		return r.Cell.Framing != results.FramingRaw
@@ -194,8 +196,8 @@ func limitCases(s *results.Set) []Case {
 	return out
 }
 
-// limits returns the limits of one server or, if none was found, the largest request that was
-// served, which is a lower bound.
+// limits returns the limits of one server. If no limit was found, it returns the largest request
+// that was served, as a lower bound.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64

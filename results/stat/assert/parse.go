@@ -13,7 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Figures that are no [stat.Metric], like the verdicts fails, slow and cannot-tell.
+// Names of figures that are not a [stat.Metric]. The verdicts fails, slow and cannot-tell are such
+// names, too.
 const (
 	limitName = "limit"
 	slopeName = "slope"

@@ -13,8 +13,8 @@ import (
 // firstFields are the fields that every name contains, in this order.
 var firstFields = []string{"framing", "size", "io", "placement"}
 
-// defaults are the values that a name leaves out. They must never change, or names change with
-// them.
+// defaults are the values that a benchmark's name leaves out. They must never change, because the
+// names would change with them.
 var defaults = map[string]string{
 	"pipe":     "anonymous",
 	"capacity": "0",
@@ -43,7 +43,8 @@ func CellName(c results.Cell) string {
 	return name
 }
 
-// WithSide adds "/side=" and a side to a benchmark's name, before a "-8" (GOMAXPROCS) at its end.
+// WithSide adds "/side=" and a side to a benchmark's name. A "-8" (GOMAXPROCS) at the end of the
+// name stays there.
 func WithSide(name, side string) string {
 	base := trailingNumber.ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)

@@ -6,8 +6,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Unit is a column of Go benchmark text with the values of one metric. benchstat scales only ns,
-// B and MB.
+// A Unit is a column of Go benchmark text with the values of one metric. The program benchstat
+// converts only ns, B and MB to larger units.
 type Unit struct {
 	Name   string  // "p99-ns"
 	Metric string  // the metric's name in package stat
@@ -33,7 +33,7 @@ var units = []Unit{
 	{Name: "allocs/op", Metric: "allocs", Scale: 1, known: true},
 }
 
-// CellUnits returns the units in which a cell can have figures, in the order of the columns.
+// CellUnits returns the units that the figures of a cell can have, in the order of the columns.
 func CellUnits(c results.Cell) []Unit {
 	var out []Unit
 	for _, u := range units {
