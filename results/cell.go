@@ -51,7 +51,7 @@ type Cell struct {
 	Drain       int64   `json:"drain,omitempty"`        // most bytes that it reads per second
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages it reads before it closes
 
-	// Older holds settings that older files have and cells no longer do, such as "peer=thread".
+	// Older holds settings from older files that this version no longer has, such as "peer=thread".
 	Older string `json:"older,omitempty"`
 }
 

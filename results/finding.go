@@ -47,7 +47,8 @@ const (
 	AreaCompare = "compare" // "compare/CPU-time": the ratio of two commands, new over old
 )
 
-// A Finding is one conclusion about this system's pipes, this machine, a common claim or a program.
+// A Finding is one conclusion about this system's pipes, this machine, a program, or a sentence
+// that people say about pipes.
 type Finding struct {
 	Kind string    `json:"kind"`
 	Run  string    `json:"run"`

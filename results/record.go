@@ -75,11 +75,11 @@ type Verified struct {
 func (Record) kind() string  { return KindMeasurement }
 func (r Record) run() string { return r.Run }
 
-// A Sample is one timed measurement of a cell, usually of a few milliseconds. Two cells are
-// compared by the ratio of the samples with the same Fork and Round.
+// A Sample is one timed measurement, usually of a few milliseconds. Two combinations of settings
+// are compared by the ratio of the samples with the same Fork and Round.
 type Sample struct {
 	Fork  int `json:"fork,omitempty"`  // start of the worker processes, from 1; 0 in old files
-	Round int `json:"round,omitempty"` // turn of all cells, from 1 in the run; 0 if Fork is 0
+	Round int `json:"round,omitempty"` // turn in which it was taken, from 1; 0 if Fork is 0
 
 	ElapsedNS    int64 `json:"elapsed_ns"`    // until the last message, or its answer, was read
 	Messages     int64 `json:"messages"`      // stream: messages delivered; round trip: trips

@@ -147,8 +147,8 @@ type LimitEvidence struct {
 	ByRequests bool `json:"by_requests,omitempty"` // the request limit ended the search for replies
 }
 
-// GrowthEvidence says how the server's time grows with the size of messages. If WallSlope is set,
-// Slope is that of the server's CPU time, else that of the elapsed time.
+// GrowthEvidence says how the server's time grows with the size of messages. Slope is computed from
+// the server's CPU time if WallSlope is set, and from the elapsed time otherwise.
 type GrowthEvidence struct {
 	Slope     float64  `json:"slope"`
 	SlopeLo   *float64 `json:"slope_lo,omitempty"` // ends of the slope's interval

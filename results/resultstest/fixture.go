@@ -124,7 +124,7 @@ func WithLatency(r results.Record, key string, count int) results.Record {
 }
 
 // Sweep returns a small run: two placements, three framings, two sizes, round trips, a warning, and
-// a cell that the system cannot run.
+// a combination that the system cannot measure.
 func Sweep() *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -225,7 +225,7 @@ func Lines() []results.Line {
 	}
 }
 
-// A Rule is a rule of the system's pipes, for findings in tests.
+// A Rule holds what makes a finding about the system's pipes in a test.
 type Rule struct {
 	Run        string
 	Time       time.Time

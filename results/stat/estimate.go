@@ -155,9 +155,9 @@ func medianOf(values []float64) float64 {
 // studentQuantile returns the p-quantile of Student's t distribution.
 func studentQuantile(freedom, p float64) float64 { return stats.InvCDF(stats.TDist{V: freedom})(p) }
 
-// Estimate estimates the median of a metric over the samples of a cell's records. For a percentile,
-// it takes the latencies of all samples together. Samples that other programs disturbed are left
-// out, unless too few would remain.
+// Estimate estimates the median of a metric over the samples of records. For a percentile, it takes
+// the latencies of all samples together. Samples that other programs disturbed are left out, unless
+// too few would remain.
 func (m Metric) Estimate(records ...results.Record) Estimate {
 	if m.quantile != "" {
 		d, err := mergeLatencies(records, m.key)
@@ -174,8 +174,8 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 	return MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
-// PairedRatio estimates the ratio of a metric, a divided by b, from samples of two cells that were
-// taken together. A slow phase of the machine does not change the ratio. If no samples were taken
+// PairedRatio estimates the ratio of a metric, a divided by b, from samples that were taken
+// together. A slow phase of the machine does not change the ratio. If no samples were taken
 // together, the estimate's N is 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
@@ -217,8 +217,8 @@ func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	return quiet
 }
 
-// estimate returns the median of observations. The interval is wider if starts of the worker
-// processes differ.
+// estimate returns the median of observations. The interval is wider if they differ between starts
+// of the worker processes.
 func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
 	e := Median(valuesOf(used))

@@ -28,7 +28,8 @@ type fleetRun struct {
 	messages    int
 }
 
-// An Answer is a finding without its evidence, or a server's verdict and largest message.
+// An Answer is the verdict on what was tested. It is made from a finding, without the evidence, or
+// from the records about a server.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
@@ -217,12 +218,12 @@ type Member struct {
 // Environment returns the environment of the run that measured most cells.
 func (m Member) Environment() results.Environment { return m.Runs[0] }
 
-// A Figure is the speed of a cell on a machine, and its ratio to the speed of raw, the framing that
-// adds nothing, on that machine.
+// A Figure is the speed of one combination of settings on a machine, and the ratio to the speed of
+// raw, the framing that adds nothing.
 type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
-	ToRaw Estimate // N is 0 for raw itself, and if raw was not measured beside the cell
+	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
 }
 
 // Members sums up each machine. The result is sorted by system, name and hash, whatever the order
@@ -257,7 +258,7 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// order returns the indices of the fleet's cells, in the order in which tables show the cells.
+// order returns the indices of f.cells, sorted as tables show the cells.
 func (f *Fleet) order() []int {
 	var order []int
 	for i := range f.cells {
@@ -267,7 +268,8 @@ func (f *Fleet) order() []int {
 	return order
 }
 
-// member sums up the runs of one machine. Its figures follow the given order of the fleet's cells.
+// member sums up the runs of one machine. Its figures come in the given order of indices of
+// f.cells.
 func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {
 		return cmp.Or(a.environment.Time.Compare(b.environment.Time),
@@ -307,8 +309,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure computes the figure of f.cells[at] on one machine. The machine's samples are given by
-// their index in f.cells.
+// figure computes the figure of f.cells[at] on one machine. The samples are those of the machine,
+// by index in f.cells.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]

@@ -22,8 +22,8 @@ type observation struct {
 	disturbed bool
 }
 
-// A moment says when a sample was taken. Samples of two cells make a pair if they have the same
-// moment.
+// A moment says when a sample was taken. Samples of two combinations of settings make a pair if
+// they have the same moment.
 type moment struct {
 	fork  forkID
 	round int
@@ -113,7 +113,7 @@ func forkInterval(forks [][]float64, centre float64) *Interval {
 }
 
 // forkLevel is the chance below which a difference between starts of the worker processes is worth
-// a warning. It is low because a run checks this for many cells.
+// a warning. It is low because a run has many figures to check.
 const forkLevel = 0.01
 
 // forkWarning returns a warning if the named figure differs between starts of the worker processes

@@ -99,7 +99,7 @@ func (m Metric) Values(samples []results.Sample) []float64 {
 	return valuesOf(m.observations([]results.Record{{Samples: samples}}))
 }
 
-// Format writes a value of the metric with its unit, as every view does.
+// Format writes a value of the metric with its unit, as all tables do.
 func (m Metric) Format(v float64) string {
 	switch {
 	case m.ByRange && m.Unit == "B":

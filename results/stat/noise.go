@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Noise says how much one figure varies between runs of one build on one machine. The figure is a
-// cell's CPU time divided by that of the framing raw, which adds nothing.
+// A Noise says how much one figure varies between runs of one build on one machine. The figure is
+// the CPU time with one framing, divided by that with raw, the framing that adds nothing.
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
@@ -18,8 +18,8 @@ type Noise struct {
 	Spread, Bound float64
 }
 
-// NoiseOf returns the noise of each cell that at least two runs measured beside the framing raw.
-// All runs must be of one build.
+// NoiseOf returns the noise of each combination of settings that at least two runs measured beside
+// the framing raw. All runs must be of one build.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
 	rows := gatherRows(s)

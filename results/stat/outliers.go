@@ -85,8 +85,8 @@ func FleetOutliers(members []Member) []Outlier {
 // distance returns how far two figures are apart, as the logarithm of their ratio.
 func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] / figures[1])) }
 
-// A usualFigure describes a cell's figures on several machines, as logarithms: their median, and
-// how far from the median a machine may be.
+// A usualFigure describes one figure of several machines, as logarithms: their median, and how far
+// from the median a machine may be.
 type usualFigure struct{ centre, limit float64 }
 
 // usualFigures returns the usual figure of each cell that at least [LeastPeers] of the peers

@@ -12,8 +12,8 @@ import (
 // leastForks is how many starts of the worker processes the interval of a percentile needs.
 const leastForks = 3
 
-// A distribution merges all observations of one latency of a cell, because a single sample has too
-// few observations for a p99.
+// A distribution merges all observations of one latency, because a single sample has too few
+// observations for a p99.
 type distribution struct {
 	samples   int  // number of samples that were merged
 	leftOut   int  // number of samples left out, because other programs disturbed them
@@ -22,8 +22,8 @@ type distribution struct {
 	forks     []results.Latency // one for each start of the workers; nil if there are too few
 }
 
-// mergeLatencies merges the latencies that records of one cell have under a key. The key "" stands
-// for the latency that a user feels.
+// mergeLatencies merges the latencies that records have under a key. The key "" stands for the
+// latency that a user feels.
 func mergeLatencies(records []results.Record, key string) (distribution, error) {
 	type part struct {
 		fork   forkID

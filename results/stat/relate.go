@@ -79,8 +79,8 @@ func medianOfLines(logs []float64) logEstimate {
 	return e
 }
 
-// ratioToRaw estimates the logarithm of a cell's ratio to raw. Its error is computed both from the
-// rounds and from the starts of the worker processes, and the larger one counts.
+// ratioToRaw estimates the logarithm of a ratio to the framing raw. Its error is the larger of two:
+// one from all samples, and one from the starts of the worker processes.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -103,8 +103,8 @@ func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	return e
 }
 
-// compareCells compares the ratio to raw of each cell that both sets have. Then it compares each
-// framing as a whole.
+// compareCells compares each combination of settings that both sets have, by its ratio to the
+// framing raw. Then it compares each framing as a whole.
 func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) {
 	k := cellComparer{
 		metric: MustMetric("cpu-time"),
@@ -154,7 +154,7 @@ type cellComparer struct {
 	leftOut  []Unjudged
 }
 
-// leaveOut counts one more cell that is not judged for the given reason.
+// leaveOut counts one more combination of settings that is not judged for the given reason.
 func (k *cellComparer) leaveOut(one Unjudged) {
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {
@@ -171,7 +171,7 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 // too.
 const mostLoadApart = 0.25
 
-// noRaw is the reason for leaving out a cell if neither file has raw beside it.
+// noRaw is the reason for not judging a framing if neither file has raw beside it.
 const noRaw = "neither file has raw in the same rounds"
 
 // Incomparable says why the speed of a cell is never compared. If it may be, the result is "".
@@ -187,7 +187,7 @@ func Incomparable(c results.Cell) string {
 	return ""
 }
 
-// compare adds the change of a cell, if the new side has the cell.
+// compare adds the change from the old row to the new row of the same cell, if there is one.
 func (k *cellComparer) compare(old Row) {
 	if old.Cell.Framing == results.FramingRaw {
 		return
@@ -244,7 +244,7 @@ func (k *cellComparer) compare(old Row) {
 	k.changes = append(k.changes, change)
 }
 
-// relative returns the row's ratio to raw as a series of one value.
+// relative returns a series whose only value is the row's ratio to raw.
 func (r Row) relative(m Metric, ratio logEstimate) Series {
 	out := r.series(m)
 	out.Values = []float64{math.Exp(ratio.mean)}
@@ -262,8 +262,8 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the mean change of all cells of one framing and placement. The mean shows a
-// change that is too small to be seen in a single cell.
+// compareFramings adds the mean change of each framing at each placement. The mean shows a change
+// that is too small to be seen in a single measurement.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -295,8 +295,8 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of changes, weighted by the inverse of their variances. A mean of many
-// cells still has the whole error that the two runs add to all of them.
+// meanOf returns the mean of changes, weighted by the inverse of their variances. The error that a
+// run adds to all its measurements stays as large in the mean.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64
@@ -312,7 +312,7 @@ func meanOf(changes []Change) logEstimate {
 	return logEstimate{mean: sum / weights, err: math.Hypot(1/math.Sqrt(weights), common), n: n}
 }
 
-// IsWhole reports whether the change is about a framing as a whole, not about a single cell.
+// IsWhole reports whether the change is about a framing as a whole, not about one measurement.
 func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 
 // machineNote says how much faster or slower the framing raw was in the new file. It returns "" if

@@ -25,7 +25,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Row has the figures of one cell on one machine, over all runs on that machine.
+// A Row has the figures of one cell, a combination of settings, on one machine over all its runs.
 type Row struct {
 	Machine string       `json:"machine"`
 	Runs    []string     `json:"runs"`
@@ -58,8 +58,8 @@ type Row struct {
 	Records []results.Record `json:"-"` // the records that the samples are from
 }
 
-// Rows computes the figures of every cell of the set. The rows are in the order in which tables
-// show them.
+// Rows computes the figures of a set. It has a row for each machine and combination of settings, in
+// the order in which tables show them.
 func Rows(s *results.Set) []Row {
 	rows := gatherRows(s)
 	for i := range rows {
@@ -80,7 +80,7 @@ func SampleRow(machine string, c results.Cell, samples []results.Sample) Row {
 	return r
 }
 
-// gatherRows makes a row without figures for each cell on each machine.
+// gatherRows makes a row without figures for each machine and combination of settings.
 func gatherRows(s *results.Set) []Row {
 	type rowID struct {
 		machine string
@@ -102,8 +102,8 @@ func gatherRows(s *results.Set) []Row {
 	return out
 }
 
-// poolRecords makes a row without figures from the records of one cell. The last record decides
-// whether the cell failed.
+// poolRecords makes a row without figures from the records of one combination of settings. The last
+// record decides whether the row counts as failed.
 func poolRecords(machine string, records ...results.Record) Row {
 	last := records[len(records)-1]
 	r := Row{
@@ -179,7 +179,7 @@ func (r *Row) addFigures() {
 }
 
 // PrimaryLatency returns the latency that a user of the pipe feels: the first of "due",
-// "roundtrip", "oneway" and "service" that the cell has.
+// "roundtrip", "oneway" and "service" that the row has.
 func (r Row) PrimaryLatency() (results.Latency, bool) {
 	key, ok := primaryLatency(r.Latency)
 	return r.Latency[key], ok
@@ -191,8 +191,8 @@ func (r Row) Figure(metric string) (float64, bool) {
 	return e.Median, ok
 }
 
-// compareWithRaw compares the row with raw. It adds a warning if starts of the worker processes
-// differ.
+// compareWithRaw compares the row with that of the framing raw. It adds a warning if starts of the
+// worker processes differ.
 func (r *Row) compareWithRaw(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return
@@ -216,8 +216,8 @@ func (r *Row) compareWithRaw(all []Row) {
 	}
 }
 
-// findRaw finds the row with framing raw, but otherwise the same cell and machine. It returns nil
-// if there is none.
+// findRaw finds the row of the same machine and settings with the framing raw. It returns nil if
+// there is none.
 func (r *Row) findRaw(all []Row) *Row {
 	c := r.Cell
 	c.Framing = results.FramingRaw
@@ -256,8 +256,8 @@ func apart(a, b Estimate) bool {
 	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
 }
 
-// RelativeMetric returns the metric in which a cell is compared with raw: goodput, or time for
-// round trips.
+// RelativeMetric returns the metric in which a cell is compared with the framing raw: goodput, or
+// time for round trips.
 func RelativeMetric(c results.Cell) Metric {
 	if c.Pattern == results.PatternRoundtrip {
 		return MustMetric("time")

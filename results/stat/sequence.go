@@ -7,16 +7,16 @@ import (
 )
 
 // priorWeight is the weight of the prior in a [Sequence], in observations. A smaller weight finds
-// large changes earlier, but small changes later. At 0.2, the interval of five pairs is at most 2.4
-// times as wide as Student's.
+// large changes earlier, but small changes later. At 0.2, the interval of five values is at most
+// 2.4 times as wide as Student's.
 const priorWeight = 0.2
 
 // blockSize is how many neighbouring values share a median in [Sequence].
 const blockSize = 5
 
-// Sequence returns an interval for the middle of values that scatter equally to both sides of it. A
-// caller may look at the interval after each value and stop at any time: the chance that *all*
-// intervals hold the middle is at least 1−alpha. ok is false if there are too few values.
+// Sequence returns an interval for the middle of values that scatter evenly around it. A caller may
+// look at the interval after each value and stop at any time: the chance that *all* these intervals
+// hold the middle is at least 1−alpha. ok is false if there are too few values.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	// This interval needs few values. The second one, of medians, withstands a value that is far
 	// off.

@@ -15,7 +15,7 @@ import (
 // measurement, a server, a check or a benchmark.
 type Series struct {
 	Name     string        `json:"name"`           // as in Go benchmark text, without "Benchmark"
-	Cell     *results.Cell `json:"cell,omitempty"` // nil if the case is not a cell
+	Cell     *results.Cell `json:"cell,omitempty"` // nil if the case is no measurement
 	Metric   Metric        `json:"-"`
 	Machine  string        `json:"machine"`
 	Values   []float64     `json:"values"`

@@ -169,8 +169,8 @@ func (c Condition) compare(v float64) bool {
 	return false
 }
 
-// Observations returns how many observations of a cell the condition's percentile needs. For other
-// metrics, it returns 0.
+// Observations returns how many messages must be timed before the condition's percentile is known.
+// For other metrics, it returns 0.
 func (c Condition) Observations() int64 {
 	percentiles := []struct {
 		name string

@@ -85,7 +85,7 @@ func (c *Condition) findMetric() error {
 	return nil
 }
 
-// parseCells reads the text behind @: a size, fields of cells such as placement=same, or both.
+// parseCells reads the text behind @: a size, settings such as placement=same, or both.
 func (c *Condition) parseCells(about string) error {
 	for part := range strings.SplitSeq(about, ",") {
 		name, value, isField := strings.Cut(strings.TrimSpace(part), "=")
