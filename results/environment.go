@@ -73,10 +73,11 @@ func (e Environment) run() string { return e.Run }
 // lastRun is when this process last named a run, in nanoseconds of Unix time.
 var lastRun atomic.Int64
 
-// NewRun makes a unique name for a run, a UUID of version 7 (RFC 9562). Names sort by time. Those
-// that one process makes do so even if the clock stands still.
+// NewRun makes a unique name for a run, a UUID of version 7 (RFC 9562). Names sort by time, even
+// those that one process makes while the clock stands still.
 func NewRun() (string, error) {
-	// By hand, because a library for UUIDs imports net, which slows the start of processes.
+	// The UUID is made by hand, because a library for UUIDs imports net, which slows the start of
+	// processes.
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)

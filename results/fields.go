@@ -38,7 +38,7 @@ const (
 	aSwitch             // true or false
 )
 
-// fields has Name, Help, Default, kind and at of each field of a cell, sorted by name.
+// fields lists all fields of a cell, sorted by name: their Name, Help, Default, kind and at.
 var fields = []Field{
 	{"batch", "messages that leave in one system call, in streams", "one",
 		aCount, func(c *Cell) any { return &c.Batch }},

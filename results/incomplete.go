@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// runsRead collects what shows which runs ended early, and which began at an odd time.
+// runsRead collects facts about the runs that are read. They show which runs ended early or began
+// at an odd time.
 type runsRead struct {
 	environments []Environment
 	cells        map[string]int // number of cells by run

@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is a distribution of times. A percentile is absent if fewer than ten of the times lie
-// above it, so p99 needs at least 1,000 times.
+// Latency is a distribution of times. A percentile is absent if fewer than ten of these times lie
+// above it, so p99 needs at least 1,000 of them.
 type Latency struct {
 	Count  int64  `json:"count"`
 	MinNS  int64  `json:"min_ns"`
@@ -34,7 +34,7 @@ const MinTailCount = 10
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatencyNS, 3) }
 
 // Observe records a time in a histogram made by [NewHistogram]. A time above the histogram's range
-// is counted at its end, and over is true.
+// is counted at the end of the range, and the result is true.
 func Observe(h *hdrhistogram.Histogram, ns int64) (over bool) {
 	over = ns > maxLatencyNS
 	within := min(max(ns, 0), maxLatencyNS) // a coarse clock may give 0, never less

@@ -168,13 +168,15 @@ func (old oldLine) measurement() Record {
 	return r
 }
 
-// decodeMeasurement decodes a measurement. In older files, "closed" of a sample is named "left".
+// decodeMeasurement decodes a measurement. In older files, the field "closed" of a sample is called
+// "left".
 func decodeMeasurement(text []byte) (Line, error) {
 	line, err := decodeAs[Record](text)
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {
 		return line, err
 	}
-	// Not in a method UnmarshalJSON of Sample, because types that embed Sample would inherit it.
+	// This is no method UnmarshalJSON of Sample, because types that embed Sample would inherit the
+	// method.
 	var old struct {
 		Samples []struct{ Left *Closed }
 	}

@@ -20,7 +20,7 @@ func FormatDuration(ns float64) string { return scaled(ns, scales["ns"]) }
 // mostPercent is the largest percentage that is written as a number.
 const mostPercent = 1e6
 
-// FormatPercent writes a share in percent: "6.2 %", "0 %". A small one does not look like zero:
+// FormatPercent writes a share in percent: "6.2 %", "0 %". A small share does not look like zero:
 // "0.075 %".
 func FormatPercent(percent float64) string {
 	if percent > mostPercent {
@@ -44,8 +44,8 @@ var scales = map[string][]scale{
 	"":    {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// FormatLabel writes a value in short form: "64 KiB", "1.5 GB/s", "20 µs". It rounds sizes, too,
-// and drops trailing zeros.
+// FormatLabel writes a value in short form: "64 KiB", "1.5 GB/s", "20 µs". It rounds every value,
+// also a size, and drops trailing zeros.
 func FormatLabel(v float64, unit string) string {
 	units, known := scales[unit]
 	switch {

@@ -241,7 +241,7 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 
 // decode decodes a line of any kind. A line that no [Writer] would write is an error.
 func decode(text []byte) (Line, error) {
-	// The evidence of a finding keeps these bytes, and only valid UTF-8 can be written again.
+	// A finding keeps these bytes as its evidence. Only valid UTF-8 can be written again.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}

@@ -39,7 +39,8 @@ type Line interface {
 	run() string
 }
 
-// A Record is the measurement of one [Cell]: its samples, and notes about them.
+// A Record is the measurement of one [Cell], a combination of settings: its samples, and notes
+// about them.
 type Record struct {
 	Kind string    `json:"kind"` // "measurement"
 	Run  string    `json:"run"`  // as in the run's environment line
@@ -65,8 +66,8 @@ type Record struct {
 
 // Verified says how many of a cell's messages were checked.
 type Verified struct {
-	// Sequence is the number of messages whose length, head and tail were checked while the clock
-	// ran.
+	// Sequence is the number of messages whose length, first bytes and last bytes were checked
+	// while the clock ran.
 	Sequence int64 `json:"sequence"`
 	Compared int64 `json:"compared"` // untimed messages whose every byte was compared
 	Bytes    int64 `json:"bytes"`    // payload bytes of the compared messages
@@ -101,8 +102,8 @@ type Sample struct {
 	// Latency has distributions of times by name. They are "roundtrip" or "oneway" and, if messages
 	// were sent at a fixed rate, these:
 	//
-	//   - "due": from when a message was due to its arrival, or to the answer
-	//   - "service": from when it was sent to the same
+	//   - "due": from when a message was due to when it arrived or was answered
+	//   - "service": from when it was sent to when it arrived or was answered
 	//   - "lateness": from when it was due to when it was sent
 	Latency map[string]Latency `json:"latency,omitempty"`
 	Load    *Load              `json:"load,omitempty"`   // only with a fixed rate

@@ -49,7 +49,7 @@ var (
 	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
 
 	// userFlag matches a flag before user:password. shortPassword matches the flag -p of mysql
-	// joined to its value, and portNumbers words such as -p8080 that only look like it.
+	// joined to its value. portNumbers matches words such as -p8080 that only look like that flag.
 	userFlag      = regexp.MustCompile(`^(?:-u|--user|--proxy-user)$`)
 	shortPassword = regexp.MustCompile(`^-p.*[A-Z0-9].*$`)
 	portNumbers   = regexp.MustCompile(`^-p=?[\d.:/a-z-]*$`)

@@ -21,7 +21,7 @@ import (
 // Time is the time in all records of the tests.
 var Time = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// Cell returns a valid cell, of which tests change the fields that they are about.
+// Cell returns a valid cell. A test changes only the fields that it is about.
 func Cell(framing string, size int) results.Cell {
 	return results.Cell{
 		Framing: framing, Size: size, Pipe: "anonymous", Capacity: 65536, IO: "blocking",
@@ -225,7 +225,7 @@ func Lines() []results.Line {
 	}
 }
 
-// A Rule holds what makes a finding about the system's pipes in a test.
+// A Rule holds the parts of a finding about the system's pipes, for tests.
 type Rule struct {
 	Run        string
 	Time       time.Time

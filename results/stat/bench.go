@@ -32,7 +32,8 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	if err := in.Err(); err != nil {
 		return Dataset{}, fmt.Errorf("read results: %s: %w", name, err)
 	}
-	// Only now, because a line that describes a unit may come after the lines that use the unit.
+	// This comes last, because a line that describes a unit may come after the lines that use the
+	// unit.
 	units := in.Units()
 	for i := range list {
 		s := &list[i]
@@ -75,11 +76,12 @@ func hasPackages(series []Series) bool {
 	return slices.ContainsFunc(series, func(s Series) bool { return s.pkg != series[0].pkg })
 }
 
-// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2", each once.
+// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2". It returns
+// each name once.
 func failedBenchmarks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
-		// go test may have begun the line with the name of the benchmark.
+		// The mark may stand behind the name of the benchmark, with which go test began the line.
 		_, rest, failed := strings.Cut(strings.TrimSpace(line), "--- FAIL: ")
 		name, _, _ := strings.Cut(rest, " ")
 		if failed && !slices.Contains(names, name) {

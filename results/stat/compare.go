@@ -29,7 +29,7 @@ const (
 // large as this is excluded.
 const Tolerance = 0.05
 
-// DefaultAlpha is the chance that a comparison without any real change reports one.
+// DefaultAlpha is the chance that a comparison without any real change reports a change.
 const DefaultAlpha = 0.01
 
 // CompareOptions say what is compared.
@@ -137,9 +137,9 @@ func (c Change) Worse() float64 {
 
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
-// Compare compares two sides that were measured one after the other. Of a time, it compares the
-// ratio to the time of raw, the framing that adds nothing, so that a slower machine is no change.
-// Go benchmark text has no raw.
+// Compare compares two sides that were measured one after the other. It does not compare times, but
+// their ratios to the time of raw, the framing that adds nothing. A slower machine is then no
+// change. Go benchmark text has no raw, so its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
@@ -361,8 +361,8 @@ func (c *Change) setInterval(lo, hi float64) {
 	}
 }
 
-// decide sets the verdict. The ratio's logarithm lies between lo and hi, which are so far apart
-// that this holds for all changes of the comparison at once.
+// decide sets the verdict. The limits lo and hi of the ratio's logarithm are so far apart that they
+// hold for all changes of the comparison at once.
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
@@ -406,7 +406,8 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// missingCases says how many cases of a side the other side lacks: "2 of 3 benchmarks are".
+// missingCases begins a sentence about how many cases of a side the other side lacks: "2 of 3
+// benchmarks are".
 func missingCases(only []string, side Dataset) string {
 	kind := "benchmark"
 	if side.Set != nil {

@@ -41,7 +41,7 @@ type Answer struct {
 // Area returns the first part of the answer's ID.
 func (a Answer) Area() string { return results.Finding{ID: a.ID}.Area() }
 
-// AreaServer is the area of answers about servers that the command pipebench drive loaded.
+// AreaServer begins the ID of an answer about a server that the command pipebench drive loaded.
 const AreaServer = "server"
 
 // A Trouble is something that went wrong in a cell.
@@ -176,8 +176,8 @@ func tellsMore(a, other Answer) bool {
 	return a.Verdict == results.VerdictNotTried // of two without a limit
 }
 
-// addTarget keeps one answer for each server and run: the one with the worst verdict. Of two equal
-// verdicts, it keeps the one that tells more.
+// addTarget keeps one answer for each server and run: the one with the worst verdict. Of two
+// answers with equal verdicts, it keeps the one that tells more.
 func (f *Fleet) addTarget(run *fleetRun, t results.Target) {
 	if t.Evidence.Traffic != nil {
 		return // how a recorded server ended belongs to the recording
@@ -268,7 +268,7 @@ func (f *Fleet) order() []int {
 	return order
 }
 
-// member sums up the runs of one machine. Its figures come in the given order of indices of
+// member sums up the runs of one machine. Its figures follow the order, a list of indices of
 // f.cells.
 func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {

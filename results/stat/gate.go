@@ -19,7 +19,7 @@ const (
 //   - "nothing in common" if nothing was compared
 //   - "regression" if a figure certainly got worse, by more than failAbove in the best estimate
 //   - "inconclusive" if some figure may have become that much worse, if Unjudged or Doubt is set,
-//     or if no change is [Change.Gating]
+//     or if no change counts (see [Change.Gating])
 //   - "ok" otherwise
 func (c *Comparison) Outcome(failAbove float64) Outcome {
 	if len(c.Changes) == 0 {
@@ -77,7 +77,7 @@ func (c *Comparison) Conclusive() bool {
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
-		// If a CI job takes no change into account, all count that are not only shown.
+		// If no change is gating, every change counts that is not only shown.
 		counts := change.Gating() || !isGating && !change.Before.Metric.ShownOnly
 		return counts && change.Verdict == TooNoisy
 	}

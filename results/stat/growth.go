@@ -143,9 +143,9 @@ func (g TargetGrowth) Growth() Growth {
 // chance.
 const leastMessages = 2
 
-// FitTargetGrowth fits the growth to a server's records, sorted by size. It leaves out records of
-// messages that were not served, with only one message, or below [LinearFrom]. If fewer than three
-// remain, it returns nil.
+// FitTargetGrowth fits the growth to a server's records, sorted by size. It leaves out records
+// whose messages were not served, that have only one message, or whose size is below [LinearFrom].
+// If fewer than three records remain, it returns nil.
 func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	var g TargetGrowth
 	var sizes, wall, cpu []float64

@@ -131,8 +131,8 @@ func pairRatio(old, new Series) float64 {
 	return new.Figure.Median / old.Figure.Median
 }
 
-// slicesOf returns those records of a series whose samples are numbered. It removes the name of the
-// run, so that samples with the same numbers on both sides match.
+// slicesOf returns those records of a series whose samples have a Fork and a Round. It removes the
+// name of the run, so that equal numbers on both sides match.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

@@ -33,7 +33,7 @@ type logEstimate struct {
 	n         int       // number of values or pairs
 	pairs     []float64 // if set, logarithms of the ratios of pairs; mean and err are then not used
 
-	disturbed float64 // share of a run's rounds in which other programs took a CPU
+	disturbed float64 // share of samples during which other programs took a CPU
 }
 
 // interval returns limits that hold the truth with a chance of 1-alpha. They are infinite if
@@ -134,7 +134,7 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 	c.Changes = append(c.Changes, k.changes...)
 	for _, u := range k.leftOut {
 		c.addNote("not judged: %s: %s", results.FormatCount(u.Cells, "cell"), u.Reason)
-		// If neither file has raw, the cells count as unjudged only if nothing else was compared.
+		// If neither file has raw, this counts as unjudged only if nothing else was compared.
 		if u.lacks || u.Reason == noRaw && len(k.changes) == 0 {
 			c.Unjudged = append(c.Unjudged, u)
 		}
@@ -167,8 +167,8 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 }
 
 // mostLoadApart is the largest difference between two files in the share of samples that other
-// programs disturbed. Beyond it, nothing is judged, because such programs change the ratio to raw,
-// too.
+// programs disturbed. Beyond it, a framing is not judged, because such programs change the ratio to
+// raw, too.
 const mostLoadApart = 0.25
 
 // noRaw is the reason for not judging a framing if neither file has raw beside it.

@@ -18,14 +18,15 @@ type Call struct {
 	Largest results.Message // the largest message from the same side before it
 }
 
-// Calls lists the requests to servers, each with the next reply of the same id in its recording.
+// Calls lists the requests to servers, each with the next reply of the same id in the same
+// recording.
 func Calls(messages []results.Message) []Call { return callsIn("request", messages) }
 
 // ServerCalls does what Calls does for the requests that servers sent to their clients.
 func ServerCalls(messages []results.Message) []Call { return callsIn("reply", messages) }
 
 // callsIn lists the requests in one direction, "request" or "reply", each with its answer from the
-// other.
+// other direction.
 func callsIn(dir string, messages []results.Message) []Call {
 	p := pairing{
 		open:  make(map[callID]int),
@@ -120,7 +121,7 @@ func (p *pairing) addReply(m results.Message) {
 	delete(p.open, id)
 }
 
-// ByCount lists the methods in times. Those with the most replies come first.
+// ByCount lists the methods that have times. Those with the most replies come first.
 func ByCount(times map[string][]int64) []string {
 	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(times[b]), len(times[a])), cmp.Compare(a, b))

@@ -47,7 +47,7 @@ type Row struct {
 	// in between.
 	ToRawByCPU *Estimate `json:"to_raw_by_cpu,omitempty"`
 
-	// Told says what told a writer that its reader had closed the pipe: "EPIPE, SIGPIPE".
+	// Told says from what a writer learned that its reader had closed the pipe: "EPIPE, SIGPIPE".
 	Told string `json:"told,omitempty"`
 
 	Unsupported string   `json:"unsupported,omitempty"`
@@ -58,8 +58,8 @@ type Row struct {
 	Records []results.Record `json:"-"` // the records that the samples are from
 }
 
-// Rows computes the figures of a set. It has a row for each machine and combination of settings, in
-// the order in which tables show them.
+// Rows computes the figures of a set. The result has a row for each machine and combination of
+// settings, in the order in which tables show them.
 func Rows(s *results.Set) []Row {
 	rows := gatherRows(s)
 	for i := range rows {

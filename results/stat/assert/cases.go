@@ -34,7 +34,8 @@ func (c Condition) cases(s *results.Set) []Case {
 	return out
 }
 
-// A namedRow has the figures of one measured combination, or of a server's messages of one size.
+// A namedRow has the figures of one measured combination of settings, or of a server's messages of
+// one size.
 type namedRow struct {
 	stat.Row
 	name string

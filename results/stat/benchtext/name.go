@@ -52,8 +52,8 @@ func WithSide(name, side string) string {
 
 var trailingNumber = regexp.MustCompile(`-([0-9]+)$`)
 
-// onePart changes a value so that it stays one part of a name. A "-8" at its end would be taken for
-// GOMAXPROCS.
+// onePart changes a value so that it stays one part of a name. A "-8" at the end of the name would
+// be taken for GOMAXPROCS.
 func onePart(value string) string {
 	var out strings.Builder
 	for _, r := range value {
