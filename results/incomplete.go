@@ -23,9 +23,9 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly returns a problem for each run that measured less than another run of the same command
-// and program on the same kind of machine. Only `pipebench run` knows in advance how much it
-// measures.
+// endedEarly returns a problem for each run that has fewer measurements than another run of the
+// same command and program on the same kind of machine. Only `pipebench run` knows in advance how
+// many there will be.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {

@@ -117,8 +117,8 @@ func (l Latency) Histogram() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatencies merges the distributions that the samples have under any of the keys. The result's
-// Count is 0 if no sample has any.
+// MergeLatencies merges the distributions that the samples have under any of the keys. If no sample
+// has one, the result's Count is 0.
 func MergeLatencies(samples []Sample, keys ...string) (Latency, error) {
 	var all []Latency
 	for _, s := range samples {

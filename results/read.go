@@ -241,7 +241,8 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 
 // decode decodes a line of any kind. A line that no [Writer] would write is an error.
 func decode(text []byte) (Line, error) {
-	// A finding keeps these bytes as its evidence. Only valid UTF-8 can be written again.
+	// Invalid UTF-8 is replaced here, because evidence keeps these bytes, and a results file must
+	// be valid UTF-8.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}

@@ -59,7 +59,8 @@ type Comparison struct {
 	OnlyNew []string `json:"only_new,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 
-	// Unjudged counts the measurements whose time got no verdict because a file lacks something.
+	// Unjudged counts the measurements whose time got no verdict because something is missing in a
+	// file.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
 	// Different says in what way two programs behave differently, and Calls which calls changed:
@@ -89,7 +90,7 @@ type Unjudged struct {
 	lacks bool // a file lacks something that the verdict needs
 }
 
-// A Change compares one metric of one case on the two sides.
+// A Change compares one metric of a measurement, a server, a check or a benchmark on the two sides.
 type Change struct {
 	Name   string        `json:"name"`
 	Cell   *results.Cell `json:"cell,omitempty"`
@@ -230,8 +231,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of cases that only the first side has. If the other side has the case but
-// not the metric, the name is "allocs/op of Name".
+// alone returns the names of benchmarks and other cases that only the first side has. If the other
+// side has the case but not the metric, the name is "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {

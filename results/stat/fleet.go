@@ -309,8 +309,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure computes the figure of f.cells[at] on one machine. The samples are those of the machine,
-// by index in f.cells.
+// figure computes the figure of one machine for f.cells[at]. The map has the machine's samples by
+// the same index.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]

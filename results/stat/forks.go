@@ -35,7 +35,7 @@ type forkID struct {
 	number int // negative in old files, in which each sample had workers of its own
 }
 
-// forkOf identifies the start of the worker processes for the i-th sample of a record.
+// forkOf identifies the start of the worker processes that took the i-th sample of a record.
 func forkOf(r results.Record, i int) forkID {
 	return forkID{r.Run, cmp.Or(r.Samples[i].Fork, -1-i)}
 }

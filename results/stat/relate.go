@@ -295,8 +295,8 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of changes, weighted by the inverse of their variances. The error that a
-// run adds to all its measurements stays as large in the mean.
+// meanOf returns the mean of changes, weighted by the inverse of their variances. The mean does not
+// reduce the error that a run adds to all its measurements.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64

@@ -63,8 +63,8 @@ func SeriesOf(s *results.Set) []Series {
 	return out
 }
 
-// series returns the values of a metric in the row's samples. If no sample has the metric, the N of
-// Figure in the result is 0.
+// series returns the values of a metric in the row's samples. If no sample has the metric, the
+// result's Figure.N is 0.
 func (r Row) series(m Metric) Series {
 	samples := r.Pooled()
 	out := Series{
