@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet sums up what many machines measured and found. Lines can be added in any order, and the
-// sum needs a tenth of the memory of the records.
+// A Fleet sums up what many machines measured and found. Lines can be added in any order. A Fleet
+// needs a tenth of the memory of the records.
 type Fleet struct {
 	runs  map[string]*fleetRun // by name
 	cells []results.Cell       // in which machines are compared

@@ -84,6 +84,6 @@ func (c *Comparison) Decided() bool {
 	return !slices.ContainsFunc(c.Changes, isOpen)
 }
 
-// WorstCase returns by how much the new side may be worse at most, as a share. It is infinite if
-// that is not known.
+// WorstCase returns by how much the new side may be worse at most, as a share. The result is
+// infinite if nothing is known about this.
 func (c Change) WorstCase() float64 { return c.worst }
