@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits. macOS has no pipe2(2), so ForkLock keeps children from
-// being started meanwhile.
+// pipe makes a pipe that child processes do not inherit. macOS has no pipe2(2), so ForkLock keeps
+// children from being started until both ends are marked.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -34,11 +34,12 @@ func socketPair() ([2]int, error) {
 	return fds, nil
 }
 
-// replace makes fd a duplicate of from. The kernel then ends the calls under way on fd's old file.
-func replace(from, fd int) error {
+// replace makes the descriptor fd a duplicate of source. The kernel then ends the calls under way
+// on the file to which fd referred before.
+func replace(source, fd int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := unix.Dup2(from, fd); err != nil {
+	if err := unix.Dup2(source, fd); err != nil {
 		return os.NewSyscallError("dup2", err)
 	}
 	unix.CloseOnExec(fd)
@@ -75,7 +76,8 @@ func sysWritev(fd int, vecs []syscall.Iovec) (int, syscall.Errno) {
 	return result(unix.Writev(fd, bufs))
 }
 
-// result turns the result of a function of x/sys into the result of a raw system call.
+// result turns what a function of x/sys returned into what a raw system call returns: a count and
+// an error number.
 func result(n int, err error) (int, syscall.Errno) {
 	if err == nil {
 		return n, 0

@@ -21,13 +21,13 @@ func socketPair() ([2]int, error) {
 	return fds, os.NewSyscallError("socketpair", err)
 }
 
-// replace makes fd a duplicate of from, in one step.
-func replace(from, fd int) error {
-	return os.NewSyscallError("dup3", unix.Dup3(from, fd, unix.O_CLOEXEC))
+// replace makes the descriptor fd a duplicate of source, in one step.
+func replace(source, fd int) error {
+	return os.NewSyscallError("dup3", unix.Dup3(source, fd, unix.O_CLOEXEC))
 }
 
-// The next three functions make raw system calls, of which the Go scheduler is not told: that would
-// take 30 ns each time. For blocking calls, see the package comment.
+// The next three functions make raw system calls. Go's scheduler is not told of them, which saves
+// 30 ns each time. The package comment says what this means for calls that block.
 
 func sysRead(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd),

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeCapacity fills a new pipe of the same kind, because neither system tells the capacity of the
-// caller's pipe.
+// pipeCapacity fills a new pipe of the same kind, because macOS and FreeBSD do not tell the
+// capacity of the caller's pipe.
 func pipeCapacity(kind Kind, _ int) (int, error) {
 	w, r, err := open(kind, 0)
 	if err != nil {
@@ -19,8 +19,8 @@ func pipeCapacity(kind Kind, _ int) (int, error) {
 	return fillAndClose(w, r)
 }
 
-// setPipeCapacity accepts only the capacity that a pipe grows to by itself: neither system lets a
-// program choose.
+// setPipeCapacity accepts only the capacity that a pipe grows to by itself: macOS and FreeBSD let
+// no program choose another.
 func setPipeCapacity(kind Kind, fd int, n int) error {
 	grown, err := pipeCapacity(kind, fd)
 	if err == nil && grown != n {
@@ -36,8 +36,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 // neither for macOS nor for FreeBSD.
 const fionread = 0x4004667f
 
-// buffered can only ask the reading end. On FreeBSD, the writing end would tell of the opposite
-// direction.
+// buffered asks only the reading end. On FreeBSD, the writing end would tell how many bytes wait in
+// the opposite direction.
 func (e *End) buffered() (int, error) {
 	if e.dir == writes {
 		return 0, unsupported("asking the writing end")

@@ -23,8 +23,9 @@ func Now() time.Duration {
 	return time.Duration(ns)
 }
 
-// query returns the number that a function stores at the given address. The two functions above
-// cannot fail. Unlike LazyProc.Call, query allocates nothing.
+// query calls a function of Windows that stores a number at the address in its argument, and
+// returns that number. Neither of the functions called here can fail. Unlike LazyProc.Call, query
+// allocates nothing.
 func query(call *windows.LazyProc) (n uint64) {
 	syscall.SyscallN(call.Addr(), uintptr(unsafe.Pointer(&n)))
 	return n

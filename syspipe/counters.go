@@ -19,8 +19,8 @@ type Counters struct {
 	SeesEAGAIN, SeesWaits bool
 }
 
-// A counter counts one direction of an end. Its fields are not atomic, because only one goroutine
-// uses a direction.
+// A counter counts either the reads or the writes of an end. Its fields are not atomic, because
+// only one goroutine at a time reads, and only one writes.
 type counter struct {
 	calls, bytes, short, eagain, waits uint64
 	waited                             time.Duration
@@ -28,7 +28,8 @@ type counter struct {
 	since                              time.Time // when the kernel refused, if waiting
 }
 
-// moved counts a call that moved n of the asked bytes, and ends a wait.
+// moved counts a call that moved n of the bytes that were asked for. If the end was waiting, this
+// ends the wait.
 func (c *counter) moved(asked, n int) {
 	c.calls++
 	c.bytes += uint64(n)

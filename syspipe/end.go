@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// Options say what [Open] makes. The zero Options make a default pipe, safe in any program.
+// Options say what [Open] makes. The zero Options make a pipe of the system's usual capacity, whose
+// ends wait in Go's poller.
 type Options struct {
-	// Capacity is how many bytes to ask for; 0 leaves the system's default. The system may round
-	// it. A refusal is a [*CapacityError].
+	// Capacity is the capacity to ask for, in bytes; 0 leaves the system's default. The system may
+	// round it. If the system refuses, the error is a [*CapacityError].
 	Capacity int
-	// IO is how both ends wait: with [Poller] if it is zero, or with what comes closest (see
-	// [End.UsePoller]).
+	// IO is how both ends wait. The zero IO is [Poller], or what comes closest to it on this system
+	// (see [End.UsePoller]).
 	IO IO
 }
 
@@ -274,8 +275,8 @@ func (e *End) writeFailed(n int64, err error) error {
 	return e.failed("write", err)
 }
 
-// wait waits after EAGAIN in poll(2) or by sleeping, as the end's io says. With Spin it does not
-// wait.
+// wait is called after EAGAIN. Depending on the end's IO, it waits in poll(2), sleeps, or, with
+// Spin, returns at once.
 func (e *End) wait(toward direction) error {
 	if e.io == Poll {
 		if err := e.poll(toward); err != nil {
@@ -314,9 +315,9 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 	})
 }
 
-// Close closes the descriptor and the duplicates that Pass made. A read or write under way fails
-// with an error that wraps [os.ErrClosed], and Close waits until it has returned. With [Spin] or
-// [Sleep], that is at its next try.
+// Close closes the descriptor and the duplicates that [End.Pass] made. A read or write under way
+// fails with an error that wraps [os.ErrClosed], and Close waits until it has returned. With [Spin]
+// or [Sleep], the read or write returns at its next try.
 func (e *End) Close() error {
 	if !e.open.Swap(false) {
 		return e.failed("close", os.ErrClosed)
@@ -340,8 +341,8 @@ func awaitNone(calls *atomic.Int32) {
 	}
 }
 
-// briefly runs f if the end is open, and adds op to an error. Close waits until f returns, so f
-// must not wait.
+// briefly runs f if the end is open. If f returns an error, briefly adds op, the name of the
+// operation. Close waits until f returns, so f must not wait.
 func (e *End) briefly(op string, f func() error) error {
 	e.brief.Add(1)
 	defer e.brief.Add(-1)

@@ -13,8 +13,8 @@ import (
 
 var supportedIOs = []IO{Blocking, Poller, Poll, Spin}
 
-// pollerSubstitute is how an end waits if Go's poller cannot watch it. [Poll] could not watch it
-// either, and with [Blocking], Close could not end a read.
+// pollerSubstitute is how an end waits if Go's poller cannot watch it: by pauses of 1 ms. [Poll]
+// could not watch the end either, and with [Blocking], Close could not interrupt a read.
 const pollerSubstitute = IO(time.Millisecond)
 
 // descriptor is what an end consists of on Unix.
@@ -27,7 +27,8 @@ type descriptor struct {
 	gather     gather
 }
 
-// A polledRead is the state of a read through Go's poller. Each End keeps one, to allocate nothing.
+// A polledRead is the state of a read through Go's poller. Each End keeps one, so that reads
+// allocate nothing.
 type polledRead struct {
 	try   func(fd uintptr) bool // readOnce, for Go's poller
 	buf   []byte                // the caller's
@@ -43,9 +44,9 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 	return n, errno
 }
 
-// readAgain reads once more after EIO, by which a terminal reports the end of file. If a writer
-// writes and leaves at the wrong moment, there are bytes to read all the same (three writers of
-// 120,000).
+// readAgain reads once more after EIO, the error by which a terminal reports the end of file. In
+// rare cases there are still bytes to read: it happened to 3 of 120,000 writers that wrote and left
+// at once.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
 	if errno == syscall.EIO && e.kind == PTY {
@@ -120,15 +121,15 @@ func (e *End) writePolled(p []byte) (int, error) {
 	return int(n), err
 }
 
-// readerGone are the errors, besides EPIPE, of a write after the reader has left. ECONNRESET comes
-// from a socket whose reader left bytes unread.
+// readerGone lists the errors, besides EPIPE, that a write returns after the reader has left.
+// ECONNRESET comes from a socket whose reader left bytes unread.
 var readerGone = []error{syscall.ECONNRESET}
 
-// pollTimeout is the longest time that one poll(2) waits. On macOS, nothing can interrupt it, and
-// it does not report that the other end of a FIFO has left.
+// pollTimeout is how long a call of poll(2) waits at most. On macOS, nothing can interrupt the
+// call, and the call does not report that the other end of a FIFO has left.
 const pollTimeout = 100 * time.Millisecond
 
-// poll waits in poll(2) until a read or write, as toward says, may be tried again.
+// poll waits in poll(2) until the end is ready: for a write if toward is writes, else for a read.
 func (e *End) poll(toward direction) error {
 	events := int16(unix.POLLIN)
 	if toward == writes {
@@ -156,7 +157,7 @@ func (e *End) closeDescriptor() error {
 	if e.busy() {
 		if err := e.interrupt(); err != nil {
 			// The calls go on until the other end acts. Until then e.fd must stay open, so that no
-			// new file gets its number.
+			// new file gets the same number.
 			go func() {
 				awaitNone(&e.calls)
 				unix.Close(e.fd)
@@ -168,8 +169,8 @@ func (e *End) closeDescriptor() error {
 	return os.NewSyscallError("close", unix.Close(e.fd))
 }
 
-// interrupt ends the calls under way. It replaces e.fd by the reading end of a pipe without a
-// writer, where no call blocks, and wakes the threads.
+// interrupt ends the reads and writes under way. It replaces e.fd by the reading end of a pipe
+// without a writer, where no call blocks, and wakes the threads that wait.
 func (e *End) interrupt() error {
 	if e.io == Spin || e.io.Pause() > 0 {
 		return nil // each read or write looks between its tries whether the end is open

@@ -14,8 +14,8 @@ import (
 // Windows waits until a pipe has bytes or room.
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// pollerSubstitute is how an end waits that Go's poller does not take. On Windows, it blocks only
-// its own thread.
+// pollerSubstitute is how an end waits if Go's poller does not take it. On Windows, a blocking call
+// stops only its own thread.
 const pollerSubstitute = Blocking
 
 // descriptor is what an [End], one end of a pipe, consists of on Windows.
@@ -31,8 +31,8 @@ type descriptor struct {
 	joined           []byte // where Writev puts its buffers together
 }
 
-// A request is what ReadFile or WriteFile needs besides the buffer. Each End keeps two, to allocate
-// nothing.
+// A request is what ReadFile or WriteFile needs besides the buffer. Each End keeps two of them, so
+// that calls allocate nothing.
 type request struct {
 	done       uint32             // bytes moved by the last call
 	overlapped windows.Overlapped // has the event to wait for, if the handle is overlapped
@@ -71,7 +71,7 @@ func (e *End) setNowait(nowait bool) error {
 	return nil
 }
 
-// countersSeen reports which counters are known: none, if the system waits inside the call.
+// countersSeen reports which counters are known. Neither is known if Windows waits inside the call.
 func (e *End) countersSeen() (eagain, waits bool) { return e.nowait, e.nowait }
 
 // sysRead reads once and returns what read(2) of Unix would return: 0 bytes at the end of file, and
@@ -109,7 +109,7 @@ func (e *End) sysWrite(p []byte) (int, syscall.Errno) {
 	})
 	switch {
 	case n > 0:
-		return n, 0 // if an error stopped it here, the next call meets that error again
+		return n, 0 // if an error stopped the write here, the next call gets that error again
 	case err == nil:
 		return 0, syscall.EAGAIN
 	}
@@ -146,12 +146,12 @@ func (e *End) offer(p []byte) []byte {
 	return p[:min(e.quota, len(p))]
 }
 
-// readerGone are the errors of a write after the reader has left: before the write, or while it
-// waited.
+// readerGone lists the errors of a write whose reader has left: the first if the reader left before
+// the write began, the second if it left while the write waited.
 var readerGone = []error{windows.ERROR_NO_DATA, windows.ERROR_BROKEN_PIPE}
 
 // transfer runs one ReadFile or WriteFile to its end. With an overlapped handle, the call only
-// begins, and transfer waits.
+// begins the operation, and transfer waits until it is done.
 func (e *End) transfer(r *request, call func(*windows.Overlapped) error) (int, error) {
 	r.done = 0
 	if !e.overlapped {
@@ -191,8 +191,8 @@ func (e *End) closeDescriptor() error {
 		return e.file.Close()
 	}
 	for pause := time.Microsecond; e.busy(); pause = min(2*pause, time.Millisecond) {
-		// A call may enter the kernel only after this cancellation. So cancel again until there is
-		// none. An error says that there was nothing to cancel.
+		// A read or write may have begun, but not have entered the kernel yet. So cancel again
+		// until none is under way. An error only says that there was nothing to cancel.
 		windows.CancelIoEx(e.handle, nil)
 		time.Sleep(pause)
 	}
@@ -214,7 +214,7 @@ func (e *End) poll(direction) error { return Poll.Supported() }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }
 
-// HungUp reports false: Windows does not say that the writer has left before all bytes were read.
+// HungUp reports false: until all bytes are read, Windows does not say that the writer has left.
 func HungUp(any) bool { return false }
 
 // CountSIGPIPE counts nothing: Windows has no such signal.

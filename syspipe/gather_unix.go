@@ -10,8 +10,8 @@ import (
 // maxIovecs is IOV_MAX, the same on Linux, macOS and FreeBSD.
 const maxIovecs = 1024
 
-// A gather is the state of one Writev: the bytes that it still has to write. Each End has one, to
-// allocate nothing.
+// A gather is the state of one Writev: the bytes that it still has to write. Each End has one, so
+// that Writev allocates nothing.
 type gather struct {
 	try   func(fd uintptr) bool // tryWritev, for Go's poller
 	vecs  []syscall.Iovec       // what is left to write
@@ -27,7 +27,7 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	g.load(bufs)
 	g.most = maxIovecs
 	if e.kind == PTY {
-		g.most = 1 // a single vector goes to sysWrite, which knows the EIO of terminals
+		g.most = 1 // a single vector goes to sysWrite, which turns a terminal's EIO into EPIPE
 	}
 	err := e.writeGathered()
 	clear(g.store) // keep no pointer to the caller's buffers

@@ -5,9 +5,10 @@ package syspipe
 //
 // If the pipe holds less than n bytes in the end, the error is a [*CapacityError]. If the capacity
 // cannot be changed, as for a socket pair or outside Linux, the error wraps
-// [errors.ErrUnsupported]. A caller that only wants more speed can ignore both.
+// [errors.ErrUnsupported]. A caller that only wants more speed can ignore both errors.
 //
-// On one CPU, a pipe that does not fit into the core's cache can cost a quarter of the speed.
+// If writer and reader share one CPU, a pipe that does not fit into the cache of that CPU can cost
+// a quarter of the speed.
 func (e *End) Grow(n int) (now int, err error) {
 	err = e.briefly("grow", func() (err error) {
 		now, err = e.capacity()

@@ -5,11 +5,11 @@ import "golang.org/x/sys/unix"
 // maxPipe is the largest size to ask for. F_SETPIPE_SZ would mistake a larger size for a small one.
 const maxPipe = 1<<31 - 1
 
-// growFrom makes a pipe that holds now bytes hold n, or less if the kernel refuses. It returns how
-// many bytes the pipe holds then, and the error of the first refusal.
-func (e *End) growFrom(now, n int) (int, error) {
+// growFrom raises a pipe's capacity from current to n bytes, or to less if the kernel refuses. It
+// returns the new capacity, and the error of the first refusal.
+func (e *End) growFrom(current, n int) (int, error) {
 	if !e.kind.IsPipe() {
-		return now, unsupported("growing a " + e.kind.noun())
+		return current, unsupported("growing a " + e.kind.noun())
 	}
 	refused := setPipeCapacity(e.kind, e.fd, n)
 	if refused == nil {
@@ -21,15 +21,15 @@ func (e *End) growFrom(now, n int) (int, error) {
 	}
 	// Even the limit may be refused, if the pipes of this user have many pages already.
 	const half = 1 << 30 // of 2 GiB, the most that a pipe can hold
-	for size = min(size, half); size > uint64(now); size /= 2 {
+	for size = min(size, half); size > uint64(current); size /= 2 {
 		_, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, int(size))
 		if err == nil {
 			break
 		}
 	}
-	now, err := e.capacity()
+	current, err := e.capacity()
 	if err != nil {
-		return now, err
+		return current, err
 	}
-	return now, refused
+	return current, refused
 }

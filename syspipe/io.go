@@ -23,7 +23,7 @@ const (
 	Spin
 )
 
-// DefaultPause is the pause of "sleep" without a duration. A widely used SDK pauses for as long.
+// DefaultPause is the pause between two tries if a user asks for the IO "sleep" without a duration.
 const DefaultPause = 10 * time.Millisecond
 
 // Sleep returns the IO that pauses for d between two tries, or [Spin] if d is zero or less.
@@ -34,7 +34,7 @@ func Sleep(d time.Duration) IO {
 	return IO(d)
 }
 
-// Pause returns how long an end with this IO sleeps between two tries, or 0.
+// Pause returns how long an end with this IO sleeps between two tries, or 0 if it does not sleep.
 func (io IO) Pause() time.Duration { return max(0, time.Duration(io)) }
 
 // IOs returns every way to wait, always in the same order. [Sleep] comes once, with [DefaultPause].
@@ -75,7 +75,7 @@ func ParseIO(name string) (IO, error) {
 	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-// Supported returns nil if this system can wait in this way, for some kind of pipe at least.
+// Supported returns nil if this system can wait in this way, at least for some kinds of pipe.
 // Otherwise the error wraps [errors.ErrUnsupported].
 func (io IO) Supported() error {
 	if io.Pause() > 0 || slices.Contains(supportedIOs, io) {

@@ -22,15 +22,15 @@ const (
 	SocketPair Kind = "socketpair"
 	// Named is a named pipe of Windows. Deadlines and Go's poller work with it.
 	Named Kind = "named"
-	// PTY is a pseudo-terminal that passes bytes on unchanged, from a program in it to the one that
-	// shows it. Linux only.
+	// PTY is a pseudo-terminal that passes bytes on unchanged, from a program that runs in it to
+	// the program that shows it. Only Linux has it here.
 	PTY Kind = "pty"
 )
 
 // Kinds returns every kind that this package knows, even a kind that this system does not have.
 func Kinds() []Kind { return append(StreamKinds(), PTY) }
 
-// StreamKinds returns the kinds that programs can get as standard streams, without terminals.
+// StreamKinds returns the kinds that programs can get as standard streams, except terminals.
 func StreamKinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 
 // IsPipe reports whether the kind is a pipe and not a socket pair or a terminal.
@@ -93,8 +93,8 @@ func IsGVisor(version string) bool {
 	return strings.Contains(version, "#1 SMP Sun Jan 10 15:06:54 PST 2016")
 }
 
-// ReadLimit returns the number in a file such as /proc/sys/fs/pipe-max-size, where Linux has a
-// limit of pipes.
+// ReadLimit returns the number in a file such as /proc/sys/fs/pipe-max-size, in which Linux states
+// a limit for pipes.
 func ReadLimit(file string) (int, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -134,7 +134,8 @@ func (k Kind) fileType() uint32 {
 // firstExtra is the descriptor number that the first file of exec.Cmd.ExtraFiles has in the child.
 const firstExtra = 3
 
-// passTo gives the child a duplicate and returns the number of the descriptor in the child.
+// passTo gives the child a duplicate of the end, and returns the number of the descriptor in the
+// child.
 func (e *End) passTo(cmd *exec.Cmd) (uint64, error) {
 	file, err := e.duplicate()
 	if err != nil {

@@ -120,8 +120,8 @@ func takeUp(number uint64, kind Kind, dir direction) (*End, error) {
 	return newHandle(kind, dir, h), nil
 }
 
-// capacity returns the write quota that was asked for. A longer blocking write waits until the
-// reader has taken the surplus.
+// capacity returns the capacity that was asked for when the pipe was made. A blocking write of more
+// bytes waits until the reader has taken the surplus.
 func (e *End) capacity() (int, error) {
 	var out, in uint32
 	if err := windows.GetNamedPipeInfo(e.handle, nil, &out, &in, nil); err != nil {

@@ -11,8 +11,8 @@ import (
 
 var supportedKinds = []Kind{Anonymous, FIFO, SocketPair, PTY}
 
-// openPTY makes a pseudo-terminal. The side for a program is the writing end. After an error it
-// returns the ends that it has opened.
+// openPTY makes a pseudo-terminal. The side in which a program would run is the writing end. After
+// an error, openPTY returns the ends that it has opened.
 func openPTY() (w, r *End, err error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	ours, err := unix.Open("/dev/ptmx", flags, 0)

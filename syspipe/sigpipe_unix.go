@@ -26,10 +26,11 @@ func CountSIGPIPE() func() *int {
 	}
 }
 
-// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. Go hands
-// pending signals on in the order of their numbers, and SIGWINCH has the larger one.
+// awaitSignals returns when Go has handed on every SIGPIPE that came before the call. It sends
+// SIGWINCH and waits for that: Go hands signals on in the order of their numbers, and SIGWINCH has
+// a larger number than SIGPIPE.
 func awaitSignals(marks <-chan os.Signal) {
-	// Two may come from a resized terminal. The third is surely one of ours.
+	// Two SIGWINCH may come from a resized terminal. The third is surely one of ours.
 	for range 3 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 			return

@@ -16,7 +16,7 @@ var interpreters = []string{
 	"zsh",
 }
 
-// argsOf returns the program and the arguments of a process; nil if they cannot be read.
+// argsOf returns the program and the arguments of a process, or nil if they cannot be read.
 func argsOf(pid int) []string {
 	text, err := procfs.Text(pid, "cmdline")
 	if err != nil || text == "" {

@@ -18,7 +18,7 @@ type Diagnosis struct {
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread
-	passedOn bool // the process that does not read waits to write: another pipe is the cause
+	passedOn bool // the process that should read waits to write, so another pipe is the cause
 }
 
 // A Problem is a kind of diagnosis.
@@ -41,8 +41,8 @@ const (
 	Buffers     Problem = "buffers"
 )
 
-// problems lists the kinds in the order of a report: those that best explain a hang come first. The
-// kinds after [Unread] do not explain a hang.
+// problems lists the kinds of problem in the order in which a report names them: those that best
+// explain a hang come first. The kinds after [Unread] do not explain a hang.
 var problems = []struct {
 	kind Problem
 	text string
@@ -73,7 +73,8 @@ func (kind Problem) rank() int {
 	return len(problems)
 }
 
-// order returns a number to sort diagnoses by: by kind, and causes before what they cause.
+// order returns a number to sort diagnoses by: first by the kind of problem, and within a kind,
+// causes before their consequences.
 func (d Diagnosis) order() int {
 	n := 2 * d.Kind.rank()
 	if d.passedOn {
@@ -82,10 +83,11 @@ func (d Diagnosis) order() int {
 	return n
 }
 
-// needsTwoLooks reports whether the problem can only be found by comparing the two looks of [Over].
+// needsTwoLooks reports whether the problem can only be found by looking at a process twice, as
+// [Over] does, and comparing.
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
-// Problems describes what the report was checked for, which is more after [Over] than after
+// Problems describes the kinds of problem that were looked for. [Over] looks for more of them than
 // [Process].
 func (r *Report) Problems() []string {
 	var list []string
@@ -97,8 +99,9 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to r what happened since the report before, and keeps only confirmed diagnoses.
-// inDoubt says that a process may spin, but that only a longer look can tell.
+// compare adds to r what has happened since an earlier report. It keeps only diagnoses that the
+// earlier report confirms, and those that take two reports. inDoubt says that a process may spin,
+// but that only a longer look can tell.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -122,14 +125,15 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether the process pid moved at least fewBytes bytes between the two looks.
+// moves reports whether the process with this PID moved at least fewBytes bytes, read or written,
+// between the two looks at it.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
 		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
 	})
 }
 
-// same reports whether d is about the same problem as a diagnosis of the first look.
+// same reports whether d is about the same problem as a diagnosis of an earlier look.
 func (d Diagnosis) same(earlier Diagnosis) bool {
 	if d.Kind != earlier.Kind || d.PID != earlier.PID {
 		return false
@@ -186,8 +190,8 @@ type finder struct {
 	pairs     []pair   // processes that wait for each other's bytes
 }
 
-// add records a diagnosis, unless one of the channels has one already: then it returns nil. The
-// caller may change the result until the next call.
+// add records a diagnosis and returns it, so that the caller can complete it before the next call.
+// If one of the channels has a diagnosis already, add does nothing and returns nil.
 func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
 	found := Diagnosis{Kind: kind, Sentence: sentence}
 	for _, c := range channels {
@@ -208,9 +212,10 @@ func (f *finder) explains() bool {
 	})
 }
 
-// addProcess records a diagnosis of p: its PID and name, and then what it does.
-func (f *finder) addProcess(kind Problem, p Proc, does string) {
-	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, does)
+// addProcess records a diagnosis of p. Its sentence is the PID and the name of p, followed by the
+// predicate.
+func (f *finder) addProcess(kind Problem, p Proc, predicate string) {
+	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, predicate)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
 }
 
@@ -218,8 +223,8 @@ func holds(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid })
 }
 
-// checkPair finds two processes that can write to each other, if both are stuck in writing or both
-// wait to read.
+// checkPair looks for two processes that can write to each other through these two channels, and
+// are both stuck in writing, or both wait to read.
 func (f *finder) checkPair(there, back *Channel) {
 	bothFull := there.Full && back.Full && !anyWaits(there.Readers) && !anyWaits(back.Readers)
 	for _, a := range there.Writers {
@@ -286,8 +291,8 @@ func (f *finder) checkChannel(c *Channel) {
 	}
 }
 
-// readerOfItself returns a process that reads the channel and is its only writer. Polling does not
-// count: programs have such pipes to wake up their own threads.
+// readerOfItself returns a process that reads the channel and is its only writer. A process that
+// only polls it does not count: programs have such pipes to wake up their own threads.
 func (c *Channel) readerOfItself() (Holder, bool) {
 	for _, r := range c.Readers {
 		if r.inCall && heldOnlyBy(c.Writers, r.PID) {
@@ -297,8 +302,8 @@ func (c *Channel) readerOfItself() (Holder, bool) {
 	return Holder{}, false
 }
 
-// certainReaders returns the processes that wait to read the channel, without those that only new
-// bytes wake up: in that way, a Go program watches even pipes that it never reads.
+// certainReaders returns the processes that wait to read the channel, except those that only new
+// bytes would wake up (EPOLLET). A Go program waits like that even for pipes that it never reads.
 func (c *Channel) certainReaders() []Holder {
 	var list []Holder
 	for _, r := range c.Readers {
@@ -319,8 +324,8 @@ func (f *finder) checkUnread(c *Channel) {
 	}
 }
 
-// checkUnreadOutput finds unread bytes in the standard output of a process. They are often
-// harmless, so it is for hangs that nothing else explains.
+// checkUnreadOutput finds unread bytes in the standard output of a process. Such bytes are often
+// harmless, so this check is for hangs that nothing else explains.
 func (f *finder) checkUnreadOutput(c *Channel) {
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
 	if i >= 0 && c.isLeftUnread() {
@@ -352,8 +357,8 @@ func firstWaiting(list []Holder) Holder {
 	return list[max(i, 0)]
 }
 
-// describeIdle says who holds the reading end without reading, and what a single such process does
-// instead.
+// describeIdle names the processes that hold the reading end without reading. If there is only one,
+// the text also says what it does instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -375,7 +380,7 @@ func (f *finder) describeIdle(readers []Holder) string {
 	return text
 }
 
-// doesInstead says what a process does that does not read; "" if not known.
+// doesInstead says what a process does instead of reading. It returns "" if that is not known.
 func (r *Report) doesInstead(pid int) string {
 	for _, p := range r.Processes {
 		if p.PID == pid && r.Computes(p) {
@@ -388,8 +393,8 @@ func (r *Report) doesInstead(pid int) string {
 	return r.waitsElsewhere(pid)
 }
 
-// RunShare returns for which share of the time between the two looks, from 0 to 1, the busiest
-// thread of p ran or waited for a CPU. It is 0 if not known.
+// RunShare returns how busy p was between the two looks of [Over]: the share of that time, from 0
+// to 1, in which its busiest thread ran or waited for a CPU. It is 0 if this is not known.
 func (r *Report) RunShare(p Proc) float64 {
 	if p.Recent == nil || r.Look <= 0 {
 		return 0
@@ -411,8 +416,8 @@ func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
 	return Holder{}, false
 }
 
-// waitsElsewhere names the channel at which a process waits for another, such as ": it waits for
-// the stdout of 4711 (server)"; "" for none or several.
+// waitsElsewhere names the channel from which a process waits to read, as in ": it waits for the
+// stdout of 4711 (server)". It returns "" if there is no such channel, or more than one.
 func (r *Report) waitsElsewhere(pid int) string {
 	text := ""
 	for i := range r.Channels {
@@ -430,12 +435,12 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount is how many channels that lead nowhere make a leak. A few are normal: programs wake up
-// their own threads with them.
+// leakCount channels that lead nowhere count as a leak. A few of them are normal: programs wake up
+// their own threads with such channels.
 const leakCount = 16
 
-// checkLeaks finds processes with many channels of which they have both ends, or nobody has the
-// other end.
+// checkLeaks finds processes with many channels that lead nowhere: the process has both ends, or
+// nobody has the other end.
 func (f *finder) checkLeaks(channels []Channel) {
 	owned := map[int][]*Channel{} // by PID
 	closedOf := map[int]int{}     // by PID: how many of its channels have lost the other end
@@ -491,7 +496,8 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 	}
 }
 
-// whyNeedless says why w, which has inherited a writing end, seems not to need it; "" if it may.
+// whyNeedless says why the process w seems not to need the writing end that it has inherited. It
+// returns "" if w may need it.
 func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {
@@ -509,11 +515,11 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			continue
 		}
 		if descends(w.PID, r.PID, all) && parent != r.PID && !holds(c.Writers, parent) {
-			// The parent of w descends from the reader, and has closed the end.
+			// The parent of w descends from the reader, and has closed the writing end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		// If whoever started w has ended, the parent of w is now a farther ancestor, as of the
-		// reader.
+		// If the process that started w has ended, w has got a farther ancestor as its parent, one
+		// that is an ancestor of the reader, too.
 		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
 		if isOrphan && !descends(r.PID, w.PID, all) {
 			return "and whoever started it is gone"
@@ -522,16 +528,15 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	return ""
 }
 
-// startedReader reports whether the process parent reads the channel or is the parent of a reader,
-// as the shell of a pipeline is.
-func startedReader(c *Channel, parent int, all map[int]Proc) bool {
+// startedReader reports whether the process with this PID reads the channel or is the parent of a
+// reader, as the shell of a pipeline is.
+func startedReader(c *Channel, pid int, all map[int]Proc) bool {
 	return slices.ContainsFunc(c.Readers, func(r Holder) bool {
-		return r.PID == parent || all[r.PID].Parent == parent
+		return r.PID == pid || all[r.PID].Parent == pid
 	})
 }
 
-// descends reports whether the process ancestor is the parent of pid, or a parent of that, and so
-// on.
+// descends reports whether pid is a child of the process ancestor, or a grandchild, and so on.
 func descends(pid, ancestor int, all map[int]Proc) bool {
 	for range all { // a bound, because parents that changed meanwhile may form a circle
 		pid = all[pid].Parent
@@ -583,7 +588,7 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 }
 
 // checkBuffers finds a process that holds back its output: it mostly rests, and has written only
-// whole blocks since its start.
+// whole blocks of 4 or 8 KiB since its start.
 func (f *finder) checkBuffers(p Proc, r *Report) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
@@ -608,8 +613,8 @@ func ofPath(path string) string {
 	return " of " + path
 }
 
-// spins says how a process spun between two looks; "" if it did not. sure is false if the process
-// got too little CPU time to tell.
+// spins says how a process kept a CPU busy for nothing between two looks at it, or "" if it did
+// not. sure is false if the process got too little CPU time to tell.
 func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	u := p.Recent
 	look := between.Round(time.Millisecond)
@@ -629,14 +634,15 @@ func (p Proc) spins(between time.Duration) (how string, sure bool) {
 	return how, u.busy.ran >= enoughCPU
 }
 
-// share returns for what part of look a thread ran, after its waits for a CPU are taken off look.
-func (t cpuTime) share(look time.Duration) float64 {
-	possible := max(look-t.waited, t.ran, 1) // never 0, because it is a divisor
+// share returns the share of a period in which a thread ran. The time that the thread waited for a
+// CPU is taken off the period first.
+func (t cpuTime) share(period time.Duration) float64 {
+	possible := max(period-t.waited, t.ran, 1) // never 0, because it is a divisor
 	return float64(t.ran) / float64(possible)
 }
 
-// blockSize returns 4 or 8 KiB if a process writes only in blocks of that size; 0 if not, or if the
-// process just passes on what it reads.
+// blockSize returns the size of a process's writes if all of them are blocks of 4 KiB, or all of 8
+// KiB. It returns 0 for other processes, and for one that just passes on what it reads.
 func (u *Usage) blockSize() int64 {
 	if u.WriteCalls < manyFull {
 		return 0
@@ -651,7 +657,7 @@ func (u *Usage) blockSize() int64 {
 	return size
 }
 
-// outputOf returns the standard output of a process, or nil if it is not a channel.
+// outputOf returns the standard output of a process, or nil if it is no pipe, FIFO or socket.
 func (r *Report) outputOf(pid int) *Holder {
 	for _, c := range r.Channels {
 		for _, h := range c.Writers {

@@ -36,8 +36,8 @@ func openFiles(pid int) ([]openFile, error) {
 	return list, nil
 }
 
-// readOpenFile describes a descriptor, or returns false if it is closed, or no pipe, FIFO or
-// socket.
+// readOpenFile describes a descriptor. It returns false if the descriptor is closed, or is no pipe,
+// FIFO or socket.
 func readOpenFile(pid, fd int) (openFile, bool) {
 	link := procfs.Path(pid, "fd", strconv.Itoa(fd))
 	name, err := os.Readlink(link)
@@ -72,8 +72,9 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 	return f, true
 }
 
-// measurePipe asks how full a pipe is and whether its other end is gone, by opening a holder's end
-// once more. The mode is O_WRONLY for writers and O_RDONLY for readers.
+// measurePipe finds out how full a pipe is and whether its other end is gone. To do so, it opens
+// the end that one of the holders has once more: with O_WRONLY for writers, with O_RDONLY for
+// readers.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))

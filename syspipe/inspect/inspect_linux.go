@@ -61,9 +61,9 @@ func Process(pid int) (r *Report, err error) {
 // maxDoubt bounds how long [Over] goes on while it cannot tell whether a process spins.
 const maxDoubt = 5 * time.Second
 
-// Over looks twice, with a pause in between, and leaves out problems that are gone by then. If it
-// cannot tell whether a process spins, it goes on for up to five seconds. If the process ends
-// meanwhile, the error wraps [fs.ErrNotExist].
+// Over looks at a process twice, with a pause in between, and leaves out problems that are gone at
+// the second look. If it cannot tell whether the process spins, it goes on for up to five seconds.
+// If the process ends before that, the error wraps [fs.ErrNotExist].
 func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels of which the tree holds an end, with all their holders. inherited
-// are those that belong in Report.Inherited.
+// channels returns the channels of which a process in tree holds an end, with all holders of each.
+// The second list has those that belong in Report.Inherited.
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -249,8 +249,8 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// withWaits returns h with the fields set that say what its process waits for. The call is "read"
-// or "write".
+// withWaits returns a copy of h whose fields say what its process waits for. The call, "read" or
+// "write", is the one to look for.
 func (s *snapshot) withWaits(h Holder, call string) Holder {
 	if h.stopped {
 		return h
@@ -270,8 +270,8 @@ func (s *snapshot) withWaits(h Holder, call string) Holder {
 	return h
 }
 
-// measure finds out how full a channel is and whether its readers or writers are gone, and corrects
-// which of its holders wait.
+// measure finds out how full a channel is, and whether its readers or writers are gone. Then it
+// corrects which of the holders wait.
 func (c *Channel) measure() {
 	if c.Kind == "socket" {
 		// No system call tells how much room a socket has. But if a writer waits for room, the
@@ -290,8 +290,8 @@ func (c *Channel) measure() {
 	}
 }
 
-// dropEdges clears Waits in the holders that only new bytes or new room would wake up: the kernel
-// has told them of what is there already.
+// dropEdges clears Waits in the holders that only new bytes or new room would wake up (EPOLLET):
+// the kernel has already told them of the bytes or the room that are there.
 func dropEdges(list []Holder) {
 	for i := range list {
 		list[i].Waits = list[i].Waits && !list[i].edge

@@ -13,8 +13,9 @@ type pair struct {
 	there, back    *Channel // "there" leads to the server, "back" to the client
 }
 
-// waitingPair returns a and b as a pair if they wait for each other. The first channel leads from a
-// to b. The server is the one that reads its standard input, or else the descendant.
+// waitingPair returns the processes a and b as a pair if they wait for each other. The first
+// channel leads from a to b, the second from b to a. The server is the one that reads the other at
+// its standard input; if both or neither do, it is the descendant.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
@@ -38,12 +39,12 @@ func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	return pair{client: a, server: b, there: there, back: back}, true
 }
 
-// hasFD reports whether the process pid is among the holders, with this descriptor.
+// hasFD reports whether the process pid is in the list, with the descriptor fd.
 func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
 
-// A chain is what lies behind a client: the servers for which it waits, and the relays in between.
+// A chain lists what a client waits for: servers, and between them relays, which pass messages on.
 type chain struct {
 	servers  []Holder
 	relays   []Holder
@@ -51,8 +52,8 @@ type chain struct {
 	network  bool // a server also waits for a socket that is no channel
 }
 
-// checkMutualRead finds clients and servers that wait for each other. If certain is true, an answer
-// must be missing; if it is false, the processes may just be idle.
+// checkMutualRead finds clients and servers that wait for each other. If certain is true, it looks
+// for those in which an answer must be missing. Otherwise it looks for those that may just be idle.
 func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
@@ -78,15 +79,16 @@ func (f *finder) checkMutualRead(certain bool) {
 	}
 }
 
-// canOnlyRead reports whether the only thread of the pair's client is reading from the server.
+// canOnlyRead reports whether the client of a pair has only one thread, which is reading from the
+// server.
 func (f *finder) canOnlyRead(p pair) bool {
 	inCall := func(h Holder) bool { return h.PID == p.client.PID && h.inCall }
 	return f.report.all[p.client.PID].threadCount == 1 &&
 		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
-// isRelay reports whether the client of a pair also waits at its standard input, so that it may
-// have nothing to ask.
+// isRelay reports whether the client of a pair also waits for bytes at its own standard input. Then
+// it may have nothing to ask the server.
 func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
 		_, oneHolder := c.Owner()
@@ -95,8 +97,8 @@ func (f *finder) isRelay(p pair) bool {
 	})
 }
 
-// follow adds the pair p to the chain and, if its server is a relay, the servers behind that. It
-// returns false if one of them may wait for a process outside the chain.
+// follow adds the pair p to the chain. If the server of p itself waits for other servers, follow
+// adds those, too. It returns false if one of the servers may wait for a process outside the chain.
 func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)

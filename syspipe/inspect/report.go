@@ -26,10 +26,10 @@ type Report struct {
 	Processes []Proc    `json:"processes"` // the process PID first, then its descendants
 	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets; sorted by ID
 	// Inherited are channels that the processes seem to have only because a parent had them: they
-	// are empty, nobody here waits for them, and a process elsewhere has them, too.
+	// are empty, none of the processes waits for them, and a process outside has them, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
 	Diagnoses []Diagnosis `json:"diagnoses"` // what is wrong; empty if nothing was found
-	// Look is the time between the two looks of [Over]; 0 after [Process].
+	// Look is the time between the two looks of [Over]. In a report of [Process] it is 0.
 	Look time.Duration `json:"look_ns"`
 
 	taken time.Time    // when the report was made
@@ -45,10 +45,11 @@ type Proc struct {
 	Threads []Thread `json:"threads"`
 	// Stopped says that the process does nothing until it gets SIGCONT.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM is what that signal does: it "ends" the process, is "handled", or is "ignored"; "" if
-	// not known.
+	// SIGTERM says what that signal would do: the process "ends", or the signal is "handled" or
+	// "ignored". It is "" if this is not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total counts from the start of the process, Recent between the two looks; nil if not known.
+	// Total counts from the start of the process, and Recent between the two looks of [Over].
+	// Either is nil if it is not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
 	// Unreadable says why the descriptors could not be read; "" if they could.
@@ -60,7 +61,7 @@ type Proc struct {
 	network     bool // it waits for a socket that is no channel, such as a network connection
 }
 
-// A Usage counts the reads and writes of a process, of files and pipes of every kind.
+// A Usage counts the reads and writes of a process, on files and pipes of every kind.
 type Usage struct {
 	ReadCalls  int64         `json:"read_calls"`
 	WriteCalls int64         `json:"write_calls"`
@@ -84,7 +85,8 @@ type Thread struct {
 	In  string `json:"in"` // "read", "write", "poll", "open", or "wait" for a child
 	FD  int    `json:"fd"` // of a read or write; -1 if not known
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
-	// Child is the PID of the child for which the thread waits; 0 if not known, or for any child.
+	// Child is the PID of the child for which the thread waits. It is 0 if this is not known, or if
+	// any child will do.
 	Child int `json:"child,omitempty"`
 	// Path is the path of the FIFO that the thread opens, or "" if it is not known.
 	Path string `json:"path,omitempty"`
@@ -97,7 +99,8 @@ type watch struct {
 	fd  int
 	in  bool // it waits for bytes to read
 	out bool // it waits for room to write
-	// edge says that only new bytes or room wake the thread up (EPOLLET), not what is there.
+	// edge says that only new bytes or new room wake the thread up (EPOLLET), not those that are
+	// there already.
 	edge bool
 }
 
@@ -121,8 +124,8 @@ type Holder struct {
 	Command     string `json:"command"`
 	FD          int    `json:"fd"`
 	NonBlocking bool   `json:"non_blocking"`
-	// Waits says that a thread sleeps until it can read or write this descriptor, in that call or
-	// in one such as poll.
+	// Waits says that a thread sleeps until it can read or write this descriptor: in the read or
+	// write itself, or in a call such as poll.
 	Waits bool `json:"waits"`
 
 	inCall        bool // a thread sleeps in the read or write itself
@@ -149,7 +152,8 @@ func (h Holder) stream() string {
 	return fmt.Sprintf("descriptor %d", h.FD)
 }
 
-// Owner returns the process that holds all open ends of the channel, if a single one does.
+// Owner returns the process that holds all open ends of the channel, if there is only one such
+// process.
 func (c *Channel) Owner() (pid int, ok bool) {
 	for _, list := range [][]Holder{c.Writers, c.Readers} {
 		for _, h := range list {
@@ -173,7 +177,7 @@ func (c *Channel) fill() string {
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
 }
 
-// since returns what was done after old was read. It returns nil if u or old is nil.
+// since returns what was done since an earlier reading, old. It returns nil if u or old is nil.
 func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil

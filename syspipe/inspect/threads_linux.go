@@ -45,8 +45,8 @@ func readThreads(p *Proc) []Thread {
 	return list
 }
 
-// readThread describes a thread, if it waits in one of [calls]. If it may not see the call, it
-// infers it from the kernel function in which the thread sleeps.
+// readThread describes a thread, if the thread waits in one of [calls]. If the system call may not
+// be read, it is inferred from the kernel function in which the thread sleeps.
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)
@@ -88,8 +88,8 @@ func readThread(pid, tid int) (Thread, bool) {
 	return t, t.In != ""
 }
 
-// callOf returns the short name of the call to which a kernel function belongs; "" if it is not in
-// [calls]. The functions change their names from kernel to kernel.
+// callOf returns the short name of the system call to which a kernel function belongs, or "" if the
+// call is not in [calls]. Kernel functions change their names from version to version.
 func callOf(function string) string {
 	switch {
 	case strings.HasSuffix(function, "pipe_read"),
@@ -130,7 +130,7 @@ func parseCall(text string) (number int, args [3]uint64) {
 	return number, args
 }
 
-// awaitedChild returns the child for which a wait4 or waitid waits; 0 for any of several.
+// awaitedChild returns the child for which a wait4 or waitid waits, or 0 if any of several will do.
 func awaitedChild(pid, number int, args [3]uint64) int {
 	if number == unix.SYS_WAIT4 && int32(args[0]) > 0 {
 		return int(args[0])
@@ -141,7 +141,7 @@ func awaitedChild(pid, number int, args [3]uint64) int {
 	return onlyChild(pid)
 }
 
-// onlyChild returns the only child of a process; 0 if it has none or several.
+// onlyChild returns the only child of a process, or 0 if it has none or several.
 func onlyChild(pid int) int {
 	if children := procfs.Children(pid); len(children) == 1 {
 		return children[0]
@@ -152,8 +152,8 @@ func onlyChild(pid int) int {
 // maxPath is PATH_MAX of linux/limits.h.
 const maxPath = 4096
 
-// readString reads a NUL-terminated string from the memory of a process; "" if it cannot, or if the
-// string has maxPath bytes or more.
+// readString reads a NUL-terminated string from the memory of a process. It returns "" if it cannot
+// read the memory, or if the string has maxPath bytes or more.
 func readString(pid int, address uint64) string {
 	text, _, found := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
 	if !found {
@@ -162,7 +162,8 @@ func readString(pid int, address uint64) string {
 	return text
 }
 
-// readMemory reads up to size bytes from the memory of a process; none if that is not allowed.
+// readMemory reads up to size bytes from the memory of a process. It returns nil if that is not
+// allowed.
 func readMemory(pid int, address uint64, size int) []byte {
 	f, err := os.Open(procfs.Path(pid, "mem"))
 	if err != nil {
@@ -194,7 +195,7 @@ func hasSIGTERM(mask string) bool {
 	return err == nil && bits&(1<<(unix.SIGTERM-1)) != 0
 }
 
-// readUsage reads what a process has done since its start; nil if that is not allowed.
+// readUsage reads what a process has done since its start. It returns nil if that is not allowed.
 func readUsage(pid int) *Usage {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {

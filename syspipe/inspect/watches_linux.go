@@ -12,7 +12,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// maxWatches bounds how many descriptors are read from a call. A select takes no more (FD_SETSIZE).
+// maxWatches bounds how many descriptors are read from the arguments of one call. A call of select
+// cannot have more (FD_SETSIZE).
 const maxWatches = 1024
 
 // watched returns the descriptors for which a thread waits in a call ("epoll", "poll" or "select"),
@@ -76,8 +77,8 @@ func selectWatches(pid int, args [3]uint64) []watch {
 	return list
 }
 
-// epollWatches returns what an epoll descriptor watches, also through another one. Descriptors of
-// other types have no such line in /proc/PID/fdinfo/FD:
+// epollWatches returns what an epoll descriptor watches, directly or through another epoll
+// descriptor. Only epoll descriptors have such lines in /proc/PID/fdinfo/FD:
 //
 //	tfd:        0 events:       19 data:                0  pos:0 ino:4c8107 sdev:f
 func epollWatches(pid, fd int) []watch { return nestedWatches(pid, fd, maxNested) }
@@ -106,8 +107,8 @@ func nestedWatches(pid, fd, depth int) []watch {
 	return list
 }
 
-// anyEpoll returns what all epoll descriptors of a process watch, for a thread that waits for an
-// unknown one. So it sets edge: none of them is certain.
+// anyEpoll returns what all epoll descriptors of a process watch. It is for a thread that waits for
+// one of them, when it is not known for which. So no watch is certain, and edge is set in each.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)

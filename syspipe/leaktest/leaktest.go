@@ -76,8 +76,8 @@ func descriptors() int {
 	return len(list)
 }
 
-// children returns the IDs of this process's children, also of those that were not waited for. It
-// returns none on a system that does not list them.
+// children returns the IDs of this process's children, also of those that have ended and were not
+// waited for. It returns none on a system that does not list them.
 func children() []string {
 	var list []string
 	tasks, _ := os.ReadDir("/proc/self/task")

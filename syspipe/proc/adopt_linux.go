@@ -18,7 +18,7 @@ var (
 )
 
 // Adopt makes this process, for good, the parent of every descendant whose own parent has ended. It
-// returns false if the system cannot do this; Linux can.
+// returns false if the system cannot do this, as only Linux can.
 func Adopt() bool {
 	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1 /* on */, 0, 0, 0) != nil {
 		return false
@@ -27,8 +27,8 @@ func Adopt() bool {
 	return true
 }
 
-// adopted lists the living processes that this one has adopted, and their descendants, and reaps
-// those that have ended. known is false if [Adopt] was not called.
+// adopted lists the living processes that this process has adopted (see [Adopt]), and their
+// descendants. It reaps those that have ended. known is false if [Adopt] was not called.
 func adopted() (list []int, known bool) {
 	if !adopting.Load() {
 		return nil, false
@@ -52,9 +52,9 @@ func adopted() (list []int, known bool) {
 	return list, true
 }
 
-// EndAdopted is [EndMarked] for the processes that this one has adopted, and their descendants.
-// known is false if [Adopt] was not called. Call it only when no other child may leave a process
-// behind, because nobody can tell whose it is.
+// EndAdopted does what [EndMarked] does, for the processes that this process has adopted and their
+// descendants. known is false if [Adopt] was not called. Call EndAdopted only when no other child
+// may leave a process behind, because nobody can tell which child left what.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() (pids []int, unclear, known bool) {
 		pids, known = adopted()

@@ -1,6 +1,6 @@
 package proc
 
-// Counts tell what a process did in its life, with the children for which it waited.
+// Counts tell what a process did in its life, including the children for which it waited.
 type Counts struct {
 	Reads, Writes           int64 // how many system calls read and wrote
 	ReadBytes, WrittenBytes int64 // bytes that these calls moved

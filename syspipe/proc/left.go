@@ -10,8 +10,8 @@ import (
 )
 
 // Marked lists the living processes that were started with this variable ("NAME=value") in their
-// environment. unclear is true if some environment cannot be read yet. known is false if the system
-// shows none.
+// environment. unclear is true if the environment of some process cannot be read yet. known is
+// false if the system does not show environments at all.
 func Marked(variable string) (list []int, unclear, known bool) {
 	pids, err := procfs.PIDs()
 	if err != nil {
@@ -42,26 +42,26 @@ func isInExec(pid int) bool {
 	return err == nil && memory != ""
 }
 
-// EndMarked waits until all processes that [Marked] lists have ended. After patience, or four times
-// patience while one of them is running, it kills the rest and returns each as "1234 (name)". known
-// is false if the system does not show environments.
+// EndMarked waits until all processes that [Marked] lists have ended. After the time patience, it
+// kills those that are left. If one of them is running, it waits four times as long. It returns
+// each killed process as "1234 (name)". known is false if the system does not show environments.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
 }
 
 const (
 	listInterval = 20 * time.Millisecond
-	maxKilling   = 5 * time.Second // then endAll gives up: some fork faster than it kills
-	enoughEmpty  = 2               // empty lists in a row: one may miss a process that forks
-	maxUnclear   = 50              // empty lists in a row that are all unclear
+	maxKilling   = 5 * time.Second // endAll gives up after this: some fork faster than it kills
+	enoughEmpty  = 2               // empty lists in a row that end endAll: one may miss a fork
+	maxUnclear   = 50              // the same, if all of these lists are unclear
 )
 
-// moreTime times patience is how long endAll spares a process that is running, which may be about
-// to end.
+// moreTime is how many times its patience endAll waits while a process is running, because the
+// process may be about to end.
 const moreTime = 4
 
-// endAll waits until list finds no process any more, and kills them after patience, repeatedly,
-// because they may fork.
+// endAll calls list until no process is left. After patience, it kills the listed processes, again
+// and again, because they may fork.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

@@ -27,8 +27,9 @@
 // When a process ends, all processes left in its group are killed too, unless it is Attached.
 //
 // If this process dies, even by SIGKILL, children that do named work exit. Linux and Windows kill
-// the others, but Linux not what these have started, and Windows none that is Attached. On other
-// systems, they only see the end of their standard input.
+// the other children, too. But Linux does not kill what these have started, and Windows does not
+// kill a child that is Attached. On other systems, the other children only see the end of their
+// standard input.
 //
 // # Who may call concurrently
 //
@@ -56,11 +57,11 @@ type Process struct {
 	// Cmd is the command. Its streams, Env and Dir may be set before Start. Call none of its
 	// methods: to read a stream to its end, use [Process.Pipe].
 	Cmd *exec.Cmd
-	// Grace is the time from an interrupt to the kill when the context of Start ends; 0 kills at
-	// once.
+	// Grace is how much time the process has, when the context of Start ends, between an interrupt
+	// and the kill. If it is 0, the process is killed at once.
 	Grace time.Duration
-	// Attached says that we only wrap the child: the processes that it leaves behind go on, and on
-	// Windows a console's Ctrl-C reaches it.
+	// Attached says that we only wrap the child. The processes that the child leaves behind go on,
+	// and on Windows, Ctrl-C in a console reaches the child.
 	Attached bool
 	// Session gives the child a session of its own, without our terminal. Windows ignores it.
 	Session bool
@@ -128,8 +129,8 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Connect is [Process.Pipe] with a pipe of this kind and capacity (see [syspipe.Open]). nonBlocking
-// is about the child's end; ours uses Go's poller.
+// Connect does what [Process.Pipe] does, with a pipe of this kind and capacity (see
+// [syspipe.Open]). nonBlocking sets the mode of the child's end. Our end uses Go's poller.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {

@@ -22,8 +22,8 @@ func (p *Process) awaitExit() bool { return false }
 // runningCPU returns false: x/sys has no call that tells the CPU time of another process.
 func runningCPU(int) (time.Duration, bool) { return 0, false }
 
-// PeakMemory returns the largest resident memory of this process so far, in bytes; false for the
-// pid of any other.
+// PeakMemory returns the largest resident memory of this process so far, in bytes. For the PID of
+// any other process it returns false.
 func PeakMemory(pid int) (int64, bool) {
 	var r syscall.Rusage
 	known := pid == os.Getpid() && syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil

@@ -29,8 +29,8 @@ func (p *Process) awaitExit() bool {
 	}
 }
 
-// runningCPU returns the CPU time of a process so far, from its clock: /proc counts in ticks of 10
-// ms.
+// runningCPU returns the CPU time of a process so far. It reads the clock that the kernel has for
+// the process, because /proc counts in ticks of 10 ms.
 func runningCPU(pid int) (time.Duration, bool) {
 	// The number of the clock is made as in clock_getcpuclockid(3).
 	const allThreads = 2 // CPUCLOCK_SCHED
@@ -42,12 +42,13 @@ func runningCPU(pid int) (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// PeakMemory returns the largest resident memory of a running process so far, in bytes; false if
-// the system does not tell.
+// PeakMemory returns the largest resident memory of a running process so far, in bytes. The second
+// result is false if the system does not tell.
 func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM") }
 
-// peakOf returns the largest resident memory of a process that has ended, in bytes; false up to our
-// own peak, with which every child begins.
+// peakOf returns the largest resident memory of a process that has ended, in bytes. Every child
+// begins with our own peak as its peak. So the second result is false if the child did not exceed
+// this.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -58,8 +59,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts reads the read and write calls of a zombie, with those of the children for which it
-// waited.
+// readCounts returns how many reads and writes a zombie made. The counts include the children for
+// which it waited.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {

@@ -52,7 +52,7 @@ func Signaled(state *os.ProcessState) (number int, name string, ok bool) {
 func OwnCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_SELF) }
 
 // ChildrenCPU returns the processor time of the children that this process has waited for, and of
-// theirs. It returns false if the system does not tell.
+// their children. It returns false if the system does not tell.
 func ChildrenCPU() (time.Duration, bool) { return cpuOf(unix.RUSAGE_CHILDREN) }
 
 func cpuOf(who int) (time.Duration, bool) {

@@ -14,8 +14,9 @@ import (
 // TellsOfOthers says whether /proc tells about other processes. (Wine's does not.)
 const TellsOfOthers = false
 
-// A group is a Windows job, whose processes Windows ends when we close it or crash. A process that
-// does named work (see [Main]) has none: it may start processes that outlive it.
+// A group is a Windows job. Windows ends the processes in it when we close the job or crash. A
+// process that does named work (see [Main]) has no job, because it may start processes that outlive
+// it.
 type group struct{ job windows.Handle } // 0: none
 
 // start starts the process, suspended until it is in its job, so that no child of it escapes.

@@ -17,7 +17,7 @@ var (
 )
 
 // Start starts the process, in a process group or job of its own. When ctx ends, the process is
-// ended (see Grace). A process can be started once; if that fails, it is closed.
+// ended (see Grace). A process can be started only once. If the start fails, the process is closed.
 func (p *Process) Start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		p.Close()
@@ -37,8 +37,8 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// run starts the process, sends the error or nil to started, and waits for the end. It stays on one
-// thread, because Linux kills the child when that thread ends.
+// run starts the process, sends the error or nil to the channel started, and waits for the end of
+// the process. It stays on one thread, because Linux kills the child when that thread ends.
 func (p *Process) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -170,10 +170,12 @@ func (p *Process) Wait() error {
 // set.
 func (p *Process) Stderr() *Tail { return &p.stderr }
 
-// Interrupt sends the group SIGINT (Windows: CTRL_BREAK) and reports whether that was possible.
+// Interrupt sends SIGINT (Windows: CTRL_BREAK) to the process's group, and reports whether that was
+// possible.
 func (p *Process) Interrupt() bool { return p.signal(syscall.SIGINT) }
 
-// Terminate sends the group SIGTERM (Windows: CTRL_BREAK) and reports whether that was possible.
+// Terminate sends SIGTERM (Windows: CTRL_BREAK) to the process's group, and reports whether that
+// was possible.
 func (p *Process) Terminate() bool { return p.signal(syscall.SIGTERM) }
 
 // Kill ends the group at once. It does not wait.
@@ -226,8 +228,8 @@ func (p *Process) closeChildOnly() {
 	p.childOnly = nil
 }
 
-// ExitCode returns the exit code, or 128 plus the signal that ended the process; -1 if it has not
-// ended.
+// ExitCode returns the exit code of the process, or 128 plus the number of the signal that ended
+// it. It returns -1 if the process has not ended.
 func (p *Process) ExitCode() int {
 	if !p.Ended(0) {
 		return -1

@@ -71,8 +71,8 @@ func (p *Process) PeakAddresses() (int64, bool) {
 	return procfs.StatusBytes(pid, "VmPeak")
 }
 
-// PeakMemory returns the largest resident memory of the process so far, in bytes. Call it before
-// the end, too, because some systems tell nothing afterwards.
+// PeakMemory returns the largest resident memory of the process so far, in bytes. Call it also
+// before the process ends, because some systems tell nothing afterwards.
 func (p *Process) PeakMemory() (int64, bool) {
 	var n int64
 	var known bool
@@ -110,7 +110,7 @@ func isRunnable(pid int) bool {
 	return false
 }
 
-// Name returns the name of a process; "" if it is gone or the system does not tell.
+// Name returns the name of a process, or "" if the process is gone or the system does not tell.
 func Name(pid int) string {
 	stat, err := procfs.ReadStat(pid)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 // workEnv is the environment variable that gives a process work to do: an assignment, as JSON.
 const workEnv = "PIPEBENCH_WORK"
 
-// workerProcs gives a worker spare slots of GOMAXPROCS, because two of its threads may each block
-// one in a raw system call.
+// workerProcs gives a worker more slots of GOMAXPROCS than it needs, because two of its threads may
+// each block a slot in a raw system call.
 const workerProcs = "GOMAXPROCS=4"
 
-// An assignment is a piece of work, in the form in which the environment hands it over.
+// An assignment is a piece of work, in the form in which an environment variable passes it on.
 type assignment struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
@@ -34,8 +34,9 @@ const begun = "begun"
 var ErrNotBegun = errors.New("ended before it began to work; " +
 	"main and TestMain have to call proc.Main first")
 
-// Self prepares another process of this program, to do the work with the given name. It passes args
-// as JSON, at most some 30 KiB, and ends, which the caller should close after [Process.Start].
+// Self prepares another process of this program, to do the work with the given name. It passes on
+// args, as JSON of at most some 30 KiB, and the pipe ends. The caller should close the ends after
+// [Process.Start].
 func Self(name string, args any, ends ...*syspipe.End) (*Process, error) {
 	if _, worker := os.LookupEnv(workEnv); worker { // it would start itself again and again
 		return nil, errors.New("this process was started to work and does not: " +

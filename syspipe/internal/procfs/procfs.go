@@ -111,8 +111,8 @@ func ReadThread(pid, tid int) (Stat, error) {
 	return parseStat(Text(pid, "task", strconv.Itoa(tid), "stat"))
 }
 
-// parseStat parses the text of a stat file, such as "1 (a command) S 0 …", unless err is not nil.
-// The command may contain any characters, even parentheses.
+// parseStat parses the text of a stat file, such as "1 (a command) S 0 …". If err is not nil, it
+// only returns err. The command may contain any characters, even parentheses.
 func parseStat(text string, err error) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
@@ -136,13 +136,13 @@ func parseStat(text string, err error) (Stat, error) {
 	}, nil
 }
 
-// number parses a field, which should be a number; 0 for any other text.
+// number returns the number in a field, or 0 if the field is no number.
 func number(field string) int {
 	n, _ := strconv.Atoi(field)
 	return n
 }
 
-// Field returns the value in the line "name:\tvalue" of a text; "" if there is no such line.
+// Field returns the value in the line "name:\tvalue" of a text, or "" if there is no such line.
 func Field(text, name string) string {
 	_, rest, _ := strings.Cut("\n"+text, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")
@@ -159,7 +159,8 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment with which a process started; none while it is being started.
+// Environ returns the environment with which a process was started. While the process is being
+// started, it returns none.
 func Environ(pid int) ([]string, error) {
 	text, err := Text(pid, "environ")
 	if err != nil || text == "" {
