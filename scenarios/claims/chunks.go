@@ -10,8 +10,8 @@ import (
 
 const performance = "Performance Considerations" // a heading of document 000
 
-// IDs of findings of package failures about messages in chunks, or prefixes of such IDs (chunks and
-// memory).
+// IDs of findings of package failures about messages that are sent in chunks. The first two are
+// only the beginnings of such IDs.
 const (
 	chunks      = "failure/broken-chunks/"                           // faulty chunks
 	memory      = "failure/kept-memory/"                             // the receiver's memory
@@ -173,8 +173,8 @@ func judgeMemory(e *Evidence) Judgement {
 	return refuted(figure, "memory does not grow as the message does")
 }
 
-// judgeCleared compares what the receiver held directly after a large message, and after some small
-// ones.
+// judgeCleared compares how much memory the receiver held directly after a large message and how
+// much it held some small messages later.
 func judgeCleared(e *Evidence) Judgement {
 	atOnce := e.finding(memory + "16MiB/at-once")
 	later := e.finding(memory + "16MiB/later")

@@ -29,8 +29,8 @@ type Claim struct {
 	Says  string // in our words
 	MacOS string // what the source code of macOS says about it; "" if not known
 
-	// Needs names what the claim is judged by: beginnings of the IDs of findings, or measurements
-	// (needCosts, needTrips, needReaders).
+	// Needs names what the claim is judged by. Each entry is the beginning of the IDs of findings,
+	// or stands for measurements (needCosts, needTrips, needReaders).
 	Needs []string
 	// Judge judges the claim. It is not called if something that the claim needs is missing.
 	Judge func(*Evidence) Judgement
@@ -48,8 +48,8 @@ type Judgement struct {
 	Figure  string // the deciding figure, with its interval if it has one
 	Why     string // the reason, in a line
 
-	// Unsure says that the intervals of the figures allow another verdict, so the next run may give
-	// it.
+	// Unsure says that the figures are too uncertain to rule out another verdict, so the next run
+	// may give another one.
 	Unsure bool
 }
 
@@ -75,7 +75,7 @@ func All() []Claim {
 		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
-// constants are the IDs of sentences for which nothing is measured, because they only compare
+// constants are the IDs of claims for which nothing has to be measured, because they only compare
 // numbers or cite a document.
 var constants = []string{
 	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
@@ -106,8 +106,8 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the claims with these IDs and those of these documents, such as "003". An empty
-// list stands for all claims.
+// Select returns the claims that are listed, by their IDs or by the number of their document, such
+// as "003". An empty list stands for all claims.
 func Select(only []string) ([]Claim, error) {
 	all := All()
 	if len(only) == 0 {
@@ -128,8 +128,9 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges claims by a set of records. It leaves out a claim that lacks records, unless the set
-// has an earlier finding about it, or says why an experiment had no result.
+// Judge judges the selected claims by a set of records. If records are missing that a claim needs,
+// the result is an earlier finding about the claim, or else a finding that says why an experiment
+// had no result. If the set has neither, the claim is left out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

@@ -9,15 +9,16 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A ratio is the figure of a framing divided by that of another, measured beside it.
+// A ratio is what was measured for one framing, a way of telling messages apart, divided by what
+// was measured for another.
 type ratio struct {
 	size      int
 	placement string
 	stat.Estimate
 }
 
-// plainCells returns the records of [results.UsualCell] with that pattern and framing, at any size,
-// and at any placement except "free".
+// plainCells returns the records of [results.UsualCell], the usual measurement, with that pattern
+// and framing. The message size may be any, and the placement any except "free".
 func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	var plain []results.Record
 	for _, r := range e.records {
@@ -31,11 +32,13 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	return plain
 }
 
-// anySize is the value for the parameter least if messages of all sizes count.
+// anySize is given for the parameter "least", the smallest message size that counts, if all sizes
+// count.
 const anySize = 0
 
-// ratios compares a framing with the framing base by one metric: for each placement, and each
-// message size from least on. It notes the ratios in the claim's evidence.
+// ratios compares a framing with another, base, by one metric. It does so for each placement on
+// CPUs and for each message size of at least "least" bytes. It notes the ratios in the claim's
+// evidence.
 func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ratio {
 	var all []ratio
 	for _, a := range e.plainCells(pattern, framing) {
@@ -63,8 +66,9 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 
 func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.placement }
 
-// within judges the claim that no ratio is above a bound, by the intervals. The verdict "depends"
-// is sure only if there are intervals on both sides of the bound.
+// within judges the claim that no ratio is above a bound. A ratio counts only if its whole interval
+// is on one side of the bound. The verdict "depends" is sure only if there are such ratios on both
+// sides.
 func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	above := 0
 	below := 0
@@ -86,7 +90,8 @@ func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	return results.Depends, above == 0 || below == 0
 }
 
-// rangeOf describes the lowest and the highest of the ratios, and the smallest N of any.
+// rangeOf describes the lowest and the highest of the ratios, and the smallest number of samples of
+// any ratio.
 func rangeOf(all []ratio) string {
 	if len(all) == 0 {
 		return "no figure"
@@ -116,8 +121,8 @@ func estimateText(e stat.Estimate) string {
 		results.FormatNumber(e.Interval.Lo, 3), results.FormatNumber(e.Interval.Hi, 3))
 }
 
-// costsAtMost judges whether messages in chunks, of least bytes or more, cost at most bound times
-// as much as raw bytes. The metric is "time" or "cpu".
+// costsAtMost judges whether messages that are sent in chunks cost at most "bound" times as much as
+// raw bytes. Only messages of at least "least" bytes count. The metric is "time" or "cpu".
 func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgement {
 	all := e.ratios(metric, "stream", costFraming, results.FramingRaw, least)
 	figure := "against raw: " + rangeOf(all)
@@ -141,12 +146,12 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	return depends(figure, limit+" is kept to at some sizes and placements, and not at others")
 }
 
-// noticeable is the share up to which a difference counts as none: even on an idle machine, two
-// runs differ by as much.
+// noticeable is how far two times may differ, relative to each other, and still count as equal.
+// Even on an idle machine, two runs differ by as much.
 const noticeable = 0.05
 
-// judgeSmall compares round trips in chunks with those in lines. One sender in chunks frames every
-// message, and another sends small ones as bare lines.
+// judgeSmall compares round trips of messages in chunks with round trips in lines. It does so for
+// two senders of chunks: one frames every message, the other sends small ones as bare lines.
 func judgeSmall(e *Evidence) Judgement {
 	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)
 	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)
@@ -169,7 +174,8 @@ func judgeSmall(e *Evidence) Judgement {
 	return refuted(figure, "round trips take more than 5 % longer than those of lines")
 }
 
-// judgeWire judges by the bytes on the wire beyond the payload, in percent of it, at each size.
+// judgeWire judges by the overhead at each message size: the bytes that are sent beyond the
+// payload, in percent of the payload.
 func judgeWire(e *Evidence) Judgement {
 	percent := make(map[int]float64)
 	for _, r := range e.plainCells("stream", costFraming) {

@@ -21,23 +21,23 @@ const (
 	needReaders = "cells/readers" // several readers of lines, for lines of growing size
 )
 
-// checkServer stands for the check of an MCP server made by others. It is also the ID of the
+// checkServer stands for a check of an MCP server that others have made. It is also the ID of the
 // finding that there is no such server.
 const checkServer = "servers"
 
-// The situations of check --server that show whether claims about servers are true.
+// Situations of the command check --server. They show whether claims about servers are true.
 const (
 	dirtyLine   = "dirty-line"
 	endInFlight = "end-in-flight"
 )
 
-// serverCheck returns the ID of the finding of check --server about a situation, or, for "", the
-// prefix of all of them.
+// serverCheck returns the ID of the finding of the command check --server about a situation. If
+// situation is "", it returns what all such IDs begin with.
 func serverCheck(situation string) string {
 	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
 }
 
-// pipe returns the ID of the finding about anonymous pipes that a step of package rules makes.
+// pipe returns the ID of what package rules found about anonymous pipes in a step, such as "slot".
 func pipe(step string) string { return rules.ID(syspipe.Anonymous, step) }
 
 // Evidence is what a set of records holds, arranged for judging claims.
@@ -70,7 +70,8 @@ func newEvidence(set *results.Set) *Evidence {
 	return e
 }
 
-// has reports whether the set has what a need stands for: a finding with a result, or measurements.
+// has reports whether the set of records has what an entry of Needs stands for: a finding with a
+// result, or measurements.
 func (e *Evidence) has(need string) bool {
 	switch need {
 	case needCosts:
@@ -94,7 +95,8 @@ func (e *Evidence) has(need string) bool {
 	return false
 }
 
-// whyMissing returns why the experiment for a need had no result; "" if the set does not say so.
+// whyMissing returns why the experiment for an entry of Needs had no result, or "" if the set does
+// not say so.
 func (e *Evidence) whyMissing(need string) string {
 	for _, id := range []string{need, experimentOf(need)} {
 		f, known := e.findings[id]
@@ -105,8 +107,9 @@ func (e *Evidence) whyMissing(need string) string {
 	return ""
 }
 
-// judge judges a claim. If it lacks something that it needs, f is the last finding about it, or
-// says why an experiment had no result; ok is false if there is neither.
+// judge judges a claim. If something is missing that the claim needs, f is an earlier finding about
+// the claim, or else a finding that says why an experiment had no result. ok is false if there is
+// neither.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -128,7 +131,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	e.basis = basis{From: make(map[string]any)}
 	j := c.Judge(e)
 	if j.Unsure && wasJudged {
-		return recorded, true // its verdict may rest on evidence that this version does not know
+		return recorded, true // the old verdict may rest on evidence unknown to this version
 	}
 	f.Verdict = j.Verdict
 	f.Found = j.Why
@@ -143,7 +146,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
-// idsBeginning returns the IDs of all findings that begin with prefix, in sorted order.
+// idsBeginning returns the IDs of findings that begin with prefix, sorted.
 func (e *Evidence) idsBeginning(prefix string) []string {
 	var ids []string
 	for id := range e.findings {
@@ -171,8 +174,8 @@ func (e *Evidence) number(id string) int64 {
 // isSound reports whether the finding with that ID, of package failures, says that nothing failed.
 func (e *Evidence) isSound(id string) bool { return e.finding(id).Class == failures.Sound }
 
-// ifSound judges a claim that holds if the finding with that ID is of class [failures.Sound].
-// holding and refuting are the reasons for the verdicts.
+// ifSound judges a claim that holds if the finding with that ID is of class [failures.Sound]. The
+// texts holding and refuting are the reasons for the two verdicts.
 func (e *Evidence) ifSound(id, holding, refuting string) Judgement {
 	f := e.finding(id)
 	if f.Class == failures.Sound {
@@ -199,8 +202,8 @@ func (c *count) add(name string, good bool) {
 	}
 }
 
-// inAllCases judges a claim that something is true in all cases. The last parameters are the
-// reasons for the verdicts, in which "{}" stands for the cases where it is not true.
+// inAllCases judges a claim that something is true in all cases. The last three parameters are the
+// reasons for the three verdicts. In these, "{}" stands for the cases where it is not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {
@@ -217,15 +220,15 @@ func inAllCases(c count, figure, holding, refuting, depending string) Judgement 
 // of describes the count, as in "3 of 4 servers".
 func (c count) of(what string) string { return fmt.Sprintf("%d of %d %s", c.good, c.asked, what) }
 
-// A server is what check found out about one MCP server in a situation.
+// A server is what the command check found out about one MCP server in one situation.
 type server struct {
 	name string // its program
 	results.Finding
 	seen check.ServerEvidence
 }
 
-// checked returns the last finding with that ID and a verdict about each MCP server, sorted by
-// command.
+// checked returns a finding for each MCP server: the last one that has this ID and a verdict. The
+// findings are sorted by the commands of the servers.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
 	for _, f := range e.servers[id] {

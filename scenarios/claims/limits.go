@@ -6,7 +6,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/failures"
 )
 
-// IDs of findings of package failures, or a prefix of such IDs (oversized).
+// IDs of findings of package failures. The first is only the beginning of such IDs.
 const (
 	oversized   = "failure/oversized-line/"
 	checksLate  = "failure/no-newline/checks-late" // checks only complete lines, as in document 001

@@ -21,7 +21,7 @@ const (
 	skipped     = "failure/oversized-line/skips"
 )
 
-// logLines are the IDs of the findings about a log line between messages, each about another
+// logLines are the IDs of findings about a log line between messages. Each of them is about another
 // reader.
 var logLines = []string{
 	"failure/dirty-lines/lines/log-line", "failure/dirty-lines/scanner/log-line",
@@ -262,7 +262,7 @@ func judgeRescan(e *Evidence) Judgement {
 	}
 	e.basis.From["growth"] = growth
 	const steep = 1.3 // linear time has a slope of 1, or near 1.15 if messages outgrow the caches
-	// Either verdict is unsure if the interval of the growth leaves room for the other.
+	// Either verdict is unsure if the interval of the growth leaves room for the other verdict.
 	j := holds(growth.String(), "time grows as the message does")
 	j.Unsure = growth.Interval == nil || growth.Interval.Hi > steep
 	if growth.Slope > steep {

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is the time limit of an experiment on pipes. None that a claim needs waits for something
-// to hang.
+// longest is the time limit of an experiment on pipes. Those that are made for claims need far
+// less, because they do not wait for anything to hang.
 const longest = time.Minute
 
 // Options say how to measure what a set lacks.
@@ -53,8 +53,8 @@ func Measure(ctx context.Context, selected []Claim, set *results.Set, o Options,
 	return errors.Join(failed...)
 }
 
-// lacking names, each once, the experiments and measurements that the claims need and the set
-// lacks.
+// lacking lists the experiments and measurements that the selected claims need and the set does not
+// have, each of them once.
 func lacking(set *results.Set, selected []Claim) []string {
 	e := newEvidence(set)
 	var needs []string
@@ -109,8 +109,8 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 	}, keepFinding)
 }
 
-// experimentOf returns the ID of the experiment that makes the findings of a need. A need for
-// measurements stays as it is.
+// experimentOf returns the ID of the experiment that makes the findings of "need", an entry of
+// Needs. If need stands for measurements, it is returned as it is.
 func experimentOf(need string) string {
 	if strings.HasPrefix(need, serverCheck("")) {
 		return checkServer
@@ -125,8 +125,8 @@ func experimentOf(need string) string {
 	return need
 }
 
-// The framings whose costs the documents talk about. costFraming puts every message into frames,
-// and bareFraming sends small messages as lines.
+// The framings, ways of telling messages apart, whose costs the documents talk about. costFraming
+// puts every message into frames, and bareFraming sends small messages as lines.
 const (
 	costFraming = "chunked:61440"
 	bareFraming = "adaptive:61440"
@@ -159,7 +159,8 @@ func (o Options) measureCells(ctx context.Context, need string,
 	return bench.Run(ctx, p, func(r results.Record) error { return keep(r) })
 }
 
-// cells returns a [results.UsualCell] for each combination of a framing, a placement and a size.
+// cells describes measurements: a [results.UsualCell] for each combination of a framing, a
+// placement and a size.
 func cells(pattern string, places, framings []string, sizes ...int) []results.Cell {
 	var all []results.Cell
 	for _, framing := range framings {

@@ -120,7 +120,8 @@ var pipeClaims = []Claim{
 	},
 }
 
-// judgePipeBuf judges by the shortest write into which another process's bytes came.
+// judgePipeBuf judges by the shortest write that was cut, because bytes of another process came
+// inside it.
 func judgePipeBuf(e *Evidence) Judgement {
 	whole := 0    // bytes of the longest write that stayed whole
 	shortest := 0 // bytes of the shortest write that was cut

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// brokenChunks returns readings of chunks, most of them of a message of three frames with one
-// fault.
+// brokenChunks returns streams of chunks, each with a reader to try on it. In most of them, a
+// message of three frames has one fault.
 func brokenChunks() ([]reading, error) {
 	const frameSize = 1 << 10
 	f, err := framers.Chunked(frameSize)
@@ -27,8 +27,8 @@ func brokenChunks() ([]reading, error) {
 	withSecond := func(part string, frame []byte) reading {
 		return faulty(part, frames[0], frame, frames[2])
 	}
-	// withNumbers returns a reading in which numbers replace the index and the total in the second
-	// frame's header.
+	// withNumbers returns a reading in which the text "numbers" replaces the index and the total in
+	// the second frame's header.
 	withNumbers := func(part, numbers string) reading {
 		return withSecond(part, bytes.Replace(frames[1], []byte(":1:3:"), []byte(numbers), 1))
 	}
@@ -61,8 +61,8 @@ func framesOf(f framers.Chunker, msg []byte) [][]byte {
 	return frames
 }
 
-// framesInTurn returns a reading of four messages: first a frame of each, then the second of each,
-// and so on.
+// framesInTurn returns a stream of four messages whose frames come in turn: the first frame of each
+// message, then the second of each, and so on.
 func framesInTurn(f framers.Chunker) reading {
 	c := reading{part: "in-turn", open: openFraming(f)}
 	var queues [][][]byte // the frames of each message
@@ -81,8 +81,8 @@ func framesInTurn(f framers.Chunker) reading {
 	return c
 }
 
-// firstFrames returns a reading of the first two of three frames. Its reader delivers each chunk
-// when it comes.
+// firstFrames returns a stream that has only the first two of the three frames of a message. Its
+// reader delivers each chunk as soon as it has come.
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {
@@ -110,8 +110,8 @@ func firstFrames(f framers.Chunker) reading {
 	return c
 }
 
-// partialReads returns readings of lines in pieces of several sizes. Most lines are about as long
-// as a multiple of 4096 bytes.
+// partialReads returns streams of lines that the readers get in pieces of several sizes. Most lines
+// are about as long as a multiple of 4096 bytes.
 func partialReads() ([]reading, error) {
 	var sent [][]byte
 	for _, size := range []int{4094, 4095, 4096, 4097, 8191, 8192, 100, 12_287, 60} {
@@ -139,8 +139,8 @@ func partialReads() ([]reading, error) {
 // allowed is the longest line that the readers accept, in bytes. It is an often recommended limit.
 const allowed = 16 << 20
 
-// oversizedLines returns readings of a line of exactly the allowed size, and of one that is a byte
-// longer, with a small line after it.
+// oversizedLines returns a stream with a line of exactly the allowed size, and streams with a line
+// that is a byte longer and a small line after it.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

@@ -169,8 +169,8 @@ func (r *recorder) observe(part string) {
 	}
 }
 
-// record completes a finding about a part of the failure, and keeps it. A finding without a verdict
-// gets the verdict of its class.
+// record completes a finding about a part of the failure, and hands it to keep. If the finding has
+// no verdict, record takes the verdict for its class.
 func (r *recorder) record(part string, f results.Finding) error {
 	f.Kind = results.KindFinding
 	f.Run = r.Run
@@ -186,8 +186,8 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict on a class: "depends" instead of "fails" if an error told of the
-// failure, or if nothing was lost.
+// verdictOf returns the verdict for a class of failure. It is "depends" instead of "fails" if an
+// error told of the failure, or if nothing was lost.
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:
@@ -198,7 +198,8 @@ func verdictOf(class string) results.Verdict {
 	return results.Fails
 }
 
-// work is the job in which this program, started by itself, runs one experiment.
+// work names the job of a process that runs one experiment. This program starts itself as that
+// process.
 const work = "failures/experiment"
 
 // Jobs returns the jobs of the processes that [Failure.Show] starts, for [proc.Main].

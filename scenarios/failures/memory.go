@@ -22,8 +22,8 @@ const lineLimit = 10 << 20
 // detector.
 const timeLimit = 2 * time.Minute
 
-// endlessLines are experiments with a line that has no end. That of "as-printed" is short, because
-// its reader takes quadratic time.
+// endlessLines are experiments with a line that has no end. The line of "as-printed" is short,
+// because the reader there takes quadratic time.
 var endlessLines = []experiment.Experiment{
 	endlessLine("closes", 64<<20, openFraming(framers.NDJSON(), withLineLimit)),
 	endlessLine("skips", 256<<20,
@@ -46,7 +46,8 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endlessReader is a stream of size bytes without a newline. read is how many of them were read.
+// An endlessReader is a stream of size bytes without a newline. It counts in read how many were
+// read.
 type endlessReader struct{ read, size int64 }
 
 func (e *endlessReader) Read(p []byte) (int, error) {
@@ -61,8 +62,9 @@ func (e *endlessReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// endlessLine returns the experiment that sends a line of up to size bytes. Its reader is sound if
-// it refuses the line early, and if its memory stays within four times lineLimit.
+// endlessLine returns the experiment that sends a line of up to size bytes to a reader. The reader
+// passes if it refuses the line before its end, and if its memory stays within four times
+// lineLimit.
 func endlessLine(part string, size int64, open func(io.Reader) nextMessage) experiment.Experiment {
 	send := func(t *experiment.Trial) {
 		debug.SetGCPercent(100) // garbage collection is off in other experiments
@@ -97,8 +99,8 @@ var largeMessages = []experiment.Experiment{
 		Do: func(t *experiment.Trial) { receiveLarge(t, "64MiB", 64<<20) }},
 }
 
-// receiveLarge measures how much memory a receiver takes for a large message, and how much it holds
-// directly after it and after some small ones.
+// receiveLarge measures how much memory a receiver takes for a large message, and how much it still
+// holds directly after the message, and after some small messages.
 func receiveLarge(t *experiment.Trial, part string, size int) {
 	debug.SetGCPercent(100) // as in endlessLine
 	f, err := framers.Chunked(60 << 10)
@@ -133,8 +135,8 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 	runtime.KeepAlive(sent)
 }
 
-// sendWithSmall sends a large message and 100 small ones, and returns io.EOF, to close the stream
-// with.
+// sendWithSmall sends a large message and 100 small ones. It returns io.EOF, with which the caller
+// closes the stream.
 func sendWithSmall(out framers.Writer, large []byte) error {
 	if err := out.WriteMessage(large); err != nil {
 		return err
@@ -147,7 +149,8 @@ func sendWithSmall(out framers.Writer, large []byte) error {
 	return io.EOF
 }
 
-// keptOf returns a finding about how much more of the heap is in use than when "before" was read.
+// keptOf returns a finding about how much more of the heap is in use now than at an earlier time,
+// "before".
 func keptOf(part, when string, size int, before runtime.MemStats) results.Finding {
 	runtime.GC()
 	kept := max(0, int64(memory().HeapAlloc)-int64(before.HeapAlloc))

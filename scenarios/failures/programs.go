@@ -13,7 +13,7 @@ import (
 )
 
 // A program is a command of pipebench with one fault, and the situation in which package check
-// shows it.
+// shows this fault.
 type program struct {
 	part      string
 	side      catalogue.Side
@@ -22,8 +22,8 @@ type program struct {
 	class     string // how the program fails
 }
 
-// startTime is how long one start of a program may take if [Options] do not say. Programs that end
-// by themselves need far less.
+// startTime is how long one run of a program may take, unless [Options] say otherwise. Programs
+// that end by themselves need far less.
 const startTime = 3 * time.Second
 
 // check tries the program in its situation, and records the finding.
@@ -59,7 +59,7 @@ func (r *recorder) check(ctx context.Context, p *program) error {
 	return r.record(p.part, p.finding(found))
 }
 
-// finding turns f, the finding of package check, into a finding about the failure.
+// finding turns f, what package check found, into a finding about the failure.
 func (p program) finding(f results.Finding) results.Finding {
 	f.About = append([]string{"pipebench"}, strings.Fields(p.words)...)
 	f.Reproduce = "pipebench check"

@@ -37,8 +37,8 @@ type outcome struct {
 	err     error // the first error
 }
 
-// read lets each reader read its stream. Of several readings of one part, it records the first in
-// which something fails, or else the last.
+// read lets each reader read its stream. If several readings show the same part of the failure, it
+// records only the first in which something fails, or else the last.
 func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
@@ -127,8 +127,8 @@ func (o *outcome) count(c reading, msg []byte) {
 	o.altered++
 }
 
-// class says how the reader failed. A mixture of messages that is delivered as one is a corruption,
-// even if a parser would notice it later.
+// class says how the reader failed. If the reader delivers a mixture of messages as one message,
+// the class is Corrupted, even if a parser would notice the mixture later.
 func (o outcome) class() string {
 	isNoticed := o.err != nil || o.skipped > 0
 	switch {
@@ -194,8 +194,8 @@ func openDecoder(r io.Reader) nextMessage {
 // mostEmptyReads is how many reads may return no bytes before the reader counts as endless.
 const mostEmptyReads = 100
 
-// openReadLine reads byte by byte until a newline, like read_line in one of the documents. It reads
-// on at the end of the input.
+// openReadLine reads byte by byte until a newline, like the function read_line in one of the
+// documents that package claims judges. It does not stop at the end of the input.
 func openReadLine(r io.Reader) nextMessage {
 	return func() ([]byte, error) {
 		var line []byte
@@ -218,8 +218,8 @@ func openReadLine(r io.Reader) nextMessage {
 	}
 }
 
-// openPrinted reads like code printed in documents: it searches a buffer for a newline after every
-// 4096 bytes, and drops the rest at the end.
+// openPrinted reads like code that is printed in documents: after each read of up to 4096 bytes it
+// searches its buffer for a newline. At the end it drops what has no newline.
 func openPrinted(r io.Reader) nextMessage {
 	var buffer []byte
 	chunk := make([]byte, 4096)
@@ -239,7 +239,7 @@ func openPrinted(r io.Reader) nextMessage {
 	}
 }
 
-// inPieces returns open with a reader that gets at most n bytes per read.
+// inPieces changes the function open: the reader that it opens gets at most n bytes per read.
 func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
 }

@@ -20,8 +20,8 @@ var specimens = map[string]func() error{
 	"ignore-end":     ignoreEnd,
 }
 
-// RunSpecimen makes this process behave as the specimen with that name. It returns when the
-// specimen ends.
+// RunSpecimen makes this process behave as one of the specimens, small programs with a fault. It
+// returns when the specimen ends.
 func RunSpecimen(name string) error {
 	run := specimens[name]
 	if run == nil {
@@ -40,8 +40,8 @@ func printOn() error {
 	}
 }
 
-// queueAndExit writes what fits into the pipe, as an event loop does, and exits with the rest in
-// its queue.
+// queueAndExit writes what fits into the pipe, as an event loop does, and exits while the rest is
+// still in its queue.
 func queueAndExit() error {
 	if err := setStdoutNonblocking(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func ignoreEnd() error {
 	return nil
 }
 
-// output returns what a specimen means to write: more bytes than any pipe holds.
+// output returns what these faulty programs mean to write: more bytes than any pipe holds.
 func output() []byte {
 	const size = 1 << 20
 	const line = "a line of what a specimen writes\n"

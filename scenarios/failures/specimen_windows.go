@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// errStdout is the error of specimens that need a non-blocking standard output, which Windows
-// lacks.
+// errStdout is the error of programs that need a non-blocking standard output, which Windows does
+// not have.
 var errStdout = fmt.Errorf("non-blocking standard output: %w on %s",
 	errors.ErrUnsupported, runtime.GOOS)
 

@@ -16,8 +16,8 @@ const (
 	messageB = `{"jsonrpc":"2.0","id":2,"method":"b"}`
 )
 
-// oddities are streams of the messages A and B with something odd in them, in lines and with
-// headers; "" if it cannot occur there.
+// oddities are streams of the messages A and B with something odd in them, once in lines and once
+// with headers. A stream is "" if the odd thing cannot occur in it.
 var oddities = []struct{ name, lines, headers string }{
 	{"clean", messageA + "\n" + messageB + "\n", headed(messageA) + headed(messageB)},
 	{"log-line", messageA + "\nINFO: started\n" + messageB + "\n",
@@ -37,7 +37,8 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines returns readings of each of the oddities by six readers, and of awkwardMessages.
+// dirtyLines returns a reading of each odd stream by each of six readers, and the reading that
+// awkwardMessages returns.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
 	var all []reading
@@ -88,8 +89,8 @@ func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMes
 	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
 }
 
-// mismatches returns readings of messages that are written in one framing and read in another. Each
-// pair of framings has one of a single message, and then one of more.
+// mismatches returns readings of messages that are written in one framing and read in another. For
+// each pair of framings, there is a reading of a single message and one of several.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -182,12 +183,12 @@ func mixedWriters() ([]reading, error) {
 	return all, nil
 }
 
-// textChunk is the size of a frame, in bytes, so small that chunks end everywhere inside a
-// character.
+// textChunk is the size of a frame, in bytes. It is so small that some chunks end at every place
+// inside a character.
 const textChunk = 71
 
 // splitCharacters returns readings of messages in small chunks, with characters of 2, 3 or 4 bytes.
-// Some receivers join the chunks as text.
+// Some receivers turn each chunk into text before they join the chunks.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)
 	if err != nil {
@@ -211,8 +212,8 @@ func splitCharacters() ([]reading, error) {
 	}, nil
 }
 
-// openJoining reads chunks, and calls join to put those of each message together. It leaves out a
-// message for which join returns false.
+// openJoining reads chunks, and calls the function join to put the chunks of each message together.
+// It skips a message for which join returns false.
 func openJoining(
 	f framers.Framing, join func([][]byte) ([]byte, bool),
 ) func(io.Reader) nextMessage {

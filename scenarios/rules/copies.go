@@ -11,7 +11,7 @@ import (
 
 const (
 	copyPage   = 4096     // bytes in a page
-	copyBytes  = 32 << 10 // bytes that one copy copies, or fewer if the pipe holds fewer
+	copyBytes  = 32 << 10 // bytes in one copy, or in a full pipe if that is less
 	copyRounds = 9        // copies at each offset, of which the fastest counts
 )
 
@@ -50,7 +50,8 @@ func findCopyZone(t *trial) {
 	if t.Err() != nil {
 		return
 	}
-	// An offset is a difference of addresses, because the bytes in the pipe begin at a page.
+	// Each offset is also the difference of the two addresses, because the bytes in the pipe begin
+	// at a page boundary.
 	z := zoneOf(offsets, best)
 	how := fmt.Sprintf("time reads of %d bytes into buffers at %d offsets: the differences "+
 		"(destination - source) mod %d at which a copy takes twice as long or longer",
@@ -106,7 +107,8 @@ func zoneOf(offsets []int, times []time.Duration) zone {
 	return z
 }
 
-// slowdown returns how many times as long a copy takes in the zone as outside; 0 if not known.
+// slowdown returns the time of a copy in the zone divided by the time of a copy outside it, or 0 if
+// this is not known.
 func (z zone) slowdown() float64 {
 	if z.outside == 0 {
 		return 0

@@ -24,7 +24,8 @@ func Documented(os string) []Rule {
 	return found
 }
 
-// documentedRule returns the most specific rule for a step, of this system or of all systems.
+// documentedRule returns the most specific rule for a step of an experiment. It looks at the rules
+// of this system and at those of all systems.
 func documentedRule(os, step string) (best Rule, ok bool) {
 	for _, r := range slices.Concat(Documented(os), Documented("")) {
 		covers := step == r.About || strings.HasPrefix(step, r.About+"/")

@@ -34,9 +34,9 @@ type brokenWrite struct {
 	ended    time.Duration // time of syspipe.Now at which the write returned
 }
 
-// breakWrite lets the reader read "taken" bytes and close its end, while a write that is larger
-// than the pipe waits.
-func (t *trial) breakWrite(taken int) {
+// breakWrite makes a write that is larger than the pipe. While this write waits, the reader reads n
+// bytes and closes its end.
+func (t *trial) breakWrite(n int) {
 	w, r := t.open()
 	capacity := t.capacityOf(w)
 	if t.Err() != nil {
@@ -46,12 +46,12 @@ func (t *trial) breakWrite(taken int) {
 	written := make(chan brokenWrite, 1)
 	go func() {
 		runtime.LockOSThread() // package syspipe asks for this if an end blocks
-		n, err := w.Write(make([]byte, capacity+100*1000))
-		written <- brokenWrite{accepted: n, err: err, ended: syspipe.Now()}
+		accepted, err := w.Write(make([]byte, capacity+100*1000))
+		written <- brokenWrite{accepted: accepted, err: err, ended: syspipe.Now()}
 	}()
 	awaitSteady(r)
-	if taken > 0 {
-		_, err := io.ReadFull(r, make([]byte, taken))
+	if n > 0 {
+		_, err := io.ReadFull(r, make([]byte, n))
 		t.Check(err)
 		awaitSteady(r)
 	}
@@ -60,8 +60,8 @@ func (t *trial) breakWrite(taken int) {
 	got := <-written
 
 	how := fmt.Sprintf("a blocked write of capacity + 100000 bytes; the reader takes %d and closes",
-		taken)
-	step := fmt.Sprintf("broken/after-%d/", taken)
+		n)
+	step := fmt.Sprintf("broken/after-%d/", n)
 	t.found(step+"accepted", got.accepted, "B", how+"; bytes the kernel took")
 	t.found(step+"error", syspipe.ErrorName(got.err), "", how)
 	if got.err != nil { // without an error, all bytes were accepted before the reader closed
@@ -97,7 +97,7 @@ func (t *trial) foundSignal(step string, signals func() *int) {
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold, a job, keeps the pipe ends that were passed to it open until its process is killed.
+// hold is a job. It keeps open the pipe ends that were passed to it, until its process is killed.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Predict returns the value that a step of [Run] should find by the documented rules: a number, a
-// string or a bool. It assumes an anonymous pipe of the usual capacity and pages of 4 KiB.
+// Predict returns the value that an experiment of [Run] should find in a step such as "slot", by
+// the documented rules: a number, a string or a bool. It assumes an anonymous pipe of the usual
+// capacity and pages of 4 KiB.
 func Predict(os, step string) (value any, ok bool) {
 	if Documented(os) == nil {
 		return nil, false
@@ -23,7 +24,8 @@ type system struct {
 	capacity int    // of a new pipe, in bytes
 }
 
-// predict returns the value that a step should find, if the documented rules predict one.
+// predict returns the value that an experiment should find in a step such as "slot", if the
+// documented rules predict one.
 func (s system) predict(step string) (any, bool) {
 	name, n := splitStep(step)
 	if strings.HasSuffix(name, "/sigpipe") {
@@ -58,10 +60,12 @@ func splitStep(step string) (name string, n int) {
 	return strings.Join(names, "/"), n
 }
 
-// values returns what steps should find, by their names. n is the size in the steps, or 0.
+// values returns what the documented rules predict, by the names of the steps, such as "slot". n is
+// the size that the steps try, in bytes, or 0.
 func (s system) values(n int) map[string]any {
 	values := map[string]any{
-		// POSIX says this. Windows does the same in its own words, which syspipe translates.
+		// POSIX says this. Windows does the same with error codes of its own, which package syspipe
+		// translates.
 		"full/write":         "EAGAIN",
 		"empty/read":         "EAGAIN",
 		"broken/no-reader":   "EPIPE",
@@ -108,8 +112,8 @@ func (s system) values(n int) map[string]any {
 	return values
 }
 
-// atomic returns the largest write, in bytes, that the pipe accepts whole or not at all; 0 if not
-// known.
+// atomic returns the size, in bytes, up to which the pipe accepts a write whole or not at all. It
+// returns 0 if this is not known.
 func (s system) atomic() int {
 	switch s.os {
 	case "linux":
@@ -122,7 +126,7 @@ func (s system) atomic() int {
 	return 0
 }
 
-// model returns a model of how the system's pipe accepts writes; nil if that is not documented.
+// model returns a model of how the system's pipe accepts writes, or nil if that is not documented.
 func (s system) model() pipeModel {
 	switch s.os {
 	case "linux":
@@ -133,12 +137,12 @@ func (s system) model() pipeModel {
 	return nil
 }
 
-// A pipeModel makes a non-blocking write of n bytes to one pipe, which may be imaginary. It returns
-// how many of them the pipe accepts; 0 means EAGAIN.
+// A pipeModel stands for one pipe, real or imaginary. Each call makes a non-blocking write of n
+// bytes and returns how many of them the pipe accepts; 0 means EAGAIN.
 type pipeModel func(n int) (accepted int)
 
-// ring models a pipe of Linux: slots of a page each, of which "free" are unused. The bytes of a
-// write beyond whole slots join the newest slot, if all of them fit there.
+// ring models a pipe of Linux with so many free slots, which hold a page each. The bytes of a write
+// that do not fill a whole slot join those in the newest slot, if all of them fit there.
 func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false
@@ -158,8 +162,8 @@ func ring(slot, free int) pipeModel {
 	}
 }
 
-// buffer models the pipe of gVisor, or of a BSD when it has grown. A write of at most "atomic"
-// bytes (PIPE_BUF) is accepted whole or not at all.
+// buffer models a pipe of gVisor, or one of macOS or FreeBSD that has grown, with so many free
+// bytes. A write of at most "atomic" bytes (PIPE_BUF) is accepted whole or not at all.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {
@@ -176,8 +180,8 @@ const (
 	linuxSlots = 16       // of a new pipe of Linux, one page each (PIPE_DEF_BUFFERS)
 )
 
-// fillModel writes n bytes at a time to m until it refuses. last is what m accepted of the last
-// write, or 0 if that was all of it.
+// fillModel makes writes of n bytes to the pipe m until m refuses one. last is how many bytes m
+// accepted of the last write before that, or 0 if it accepted all n.
 func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

@@ -26,14 +26,14 @@ import (
 // Work is the name of the [proc.Job] that makes one experiment, in a process of its own.
 const Work = "rules/experiment"
 
-// An inquiry is an experiment that can be made with several kinds of pipe. It has a finding for
-// each step, such as "capacity/fill/512".
+// An inquiry is an experiment that can be made with several kinds of pipe. It has several steps,
+// such as "capacity/fill/512", and reports a finding for each of them.
 type inquiry struct {
 	name string
 	how  string // what is done, in one line
 	do   func(*trial)
 	once bool     // make it with one kind of pipe only: its findings hold for every kind
-	also []string // the name of each step begins with name or with one of these
+	also []string // the names of the steps begin with name or with one of these
 }
 
 func inquiries() []inquiry {
@@ -65,7 +65,8 @@ func inquiries() []inquiry {
 	}
 }
 
-// ID returns the ID of the finding of a step. An empty kind stands for all kinds of pipe.
+// ID returns the ID of what an experiment found in a step, such as "rule/fifo/slot". If kind is
+// empty, the finding is about all kinds of pipe.
 func ID(kind syspipe.Kind, step string) string {
 	if kind == "" {
 		return "rule/" + step
@@ -73,7 +74,8 @@ func ID(kind syspipe.Kind, step string) string {
 	return "rule/" + string(kind) + "/" + step
 }
 
-// ParseID splits the ID of a finding about a rule. kind is empty if the finding is about all kinds.
+// ParseID splits the ID of a finding of this package. kind is empty if the finding is about all
+// kinds of pipe.
 func ParseID(id string) (kind syspipe.Kind, step string, ok bool) {
 	step, ok = strings.CutPrefix(id, "rule/")
 	first, rest, _ := strings.Cut(step, "/")
@@ -103,8 +105,8 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment that makes the finding of a step, or of the steps
-// that begin with it; "" if there is none.
+// ExperimentOf returns the name of the experiment with a step such as "capacity/fill/512", or with
+// steps that begin like this, as with "capacity/fill". It returns "" if there is none.
 func ExperimentOf(step string) string {
 	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.
 	for _, i := range inquiries() {
@@ -165,8 +167,9 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Run makes the experiments, which take about ten seconds in all, and calls found for each finding.
-// It stops only if found returns an error: that an experiment fails or hangs is a finding, too.
+// Run makes the experiments, which take about ten seconds in all, and calls the function found for
+// each finding. It stops early only if found returns an error. An experiment that fails or hangs is
+// a finding, too.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err

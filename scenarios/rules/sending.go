@@ -21,7 +21,7 @@ type sending struct {
 	write    int // largest number of bytes per write; 0 writes the whole message
 }
 
-// The first of the sendings is the usual way, with which the others are compared.
+// The first entry is the usual way of sending, with which the other ways are compared.
 var sendings = []sending{
 	{name: "whole"},
 	{name: "8KiB", write: 8 << 10},
@@ -40,7 +40,8 @@ func (s sending) String() string {
 	return text
 }
 
-// cell returns the [results.Cell] that sends raw bytes in this way, with its two ends at a place.
+// cell describes a measurement in which raw bytes are sent in this way. place says on which CPUs
+// the two processes run.
 func (s sending) cell(place string) results.Cell {
 	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity
@@ -48,11 +49,12 @@ func (s sending) cell(place string) results.Cell {
 	return c
 }
 
-// sendingForks is how many times the two processes are started: on two CPUs, one pair of processes
-// may be several times as fast as the next.
+// sendingForks is how many times a measurement starts its two processes anew. On two CPUs, one pair
+// of processes may be several times as fast as the next.
 const sendingForks = 4
 
-// measure returns a record for each cell; one without samples if this system cannot make the cell.
+// measure makes the measurements that the cells describe, and returns the record of each. The
+// record has no samples if this system cannot make the measurement.
 func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	records := make(map[results.Cell]results.Record)
 	plan := bench.Plan{
@@ -66,8 +68,8 @@ func (t *trial) measure(cells []results.Cell) map[results.Cell]results.Record {
 	return records
 }
 
-// places returns where to run the two ends: on one CPU and, if there are two, on two. Where a
-// program cannot choose its CPUs, it returns only "free".
+// places returns where to run the two processes: both on one CPU and, if there are more, on two
+// CPUs. On systems where a program cannot choose its CPUs, it returns only "free".
 func (t *trial) places() []string {
 	topology, err := placement.Read()
 	if !t.Check(err) {
@@ -76,7 +78,8 @@ func (t *trial) places() []string {
 	return topology.Best()
 }
 
-// compareWriteSizes sends large messages in each way of sendings, on one CPU and on two.
+// compareWriteSizes sends large messages in each of several ways, with the two processes on one CPU
+// and on two.
 func compareWriteSizes(t *trial) {
 	places := t.places()
 	var cells []results.Cell
@@ -109,12 +112,12 @@ func compareWriteSizes(t *trial) {
 	}
 }
 
-// maxSpread bounds the half-width of an interval, in percent of the median, for a gain to be one
-// number.
+// maxSpread is how uncertain a gain in speed may be if it is to be reported as a single number:
+// half the width of its interval, in percent of the median.
 const maxSpread = 25
 
-// gainOf returns a gain and its unit. If the interval is wider than maxSpread, the value is a text
-// with its two ends.
+// gainOf returns a gain in speed with its unit. If the interval of the gain is too wide for a
+// single number, the value is a text with both ends of the interval.
 func gainOf(gain stat.Estimate) (value any, unit string) {
 	spread, ok := gain.Spread()
 	if !ok || spread <= maxSpread {

@@ -23,7 +23,7 @@ func findCapacity(t *trial) {
 func findSlot(t *trial) { t.found("slot", t.slot(), "B", t.how) }
 
 // fillSizes returns sizes of writes that systems treat differently: near PIPE_BUF, a page, half a
-// slot, and the capacity.
+// slot of the pipe, and its capacity.
 func fillSizes(slot int) []int {
 	return ascending(1, 511, 512, 2049, 4095, 4096, 4097, slot/2+1, 60<<10, 64<<10, 64<<10+1)
 }
@@ -133,7 +133,7 @@ func (t *trial) findLargestCapacity() {
 }
 
 // findAllOrNothing looks for the largest write that is accepted either whole or not at all. For a
-// socket it tries only usual sizes, because the room depends on earlier writes.
+// socket it tries only usual sizes, because the room in a socket depends on earlier writes.
 func findAllOrNothing(t *trial) {
 	step := "all-or-nothing"
 	if !t.kind.IsPipe() {
@@ -157,8 +157,8 @@ func findAllOrNothing(t *trial) {
 	t.found(step, whole, "B", how)
 }
 
-// largestUnsplit returns the largest of the usual sizes up to which no write is accepted in part; 0
-// for none.
+// largestUnsplit fills a socket with writes of each usual size, from small to large. It returns the
+// last size before the first one that is accepted in part, or 0 if the smallest is.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {

@@ -24,8 +24,8 @@ type trial struct {
 	slotSize, capacity int // in bytes; 0 until they are measured
 }
 
-// found reports the finding of a step, compared with what the rules of this system predict. The
-// unit may be "". The text "how" says what was done.
+// found reports what a step of the experiment found, compared with what the rules of this system
+// predict. The unit may be "". The text "how" says what was done.
 func (t *trial) found(step string, value any, unit, how string) {
 	if t.general {
 		t.report(step, value, unit, how, results.Noted, "")
@@ -48,8 +48,8 @@ func (t *trial) found(step string, value any, unit, how string) {
 // undecided lists the values with which a finding neither confirms nor refutes a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports a finding that holds if value equals want. The text "source" names what
-// predicts want.
+// foundBeside reports a value that a step found, beside the value that was predicted, want. The
+// finding holds if they are equal. The text "source" names what the prediction is from.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
@@ -85,8 +85,8 @@ func valueText(value any, unit string) string {
 	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
 }
 
-// system returns what the predictions depend on. For a socket pair, and a FIFO of macOS, which is
-// one inside, only the rules for all systems apply.
+// system returns what the predictions depend on. Only the rules for all systems apply to a socket
+// pair, and to a FIFO of macOS, which is a socket pair inside.
 func (t *trial) system() system {
 	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}
@@ -135,8 +135,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	return n, false
 }
 
-// fill writes n bytes with each call until the pipe refuses. last is what it accepted of the last
-// write, or 0 if that was all of it.
+// fill makes writes of n bytes until the pipe refuses one. last is how many bytes the pipe accepted
+// of the last write before that, or 0 if it accepted all n.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
@@ -170,8 +170,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read. After
-// "most" bytes, the trial fails.
+// readUntil reads byte by byte until done returns true, and returns how many bytes it read. If done
+// still returns false after "most" bytes, the experiment fails.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

@@ -42,8 +42,9 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// How long interleave reads, at most slowInterleaveTime if few messages come, and how much it must
-// have read to prove that no message is cut. A run is a stretch of bytes from one writer.
+// interleave reads for interleaveTime, or up to slowInterleaveTime if few messages come. To prove
+// that no message is cut, it must read so many messages and runs. A run is a stretch of bytes from
+// one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -204,8 +205,9 @@ func deadlock(t *trial) {
 	t.foundBeside("deadlock/resolved", got == int64(stuck), "", how, true, "" /* no source */)
 }
 
-// writeUntilStuck writes until no byte has been accepted for stallTime, and returns how many were.
-// Before the pipe has been filled once, the child may just not have begun to read.
+// writeUntilStuck writes until the pipe has accepted no byte for stallTime, and returns how many
+// bytes were accepted in all. As long as that is at most the capacity, it goes on, because the
+// child may just not have begun to read.
 func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)

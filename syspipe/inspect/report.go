@@ -45,8 +45,8 @@ type Proc struct {
 	Threads []Thread `json:"threads"`
 	// Stopped says that the process does nothing until it gets SIGCONT.
 	Stopped bool `json:"stopped,omitempty"`
-	// SIGTERM says what that signal would do: the process "ends", or the signal is "handled" or
-	// "ignored". It is "" if this is not known.
+	// SIGTERM says whether that signal "ends" the process, is "handled" or is "ignored". It is ""
+	// if this is not known.
 	SIGTERM string `json:"sigterm,omitempty"`
 	// Total counts from the start of the process, and Recent between the two looks of [Over].
 	// Either is nil if it is not known.

@@ -162,8 +162,8 @@ func readString(pid int, address uint64) string {
 	return text
 }
 
-// readMemory reads up to size bytes from the memory of a process. It returns nil if that is not
-// allowed.
+// readMemory reads up to size bytes from the memory of a process. It returns no bytes if that is
+// not allowed.
 func readMemory(pid int, address uint64, size int) []byte {
 	f, err := os.Open(procfs.Path(pid, "mem"))
 	if err != nil {
