@@ -46,7 +46,7 @@ func replace(source, fd int) error {
 	return nil
 }
 
-// wakeThreads has nothing to do: replace has ended the calls.
+// wakeThreads has nothing to do: on macOS, the function replace ends the calls under way.
 func wakeThreads() error { return nil }
 
 // pollable refuses FIFOs: kqueue does not report that the last writer has left, so a reader would

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe makes a pipe that no child inherits.
+// pipe makes a pipe that child processes do not inherit.
 func pipe(fds *[2]int) error {
 	return os.NewSyscallError("pipe2", unix.Pipe2(fds[:], unix.O_CLOEXEC))
 }

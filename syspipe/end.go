@@ -34,7 +34,7 @@ func Open(kind Kind, o Options) (w, r *End, err error) {
 	w, r, err = open(kind, o.Capacity)
 	var refused *CapacityError
 	if errors.As(err, &refused) {
-		return nil, nil, err // its text needs no addition
+		return nil, nil, err // the text of a CapacityError needs no addition
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", kind.noun(), err)
@@ -219,7 +219,7 @@ func (e *End) readDone(n int, errno syscall.Errno) (int, error) {
 		return n, nil
 	}
 	if !e.open.Load() {
-		return 0, e.readFailed(os.ErrClosed) // Close made this end of file (see interrupt)
+		return 0, e.readFailed(os.ErrClosed) // this end of file was made by Close (see interrupt)
 	}
 	return 0, io.EOF
 }
@@ -352,7 +352,7 @@ func (e *End) briefly(op string, f func() error) error {
 	err := f()
 	var refused *CapacityError
 	if err == nil || errors.As(err, &refused) {
-		return err // a refusal's text needs no addition
+		return err // the text of a CapacityError needs no addition
 	}
 	return e.failed(op, err)
 }

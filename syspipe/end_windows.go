@@ -21,7 +21,7 @@ const pollerSubstitute = Blocking
 // descriptor is what an [End], one end of a pipe, consists of on Windows.
 type descriptor struct {
 	handle     windows.Handle
-	overlapped bool // opened for overlapped operation: named pipes
+	overlapped bool // opened for overlapped operation, as named pipes are
 	nowait     bool // PIPE_NOWAIT is set
 	quota      int  // bytes that one write may offer with PIPE_NOWAIT; 0 if not known
 
@@ -209,7 +209,7 @@ func closeHandle(h windows.Handle) error {
 	return os.NewSyscallError("CloseHandle", windows.CloseHandle(h))
 }
 
-// poll returns the error that Windows does not support [Poll].
+// poll returns an error, because Windows does not support [Poll].
 func (e *End) poll(direction) error { return Poll.Supported() }
 
 func (e *End) writable() (bool, error) { return false, unsupported("polling a pipe") }

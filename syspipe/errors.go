@@ -95,7 +95,7 @@ func unsupported(what string) error {
 	return Unsupported(what + ": unavailable on " + runtime.GOOS)
 }
 
-// failed adds the op and the kind of pipe to err.
+// failed adds op, the name of the operation, and the kind of pipe to err.
 func (e *End) failed(op string, err error) error {
 	return fmt.Errorf("%s %s: %w", op, e.kind.noun(), err)
 }

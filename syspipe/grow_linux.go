@@ -19,7 +19,7 @@ func (e *End) growFrom(current, n int) (int, error) {
 	if limit, ok := ReadLimit(maxSizeFile); ok && n > limit {
 		size = uint64(limit)
 	}
-	// Even the limit may be refused, if the pipes of this user have many pages already.
+	// The kernel may refuse even this size, if the pipes of this user have many pages already.
 	const half = 1 << 30 // of 2 GiB, the most that a pipe can hold
 	for size = min(size, half); size > uint64(current); size /= 2 {
 		_, err := unix.FcntlInt(uintptr(e.fd), unix.F_SETPIPE_SZ, int(size))

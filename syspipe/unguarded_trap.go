@@ -15,17 +15,17 @@ func (e *End) ReadUnguarded(p []byte) (int, error) {
 			return n, nil
 		}
 	}
-	return e.Read(p) // after an error: Read meets it again and returns it
+	return e.Read(p) // after an error, Read gets the same error again and returns it
 }
 
-// WriteUnguarded is to Write what [End.ReadUnguarded] is to Read.
+// WriteUnguarded is Write without the guard against a concurrent Close (see [End.ReadUnguarded]).
 func (e *End) WriteUnguarded(p []byte) (int, error) {
 	if e.io != Blocking || !e.open.Load() {
 		return e.Write(p)
 	}
 	n, errno := sysWrite(e.fd, p)
 	if errno != 0 {
-		return e.Write(p) // Write meets the error again and returns it
+		return e.Write(p) // Write gets the same error again and returns it
 	}
 	e.out.moved(len(p), n)
 	if n == len(p) {

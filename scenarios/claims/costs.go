@@ -56,7 +56,7 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 			size: a.Cell.Size, placement: a.Cell.Placement,
 			Estimate: stat.PairedRatio(stat.MustMetric(metric), []results.Record{a}, same),
 		}
-		if r.N > 0 { // else the two were never measured together
+		if r.N > 0 { // otherwise the two framings were never measured together
 			all = append(all, r)
 			e.basis.From[fmt.Sprintf("%s %s/%s %s", metric, framing, base, r.at())] = r.Estimate
 		}

@@ -255,7 +255,7 @@ func nameOf(command string) string {
 	return program[strings.LastIndexAny(program, `/\`)+1:]
 }
 
-// speaking counts how many of the checked servers speak a framing.
+// speaking counts how many of the checked servers speak a framing, such as "ndjson".
 func (e *Evidence) speaking(framing string) count {
 	var c count
 	for _, s := range e.checked(serverCheck(endInFlight)) {

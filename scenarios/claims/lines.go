@@ -159,7 +159,7 @@ var lineClaims = []Claim{
 		Needs: []string{serverCheck(dirtyLine)},
 		Judge: func(e *Evidence) Judgement {
 			j := judgeDirtyLines(e)
-			if j.Verdict == results.Refuted { // lines that are not empty may be to blame
+			if j.Verdict == results.Refuted { // other dirty lines than empty ones may be the reason
 				j.Verdict = results.Depends
 			}
 			return j
@@ -223,7 +223,7 @@ func judgeBytewise(e *Evidence) Judgement {
 	figure := fmt.Sprintf("%s at %s, n = %d",
 		estimateText(worst.Estimate), results.FormatSize(int64(worst.size)), worst.N)
 	const dear = 3 // times as long as the other reader
-	// With a wrong byte, there would be no figure.
+	// If the reader had got a wrong byte, there would be no figure.
 	if worst.Above(dear) {
 		return depends(figure, "the lines are right, and each byte is a system call: it will do "+
 			"where a message is a few bytes long")

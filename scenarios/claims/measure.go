@@ -22,7 +22,7 @@ import (
 // less, because they do not wait for anything to hang.
 const longest = time.Minute
 
-// Options say how to measure what a set lacks.
+// Options say how to measure what a set of records does not have yet.
 type Options struct {
 	Run  string // names the run in its records
 	Seed int64  // for the messages and for the order of samples
@@ -72,7 +72,7 @@ func lacking(set *results.Set, selected []Claim) []string {
 	return needs
 }
 
-// measure makes the experiment, or measures the cells, for one need.
+// measure makes the experiment or the measurements that "need" stands for, an entry of Needs.
 func (o Options) measure(ctx context.Context, need string, keep func(results.Line) error) error {
 	keepFinding := func(f results.Finding) error { return keep(f) }
 	switch need {
@@ -132,7 +132,7 @@ const (
 	bareFraming = "adaptive:61440"
 )
 
-// measureCells measures the cells for needCosts, needTrips or needReaders.
+// measureCells makes the measurements that needCosts, needTrips or needReaders stands for.
 func (o Options) measureCells(ctx context.Context, need string,
 	keep func(results.Line) error) error {
 	topology, err := placement.Read()
@@ -152,7 +152,7 @@ func (o Options) measureCells(ctx context.Context, need string,
 		p.Samples = stat.LeastSamples
 		p.Cells = cells("stream", places[:1], []string{"ndjson", "ndjson-rescan"},
 			256_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
-		// This reader would take seconds for a larger line.
+		// This reader, which reads one byte at a time, would take seconds for a larger line.
 		slow := cells("stream", places[:1], []string{"ndjson-bytewise"}, 256_000, 1_000_000)
 		p.Cells = append(p.Cells, slow...)
 	}

@@ -23,7 +23,7 @@ func brokenChunks() ([]reading, error) {
 			part: part, sent: [][]byte{msg}, wire: bytes.Join(wire, nil), open: openFraming(f),
 		}
 	}
-	// withSecond returns a reading in which frame replaces the second frame.
+	// withSecond returns a reading in which the second frame is replaced by another.
 	withSecond := func(part string, frame []byte) reading {
 		return faulty(part, frames[0], frame, frames[2])
 	}

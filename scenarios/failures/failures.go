@@ -38,7 +38,7 @@ type Failure struct {
 
 	program     *program
 	readings    func() ([]reading, error)
-	experiments []experiment.Experiment // the ID of each is the part of the failure that it shows
+	experiments []experiment.Experiment // each ID names the part of the failure that is shown
 }
 
 // All lists the failures.
@@ -132,7 +132,7 @@ func Find(name string) (Failure, error) {
 // Options say how to show a failure.
 type Options struct {
 	Run     string            // names the run in its findings
-	Timeout time.Duration     // for one start of a program that is checked; 0: startTime
+	Timeout time.Duration     // for one run of a program that is checked; 0 means startTime
 	Observe func(part string) // if set, is called as each part begins
 }
 

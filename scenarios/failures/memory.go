@@ -131,7 +131,7 @@ func receiveLarge(t *experiment.Trial, part string, size int) {
 		_, err = in.ReadMessage()
 	}
 	t.Found(keptOf(part+"/later", "when 100 small messages had come", size, before))
-	runtime.KeepAlive(in) // what the receiver still holds must count
+	runtime.KeepAlive(in) // so that what the receiver still holds is counted
 	runtime.KeepAlive(sent)
 }
 

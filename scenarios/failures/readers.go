@@ -27,7 +27,7 @@ type reading struct {
 	readsOn   bool                        // the reader goes on after an error
 }
 
-// An outcome is what a reader made of a stream.
+// An outcome is what came out when a reader split a stream into messages.
 type outcome struct {
 	sent    int // messages that were sent
 	intact  int // messages delivered as they were sent

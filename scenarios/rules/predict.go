@@ -82,12 +82,12 @@ func (s system) values(n int) map[string]any {
 	switch s.os {
 	case "linux":
 		values["capacity/stated"] = linuxSlots * s.page
-		values["slot"] = s.page                // bytes to read before a full pipe accepts one more
+		values["slot"] = s.page                // bytes to read before a full pipe accepts another
 		values["all-or-nothing"] = s.page      // the longest write that is never accepted in part
 		values["poll/writable-after"] = s.page // bytes to read before poll(2) calls it writable
 		values["poll/after"] = false           // whether poll(2) calls a full pipe writable
 		values["growth/first-write"] = s.capacity
-		values["growth/stated"] = 0    // what the first write adds to the capacity
+		values["growth/stated"] = 0    // by how much the first write raises the capacity
 		emptied := n / s.page * s.page // a slot is used again only after all its bytes were read
 		values["broken/after/accepted"] = s.capacity + emptied
 		if n > 0 { // Linux rounds up to a power of two

@@ -119,7 +119,7 @@ func ExperimentOf(step string) string {
 	return ""
 }
 
-// Evidence is the [results.Evidence] of a finding about a rule.
+// Evidence is what a finding of this package rests on (see [results.Evidence]).
 type Evidence struct {
 	Documented string `json:"documented,omitempty"` // the rule or what it predicts, with its source
 }
@@ -139,7 +139,7 @@ type Options struct {
 type Progress struct {
 	Experiment  string // "fifo capacity"
 	Findings    int    // number of findings of the experiment
-	Done, Total int    // experiments ended so far, with this one; all experiments
+	Done, Total int    // how many experiments have ended, with this one; how many there are
 }
 
 // Steps returns the names of the experiments, in the order in which they run.

@@ -103,7 +103,7 @@ func compareWriteSizes(t *trial) {
 			pieces := records[s.cell(place)]
 			gain := stat.PairedRatio(goodput, []results.Record{pieces}, []results.Record{whole})
 			if gain.N == 0 {
-				continue // this system cannot set the capacity of s
+				continue // this system cannot set the capacity that s asks for
 			}
 			how = fmt.Sprintf("goodput of %s over that of whole messages, %s", s, place)
 			value, unit := gainOf(gain)

@@ -73,7 +73,7 @@ func findGrowth(t *trial) {
 
 // setCapacities asks for several capacities, and reads the limits of the system.
 func setCapacities(t *trial) {
-	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // the same for every size of slot
+	for _, asked := range []int{1, 4096, 4097, 12288, 100000} { // whatever the size of a slot
 		w, _ := t.openNonBlocking()
 		if t.Err() != nil {
 			return

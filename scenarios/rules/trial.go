@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A trial makes one inquiry with one kind of pipe.
+// A trial makes one experiment, an inquiry, with one kind of pipe.
 type trial struct {
 	*experiment.Trial
 	kind    syspipe.Kind

@@ -131,7 +131,7 @@ func (c *runCounter) count(p []byte) {
 // wholeMessages returns how many whole messages have been read so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
-// enough reports whether to stop reading, after the time spent.
+// enough reports whether to stop reading after so much time.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= slowInterleaveTime ||
 		spent >= interleaveTime && c.wholeMessages() >= leastMessages

@@ -63,7 +63,7 @@ var problems = []struct {
 	{HeldOpen, "somebody else keeps a writing end open"},
 }
 
-// rank returns the index of a kind in problems.
+// rank returns the place of a kind of problem in the list "problems".
 func (kind Problem) rank() int {
 	for i, p := range problems {
 		if p.kind == kind {
@@ -552,10 +552,10 @@ func descends(pid, ancestor int, all map[int]Proc) bool {
 
 // Thresholds for what a process did between two looks.
 const (
-	busyShare = 0.9                   // runnable for a larger share of the time: never at rest
-	idleShare = 0.5                   // running for a smaller share of the time: mostly at rest
+	busyShare = 0.9                   // a thread runnable for more of the time never rests
+	idleShare = 0.5                   // a thread running for less of the time mostly rests
 	enoughCPU = 50 * time.Millisecond // more CPU time than the start of a program takes
-	manyCalls = 100                   // more reads and writes that move no byte are no accident
+	manyCalls = 100                   // if more reads and writes move no byte, it is no accident
 	fewBytes  = 1024                  // fewer may just wake up the program's own threads
 	manyFull  = 4                     // this many writes, each of a whole block, are no accident
 )

@@ -117,7 +117,7 @@ func (f *finder) follow(p pair, c *chain) bool {
 		}
 		q := f.pairs[next]
 		known := func(b pair) bool { return b.server.PID == q.server.PID }
-		if !slices.ContainsFunc(behind, known) { // else it is one more stream of a known server
+		if !slices.ContainsFunc(behind, known) { // if known, this is one more pipe to it
 			behind = append(behind, q)
 		}
 	}

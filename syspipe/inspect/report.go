@@ -67,7 +67,7 @@ type Usage struct {
 	WriteCalls int64         `json:"write_calls"`
 	ReadBytes  int64         `json:"read_bytes"`
 	WriteBytes int64         `json:"write_bytes"`
-	Runnable   time.Duration `json:"runnable_ns"` // its busiest thread ran or waited for a CPU
+	Runnable   time.Duration `json:"runnable_ns"` // the busiest thread's time on or awaiting a CPU
 
 	threads map[int]cpuTime // by TID
 	busy    cpuTime         // of the thread that was runnable longest; only since sets it
@@ -112,7 +112,7 @@ type Channel struct {
 	Capacity int      `json:"capacity"` // bytes; 0 if not known, as for sockets
 	Queued   int      `json:"queued"`   // bytes written and not yet read; -1 if not known
 	Full     bool     `json:"full"`     // a write would wait
-	Writers  []Holder `json:"writers"`  // also outside Processes, as far as we may look at them
+	Writers  []Holder `json:"writers"`  // also of processes outside Processes, if readable
 	Readers  []Holder `json:"readers"`
 	NoReader bool     `json:"no_reader"` // no process has the reading end: a write fails with EPIPE
 	NoWriter bool     `json:"no_writer"` // no process has the writing end: end of file when empty

@@ -61,7 +61,7 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 		p.addUsage()
 	} else {
 		p.exit = p.Cmd.Wait()
-		p.endGroup() // at once, before another group gets the number
+		p.endGroup() // at once, before another group gets the same number
 	}
 	forgetChild(p.Cmd.Process.Pid)
 	close(done)
@@ -141,7 +141,7 @@ func (p *Process) Ended(d time.Duration) bool {
 		case <-time.After(d):
 		}
 	}
-	select { // if both happened, the first select may have seen the timer
+	select { // if both had happened, the select above may have taken the timer
 	case <-done:
 		return true
 	default:

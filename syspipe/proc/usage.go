@@ -98,7 +98,7 @@ func (p *Process) Runnable() bool {
 	return slices.ContainsFunc(procfs.Tree(root), isRunnable)
 }
 
-// isRunnable is [Process.Runnable] for one process, without its descendants.
+// isRunnable reports whether a thread of the process runs, or waits for a CPU or a disk.
 func isRunnable(pid int) bool {
 	threads, _ := procfs.Threads(pid)
 	for _, tid := range threads {

@@ -83,7 +83,7 @@ func (p *Process) openPipes() (theirs []*syspipe.End, err error) {
 	return []*syspipe.End{theirLeash, theirReports}, ourReports.UsePoller()
 }
 
-// pass makes the worker inherit ends.
+// pass makes the worker inherit these pipe ends.
 func (p *Process) pass(ends []*syspipe.End) error {
 	for _, e := range ends {
 		ref, err := e.Pass(p.Cmd)
@@ -104,7 +104,7 @@ func (p *Process) Begun() error {
 	var first string
 	if err := p.decode.Decode(&first); err != nil {
 		if done := p.Done(); done != nil {
-			<-done // it has closed its reports, so it ends soon
+			<-done // the process has closed the pipe for its reports, so it ends soon
 		}
 		return fmt.Errorf("%s: %w: %w: %s", p.name, ErrNotBegun, err, &p.stderr)
 	}
