@@ -128,9 +128,9 @@ func Select(only []string) ([]Claim, error) {
 	return selected, nil
 }
 
-// Judge judges the selected claims by a set of records. If records are missing that a claim needs,
-// the result is an earlier finding about the claim, or else a finding that says why an experiment
-// had no result. If the set has neither, the claim is left out.
+// Judge judges the selected claims by a set of records. If records that a claim needs are missing,
+// the result is an earlier finding about the claim, or one that says why an experiment had no
+// result. Without either, the claim is left out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

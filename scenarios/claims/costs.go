@@ -146,12 +146,12 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	return depends(figure, limit+" is kept to at some sizes and placements, and not at others")
 }
 
-// noticeable is how far two times may differ, relative to each other, and still count as equal.
-// Even on an idle machine, two runs differ by as much.
+// noticeable is the relative difference up to which two times count as equal: even on an idle
+// machine, two runs differ by as much.
 const noticeable = 0.05
 
-// judgeSmall compares round trips of messages in chunks with round trips in lines. It does so for
-// two senders of chunks: one frames every message, the other sends small ones as bare lines.
+// judgeSmall compares round trips of messages in chunks with round trips in lines. Of two senders
+// of chunks, one frames every message, the other sends small ones as bare lines.
 func judgeSmall(e *Evidence) Judgement {
 	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)
 	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)

@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is the time limit of an experiment on pipes. Those that are made for claims need far
-// less, because they do not wait for anything to hang.
+// longest is the time limit of an experiment on pipes. Those for claims need far less: they do not
+// wait until something hangs.
 const longest = time.Minute
 
 // Options say how to measure what a set of records does not have yet.
@@ -152,7 +152,7 @@ func (o Options) measureCells(ctx context.Context, need string,
 		p.Samples = stat.LeastSamples
 		p.Cells = cells("stream", places[:1], []string{"ndjson", "ndjson-rescan"},
 			256_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
-		// This reader, which reads one byte at a time, would take seconds for a larger line.
+		// Reading a larger line byte by byte would take seconds.
 		slow := cells("stream", places[:1], []string{"ndjson-bytewise"}, 256_000, 1_000_000)
 		p.Cells = append(p.Cells, slow...)
 	}

@@ -271,7 +271,7 @@ func (s *snapshot) withWaits(h Holder, call string) Holder {
 }
 
 // measure finds out how full a channel is, and whether its readers or writers are gone. Then it
-// corrects which of the holders wait.
+// corrects which of the holders are said to wait.
 func (c *Channel) measure() {
 	if c.Kind == "socket" {
 		// No system call tells how much room a socket has. But if a writer waits for room, the

@@ -57,8 +57,8 @@ type Process struct {
 	// Cmd is the command. Its streams, Env and Dir may be set before Start. Call none of its
 	// methods: to read a stream to its end, use [Process.Pipe].
 	Cmd *exec.Cmd
-	// Grace is how much time the process has, when the context of Start ends, between an interrupt
-	// and the kill. If it is 0, the process is killed at once.
+	// When the context of Start ends, the process is interrupted, and killed if it has not ended
+	// after Grace. If Grace is 0, the process is killed at once.
 	Grace time.Duration
 	// Attached says that we only wrap the child. The processes that the child leaves behind go on,
 	// and on Windows, Ctrl-C in a console reaches the child.
