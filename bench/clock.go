@@ -10,8 +10,8 @@ import (
 // pipe can be compared. It may be used concurrently.
 type clock struct{ shift int64 } // nanoseconds to add to syspipe.Now
 
-// clockReadings is how often newClock reads the clock of this process and the clock of all
-// processes, one right after the other, to find a pair of readings that nothing interrupted.
+// clockReadings is how often newClock reads two clocks one right after the other, that of Go and
+// the monotonic one of the system. It keeps the pair that took the shortest time.
 const clockReadings = 64
 
 func newClock() (*clock, error) {

@@ -168,8 +168,8 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 	return e, nil
 }
 
-// sources has the messages of all measurements at one end of a pipe. Measurements with equal
-// messages use the same memory, so that the cache helps all of them alike.
+// sources has the messages of all measurements of a worker process. Measurements with equal
+// messages share them, so that what is in the CPU's cache helps all of them alike.
 type sources struct {
 	sends bool // messages come from this endpoint
 	made  map[sourceKey]*payload.Source

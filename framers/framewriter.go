@@ -243,11 +243,11 @@ func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 // cacheLine is the size of a cache line in bytes.
 const cacheLine = 64
 
-// frameBuffer returns total bytes of the buffer, placed so that the message, after head bytes,
-// begins a cache line. With messages of 4 KiB this saves 5 % of the time.
-func (o *frameWriter) frameBuffer(head, total int) []byte {
-	skew := -head & (cacheLine - 1)
-	need := skew + total
+// frameBuffer returns memory for a frame, in which the message behind the header begins a cache
+// line. With messages of 4 KiB this saves 5 % of the time.
+func (o *frameWriter) frameBuffer(headerSize, frameSize int) []byte {
+	skew := -headerSize & (cacheLine - 1)
+	need := skew + frameSize
 	if cap(o.buf) < need || cap(o.buf) > keepCompose && need < keepCompose/4 {
 		o.buf = make([]byte, max(need, 512))
 	}

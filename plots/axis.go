@@ -97,8 +97,8 @@ func (f *fitted) fitPlaces(length vg.Length) {
 	}
 }
 
-// namePlaces labels each place whose name has room. It begins with the last place, because titles
-// are often about that one.
+// namePlaces writes as many names under the axis as there is room for. It begins with the last
+// name, because the title of a picture is often about the last place on the axis.
 func (f *fitted) namePlaces(length vg.Length, names []string) {
 	const space = 3 // between two names
 	f.ticks = nil

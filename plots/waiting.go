@@ -55,8 +55,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// addWriters adds a panel that shows one metric. The X axis has a place for each way of waiting,
-// with a point for each message size.
+// addWriters adds a panel that shows one metric. The X axis has the ways in which a writer waits
+// for room in the pipe, with a point for each message size.
 func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}

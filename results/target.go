@@ -38,8 +38,8 @@ const (
 // Served reports whether the server did what it was asked to do, perhaps slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
-// TargetEvidence holds the facts that a [Target] rests on. Parts that do not apply are nil. In the
-// file, the fields of all parts stand in one object.
+// TargetEvidence holds what was found out about a [Target]. Parts that do not apply are nil. In
+// results.jsonl, the fields of all parts stand in one object.
 type TargetEvidence struct {
 	Server  *ServerEvidence
 	Failure *FailureEvidence

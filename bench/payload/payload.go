@@ -25,7 +25,7 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
-	copies [][]byte // if not nil: copies of the only body, sent in turn in place of it
+	copies [][]byte // nil, or copies of bodies[0], which are sent in turn in its place
 
 	head, tail int // offsets of a message's number, carried twice; -1: none
 }

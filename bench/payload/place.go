@@ -38,8 +38,8 @@ func (s *Source) Place(offset int) {
 	s.bodies = bodies
 }
 
-// Spread fills 64 MiB of memory with copies of the source's message, which are sent in turn, so
-// that none is in the cache. The message must be a generated one.
+// Spread fills 64 MiB of memory with copies of the source's message. They are sent in turn, so that
+// none is in the cache. It must not be called on a source of recorded messages.
 func (s *Source) Spread() {
 	body := s.bodies[0]
 	const line = 64 // bytes of a cache line; no two copies share a line

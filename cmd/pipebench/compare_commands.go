@@ -41,9 +41,9 @@ func commandWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// argvOf splits a command into words and replaces the first word by the path of the program. At the
-// end, it adds the words in more.
-func argvOf(command string, more []string) ([]string, error) {
+// argvOf splits a command into words and replaces the first word by the path of the program. The
+// extra arguments are added at the end.
+func argvOf(command string, extra []string) ([]string, error) {
 	words, err := commandWords(command)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("%q is no command: %w", command, err))
@@ -56,7 +56,7 @@ func argvOf(command string, more []string) ([]string, error) {
 		return nil, err
 	}
 	words[0] = program.Path
-	return append(words, more...), nil
+	return append(words, extra...), nil
 }
 
 // compareCommands runs two commands in turns: builds of pipebench, Go tests, or other programs.

@@ -109,8 +109,7 @@ func complete(cmd *cobra.Command, flags map[string][]string) {
 	}
 }
 
-// A parsedValue is the value of a flag. When pflag sets the value to a text, the function set
-// parses that text.
+// A parsedValue is the value of a flag whose text is parsed by a function of ours.
 type parsedValue struct {
 	set  func(string) error
 	kind string // the type of value that the help names

@@ -78,8 +78,7 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }
 
-// isGate reports whether the flags let the command fail because of a change from the old to the new
-// side.
+// isGate reports whether the exit status depends on what the comparison finds.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
 // checkMetrics returns an error if --metric names a metric that one of the two compared sides

@@ -171,7 +171,8 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 // raw, too.
 const mostLoadApart = 0.25
 
-// noRaw is the reason for not judging a framing if neither file has raw beside it.
+// noRaw is the reason for not judging a framing if no file has a measurement of raw bytes to
+// compare it with.
 const noRaw = "neither file has raw in the same rounds"
 
 // Incomparable says why the speed of a cell is never compared. If it may be, the result is "".

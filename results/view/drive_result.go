@@ -83,24 +83,24 @@ func failsAtAnySize(t results.Target) bool {
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge sets the result. The record failed says how messages larger than r.Limit fail. where and
-// growth are texts about the size at which they fail and about how times grow.
-func (r *DriveResult) judge(failed *results.Target, where, growth string) {
-	r.Failure = failed.Verdict
+// judge decides whether the server passed, and words it. The parameter failure tells how messages
+// above r.Limit fail; where and growth are texts that say at which size, and how times grow.
+func (r *DriveResult) judge(failure *results.Target, where, growth string) {
+	r.Failure = failure.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
 	r.tone = Good
 	works := "works to " + results.FormatSize(r.Limit)
 	switch {
 	case r.Passed && r.Failure != "":
-		r.text = works + ", then " + FailureText(*failed) + growth
+		r.text = works + ", then " + FailureText(*failure) + growth
 	case r.Passed:
 		r.text = works + growth
 	case r.Limit == 0:
 		r.tone = Bad
-		r.text = "FAIL at every size: " + FailureText(*failed)
+		r.text = "FAIL at every size: " + FailureText(*failure)
 	default:
 		r.tone = Bad
-		r.text = where + FailureText(*failed)
+		r.text = where + FailureText(*failure)
 	}
 }
 

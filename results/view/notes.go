@@ -108,7 +108,7 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 	return out
 }
 
-// placementNote says which values of a flag ask for the placements that the tables show.
+// placementNote names the values of the flag --placement with which the shown rows were measured.
 func placementNote(rows []stat.Row) string {
 	var words, names []string
 	for _, p := range placements {

@@ -33,8 +33,9 @@ func targetSentences(targets []results.Target) []string {
 	return out
 }
 
-// targetSentence sums up a record about a limit, the growth of times, or a replay. It returns ""
-// for other records.
+// targetSentence sums up a record about the largest message that a server takes, about how its time
+// grows with the size of messages, or about a recording that was sent again. It returns "" for
+// other records.
 func targetSentence(t results.Target) string {
 	switch {
 	case t.RequestLimit != nil:

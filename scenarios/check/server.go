@@ -61,9 +61,8 @@ func Server(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Server, tries, sink)
 }
 
-// failInFrames replaces all tests, because the MCP server writes its messages in a form that
-// clients of MCP do not read. Only the test "mcp-schema" fails then; the others get the verdict
-// "cannot-tell".
+// failInFrames makes the test "mcp-schema" fail and all others end with "cannot-tell": the MCP
+// server writes its messages in a form that no client of MCP reads.
 func failInFrames(tries map[string]situation, framing string) {
 	found := fmt.Sprintf("speaks MCP in %s framing, and its clients read lines: "+
 		"to check it for a client of its own, use --framing %s", framing, framing)

@@ -60,8 +60,8 @@ func trickles(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, c.asked)
 }
 
-// bursts has requests that are sent without waiting for answers, by the name of the test. The
-// answers are more than a pipe holds. In "both-write", the requests are, too.
+// bursts says how many requests some tests send without waiting for an answer. The key is the name
+// of the test. The answers are always more than a pipe holds; in "both-write", so are the requests.
 var bursts = map[string]struct {
 	size, n int  // the bytes of a request, and the number of requests
 	late    bool // nobody reads the answers for the time c.target.Patience

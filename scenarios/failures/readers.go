@@ -37,8 +37,8 @@ type outcome struct {
 	err     error // the first error
 }
 
-// read lets each reader read its stream. If several readings show the same part of the failure, it
-// records only the first in which something fails, or else the last.
+// read lets each reader read its stream, and records what happened. Some readers show the same part
+// of a failure. Of these, only the first that fails is recorded, or the last if none fails.
 func (r *recorder) read(ctx context.Context, readings func() ([]reading, error)) error {
 	all, err := readings()
 	if err != nil {
@@ -191,7 +191,8 @@ func openDecoder(r io.Reader) nextMessage {
 	}
 }
 
-// mostEmptyReads is how many reads may return no bytes before the reader counts as endless.
+// mostEmptyReads is how many reads in a row may return no bytes. A reader that goes on after that
+// would never end.
 const mostEmptyReads = 100
 
 // openReadLine reads byte by byte until a newline, like the function read_line in one of the

@@ -19,11 +19,11 @@ import (
 )
 
 // A Fault is a way in which a server misbehaves. With the zero Fault, it behaves well. Package
-// catalogue lists the kinds, some of which take a size in bytes:
+// catalogue lists the kinds. Some take a size in bytes:
 //
-//	deaf@1MiB    from the first message larger than 1 MiB on
-//	trickle=16B  16 bytes at a time
-//	reorder      no size
+//	deaf@1MiB    reads nothing after the first message above 1 MiB
+//	trickle=16B  writes 16 bytes at a time
+//	reorder      answers in another order; takes no size
 type Fault struct {
 	Kind  string // a name in the catalogue
 	Bytes int64  // threshold or quantity; threshold 0: the first message after the handshake

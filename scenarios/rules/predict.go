@@ -162,8 +162,8 @@ func ring(slot, free int) pipeModel {
 	}
 }
 
-// buffer models a pipe of gVisor, or one of macOS or FreeBSD that has grown, with so many free
-// bytes. A write of at most "atomic" bytes (PIPE_BUF) is accepted whole or not at all.
+// buffer models a pipe with a number of free bytes, as gVisor has it, and macOS and FreeBSD once
+// the pipe has grown. A write of at most "atomic" bytes (PIPE_BUF) is accepted whole or not at all.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {

@@ -91,8 +91,8 @@ func (d *descriptor) readerStays() bool {
 
 func (d *descriptor) close() { d.file.Close() }
 
-// relayCapacity is the capacity of the pipes that the tap makes, in bytes, if the system allows it.
-// With less room, the processes at both ends are woken more often.
+// relayCapacity is the capacity, in bytes, of the pipes between the recorder and the recorded
+// server, if the system allows it. With less room, the processes at both ends are woken more often.
 const relayCapacity = 1 << 20
 
 // pipeLike makes a socket pair if the file model is a socket, and otherwise a pipe. If possible, it

@@ -177,8 +177,8 @@ func (s *session) catchSignals() {
 	}
 }
 
-// forwardSignals sends the queued signals to the server. After the server has ended, one of the
-// endingSignals closes s.stopWaiting.
+// forwardSignals passes the signals that we get on to the server. If the server has ended, a signal
+// such as SIGTERM ends our own waiting instead.
 func (s *session) forwardSignals() {
 	signal.Notify(s.signals, forwardedSignals...)
 	s.forwarded = make(chan struct{})

@@ -518,8 +518,8 @@ func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 			// The parent of w descends from the reader, and has closed the writing end.
 			return fmt.Sprintf("and %d, which started it, does not", parent)
 		}
-		// If the process that started w has ended, w has got a farther ancestor as its parent, one
-		// that is an ancestor of the reader, too.
+		// If the process that started w has ended, init or another ancestor has become the parent
+		// of w. The reader descends from that ancestor, too.
 		isOrphan := descends(r.PID, parent, all) && !startedReader(c, parent, all)
 		if isOrphan && !descends(r.PID, w.PID, all) {
 			return "and whoever started it is gone"

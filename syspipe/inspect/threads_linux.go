@@ -25,8 +25,8 @@ var calls = map[int]string{
 	unix.SYS_OPENAT: "open",
 }
 
-// readThreads returns the threads of p that wait in one of [calls], and sets p.threadCount and
-// p.running.
+// readThreads returns the threads of p that wait in a system call, such as read or poll. It also
+// sets p.threadCount and p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {

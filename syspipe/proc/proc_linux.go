@@ -14,8 +14,8 @@ import (
 // TellsOfOthers says whether /proc tells about other processes.
 const TellsOfOthers = true
 
-// endWithUs makes the kernel kill the process when the thread that starts it ends. This thread
-// stays in run until the process has ended.
+// endWithUs makes the kernel kill the process when the thread that started it ends. So that thread
+// has to wait until the process has ended.
 func (p *Process) endWithUs() { p.Cmd.SysProcAttr.Pdeathsig = unix.SIGKILL }
 
 // awaitExit waits until the process has ended and leaves it a zombie, so that nobody else gets its

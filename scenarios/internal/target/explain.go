@@ -22,8 +22,8 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed, and notes it in out. before holds the counts from when the
-// request began.
+// Explain finds out how a server failed, and notes it in out. The parameter before has what the
+// server had used when the request began.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
 	e := out.Evidence

@@ -29,7 +29,8 @@ type Options struct {
 	Command []string
 	Env     []string // of the server; nil means our own environment
 	Dir     string   // where the server runs; "" means where we run
-	// New, if set, makes the process to start, in place of Command, Env and Dir.
+	// New, if set, returns a process that is not started yet. Command, Env and Dir are not used
+	// then.
 	New    func() *proc.Process
 	Behind bool // the process of New is the server's client, and itself starts the server
 
