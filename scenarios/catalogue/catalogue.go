@@ -30,7 +30,7 @@ type Situation struct {
 	Name   string
 	Title  string // what is done, in one line
 	Advice string // what a good program does
-	Mild   bool   // no protocol demands what Advice says: a bad program is "slow", not "fails"
+	Mild   bool   // no protocol demands what Advice says: the verdict is "slow", not "fails"
 
 	// The other fields are for faults of our test server, the command "serve --fault".
 

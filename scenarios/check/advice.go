@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Classes of mistakes that programs make. For those in the first group, the map named advice says
-// how to correct the program.
+// Classes of mistakes that programs make. For the classes in the first group, the map named advice
+// says how to correct the program.
 const (
 	classCut    = "cut"    // the end of the output is missing
 	classLost   = "lost"   // a part of the output is missing, or comes twice
@@ -98,7 +98,7 @@ func adviceFor(class string, command []string) string {
 	return advice[class][runtimeOf(command)]
 }
 
-// runtimes lists programs, each with the language runtime that the program is or starts.
+// runtimes lists programs that are a language runtime or start one, each with the runtime's name.
 var runtimes = []struct{ program, name string }{
 	{"node", "Node"},
 	{"npx", "Node"},
@@ -117,8 +117,8 @@ var runtimes = []struct{ program, name string }{
 var starters = []string{"env", "sh", "bash", "dash", "zsh", "timeout", "nice", "nohup", "stdbuf",
 	"exec"}
 
-// runtimeOf returns the language runtime of a command, such as "Python", or "" if it finds none. If
-// the command only starts another one, as env does, the other one counts.
+// runtimeOf returns the language runtime of a command, such as "Python", or "" if none is found. If
+// the command only starts another command, as env does, the runtime of that other command counts.
 func runtimeOf(argv []string) string {
 	name, program := runtimeNamed(argv)
 	path, err := exec.LookPath(program)

@@ -54,8 +54,8 @@ func (p *program) blockBuffer(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// maxDelay returns how much later, at most, a byte came in the run o than in the other run. It does
-// not count a delay that comes only from a slow start of o.
+// maxDelay returns the longest time by which a byte came later in the run o than in the other run.
+// A delay that comes only from a slow start of o does not count.
 func (o *outcome) maxDelay(other *outcome) (most time.Duration) {
 	for _, a := range other.arrivals {
 		i := slices.IndexFunc(o.arrivals, func(b arrival) bool { return b.bytes >= a.bytes })

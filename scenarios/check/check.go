@@ -38,13 +38,13 @@ type Options struct {
 
 	// For a program:
 	Stdin         []byte // what the program reads from standard input; nil is nothing
-	Deterministic bool   // if set, a program that writes different bytes in two runs fails
+	Deterministic bool   // if set, it is a failure to write different bytes in two runs
 	ExpectExit    *int   // the required exit status when the output is a file; nil: any will do
 
 	// For a server:
-	Framing string // how messages are separated, such as "ndjson"; "": Server finds out
+	Framing string // how messages are separated, such as "ndjson"; "" if not known
 	Tool    string // the MCP tool to call; "": the tool "echo", if the server has it
-	Arg     string // the argument by which the tool gets our text; "": its first string one
+	Arg     string // the tool's argument for our text; "": the first that is a string
 
 	// For a client:
 	Protocol string // "mcp", or "lines" for any JSON in lines; "" is "mcp"

@@ -13,13 +13,14 @@ import (
 // A clientCheck holds what all tests of one client share.
 type clientCheck struct {
 	good *visit // a run of the client with a server that has no fault
-	// For a client that reads lines: it printed equally many lines in two runs with a good server.
+	// For a client that reads lines: whether it printed as many lines in a second run with a good
+	// server as in the first.
 	alike bool
 }
 
 // Client checks a client that starts our test server and then speaks MCP with that server, or reads
-// lines from it. If the client does not work even with a server that has no fault, this is the only
-// result.
+// lines from it. If the client does not work even with a server that has no fault, Client reports
+// nothing else.
 func Client(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Client); err != nil {
 		return err
@@ -47,7 +48,7 @@ func Client(ctx context.Context, o Options, sink Sink) error {
 	return o.try(ctx, catalogue.Client, situations(), sink)
 }
 
-// situations returns what is tried on a client of MCP.
+// situations returns the tests of a client of MCP, by name.
 func (c *clientCheck) situations() map[string]situation {
 	tries := map[string]situation{
 		"good-server": func(_ context.Context, f *finding) error {
@@ -78,8 +79,8 @@ func (c *clientCheck) situations() map[string]situation {
 	return tries
 }
 
-// visitGood runs the client with a server that has no fault, and reports whether they work
-// together. If not, sink gets the only result of the whole check.
+// visitGood runs the client with a server that has no fault, and reports whether the two work
+// together. If they do not, sink gets this result, and no other.
 func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (works bool, err error) {
 	about, err := catalogue.Find(catalogue.For(catalogue.Client), "good-server")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// reasons has words from the error message that our server sends, for two of its faults. A good
-// client shows these words to its user.
+// reasons has words from two error messages of our server, by the fault for which it sends them. A
+// good client shows these words to its user.
 var reasons = map[string]string{"error": "too large", "limit": "exceeds the limit"}
 
 // judgeVisit judges v, a run of the client with a faulty server. If the client did not end in time,
@@ -65,7 +65,7 @@ func (c *clientCheck) judgeDuty(f *finding, v *visit, due catalogue.Duty, goodTi
 	default:
 		c.carriedOn(f, v)
 	}
-	if v.leftFiles > c.good.leftFiles { // this replaces an ok from above
+	if v.leftFiles > c.good.leftFiles { // this replaces the verdict "ok" from above
 		f.fails("leaves %s for temporary files behind, with a good server %d",
 			results.FormatCount(v.leftFiles, "file"), c.good.leftFiles)
 	}

@@ -22,7 +22,7 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 		return nil
 	}
 	var failed *visit   // the last run of the client that failed; nil if none has
-	took := c.good.took // how long the last run took that did not fail
+	took := c.good.took // how long the last run without a failure took
 	s := target.Search{First: fairLimit / 16, Factor: 4, Most: largestAnswer}
 	until := time.Now().Add(searchTimeouts * f.options.Timeout)
 	err := s.Run(until, func(n int) (bool, error) {
@@ -55,15 +55,14 @@ func (c *clientCheck) findLimit(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// judgeLimit judges a client that works with an answer of the size low, but not of the size high,
-// both in bytes. The client takes smallTime for a small answer, and lowTime for one of the size
-// low.
+// judgeLimit judges a client that works with an answer of low bytes, but not with an answer of high
+// bytes. The client takes smallTime for a small answer, and lowTime for one of low bytes.
 func judgeLimit(f *finding, failed *visit, smallTime, lowTime time.Duration, low, high int64) {
 	limit := "takes answers of " + size(low)
 	if high-low > 1 {
 		limit += ", but none of " + size(high)
 	}
-	needed := lowTime // the time for an answer of the size high
+	needed := lowTime // the time for an answer of high bytes
 	if low > 0 {
 		// The part of the time that grows with the size of the answer; the rest is the client's
 		// start.

@@ -51,7 +51,7 @@ func linesServer(dir string, lines []byte) ([]string, error) {
 	return []string{"cat", path}, os.WriteFile(path, lines, 0o600)
 }
 
-// lineSituations returns what is tried on a client that reads lines.
+// lineSituations returns the tests of a client that reads lines, by name.
 func (c *clientCheck) lineSituations() map[string]situation {
 	tries := map[string]situation{}
 	for name, shape := range lineShapes {

@@ -12,7 +12,7 @@ import (
 )
 
 // clientRules has the rules of MCP for clients. Each function looks at a run of the client with a
-// good server, and says how the client broke the rule; "" if it kept the rule.
+// good server, and returns how the client broke the rule, or "" if the client kept it.
 var clientRules = map[string]func(*visit) string{
 	"mcp-opening":  perSession(breaksOpening),
 	"mcp-messages": perSession(breaksMessages),
@@ -49,7 +49,7 @@ func perSession(broken func([]results.Message) string) func(*visit) string {
 // bySession returns the messages of each start of the server, in order.
 func (v *visit) bySession() [][]results.Message {
 	var sessions [][]results.Message
-	index := map[string]int{} // positions in sessions, by the ID of a start of the server
+	index := map[string]int{} // for each start of the server, by its ID, the index in sessions
 	for _, m := range v.messages {
 		i, known := index[m.Run]
 		if !known {

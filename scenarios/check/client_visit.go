@@ -26,10 +26,11 @@ type visit struct {
 	ended    bool   // the client ended by itself, and in time
 	code     int    // the client's exit code
 	out      string // the end of what the client wrote to standard output
-	outBytes int64  // how much it wrote there in all
-	said     string // the end of what it wrote to standard error
+	outBytes int64  // how many bytes the client wrote there in all
+	said     string // the end of what the client wrote to standard error
 	messages []results.Message
-	// For each start of the server, why it ended; "" if it was killed or ended of its own accord.
+	// For each start of the server, why the server ended; "" if it was killed or ended of its own
+	// accord.
 	sessionEnds []string
 
 	asked     int // requests of the client that do not belong to the handshake
@@ -100,7 +101,7 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 func (v *visit) worked() bool { return v.ended && v.code == 0 }
 
 // mayBeSlow reports whether a client that did not end in time may just be slow. The parameter
-// goodTime is how long it takes with a good server.
+// goodTime is how long the client takes with a good server.
 func (v *visit) mayBeSlow(goodTime time.Duration) bool {
 	return !v.ended && 2*goodTime > v.took
 }
@@ -149,8 +150,7 @@ func (v *visit) count() {
 			continue
 		}
 		v.asked++
-		// a message that was recorded without its body counts as equal to all others with its
-		// method
+		// messages that were recorded without a body count as equal if they have the same method
 		parsed, _ := jsonrpc.Parse([]byte(m.Body))
 		key := m.Method + string(parsed.Params)
 		if seen[key] {

@@ -62,9 +62,9 @@ func compareLines(want, got []byte) difference {
 	return difference{}
 }
 
-// countMissing counts the lines of want that got lacks.
+// countMissing counts the lines that are in the list want, but not in the list got.
 func countMissing(want, got []string) (missing int) {
-	counts := map[string]int{} // how many copies of a line in got are not matched by want yet
+	counts := map[string]int{} // for each line, how many more copies are in got than in want so far
 	for _, line := range got {
 		counts[line]++
 	}
@@ -123,8 +123,8 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 // output.
 const probe = 32
 
-// differ returns how the bytes in got differ from the expected bytes in want, which must be at
-// least as many. It distinguishes lost or repeated parts from altered bytes.
+// differ returns how the bytes in got differ from the expected bytes in want. The list want must be
+// at least as long as got. It distinguishes lost or repeated parts from altered bytes.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {

@@ -101,7 +101,7 @@ const markName = "PIPEBENCH_CHECK"
 // digits, since numbers are ignored when outputs of programs are compared.
 func newMark() string { return fmt.Sprintf("%s=%016d", markName, rand.Int64N(1e16)) }
 
-// mostQuoted is how many bytes of a program's line the text of a result quotes at most.
+// mostQuoted is the largest number of bytes that the text of a result quotes from a program's line.
 const mostQuoted = 120
 
 // lastLine returns the last line of a text, shortened to mostQuoted bytes.

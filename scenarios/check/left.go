@@ -11,14 +11,14 @@ import (
 )
 
 // Adopt makes this process the parent of all processes that later checks leave behind. This lasts
-// until the process ends, so call it only in a program that does nothing but check. Call
+// until this process ends, so call Adopt only in a program that does nothing but check. Call
 // [EndAdopted] after the check.
 func Adopt() { proc.Adopt() }
 
 const (
 	adoptedPatience = time.Second     // how long a process may stay when all tests are over
 	leftPatience    = 2 * time.Second // how long a process may stay when its program has ended
-	mostNamed       = 3               // how many processes the text of a result names at most
+	mostNamed       = 3               // the largest number of processes that a result names
 )
 
 // EndAdopted ends the processes that a check left behind, and returns a finding about them. The

@@ -67,7 +67,7 @@ func shortMisfit(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	chosen := lines[len(lines)-1]
 	for _, line := range lines[1:] {
-		if !strings.Contains(line, "const: ") { // its constants fit, so it was probably meant
+		if !strings.Contains(line, "const: ") { // its constants fit: the server probably meant it
 			chosen = line
 			break
 		}
@@ -164,7 +164,7 @@ func (s *mcpSession) askAll(revision string, p *target.Protocol) error {
 // into chunks.
 const largeCall = 128 << 10
 
-// call sends r, the request to call a tool, under this id, and waits for the answer.
+// call sends r, a request to call a tool, with this id, and waits for the answer.
 func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 	if err := s.write(r.WithID(string(id))); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (s *mcpSession) call(r *target.Request, id jsonrpc.ID) error {
 }
 
 // openAny opens a session, if this revision of MCP has sessions. It returns the server's
-// capabilities. The second result holds the params that each later request must carry; nil if there
-// are none.
+// capabilities. The second result holds the params that each later request must carry. It is nil if
+// there are no such params.
 func (s *mcpSession) openAny(revision string) (map[string]any, []byte, error) {
 	if revision != mcpstdio.FirstStateless {
 		answer, err := s.initialize(revision)

@@ -17,7 +17,7 @@ import (
 // breaks the rule, or an exemption, which says why the rule does not apply.
 type mcpRule func(*mcpSession) error
 
-// An exemption says why a server need not keep a rule. For example, it has no tools.
+// An exemption says why a server need not keep a rule, for example because the server has no tools.
 type exemption string
 
 func (e exemption) Error() string { return string(e) }
@@ -162,7 +162,7 @@ func (s *mcpSession) awaitAnswer(method string, id jsonrpc.ID) (heardMessage, er
 			return heardMessage{}, fmt.Errorf("ends, where it should answer %s", method)
 		}
 		s.framed = s.framed || line.InChunks
-		parsed, _ := jsonrpc.Parse(line.Raw) // stray-output judges lines that are no messages
+		parsed, _ := jsonrpc.Parse(line.Raw) // "stray-output" judges lines that are no messages
 		kept := string(line.Raw[:min(len(line.Raw), mostKept)])
 		m := heardMessage{text: kept, Message: parsed}
 		s.heard = append(s.heard, m)
@@ -178,7 +178,7 @@ const (
 	futureVersion = "2099-12-31" // later than any real version, so it has no sessions
 )
 
-// An initializeResult is the answer to initialize.
+// An initializeResult is the answer to the request "initialize".
 type initializeResult struct {
 	ProtocolVersion string
 	Capabilities    map[string]any
@@ -199,7 +199,7 @@ func (s *mcpSession) initialize(version string) (initializeResult, error) {
 	return answer, nil
 }
 
-// A discoverResult is the answer to server/discover.
+// A discoverResult is the answer to the request "server/discover".
 type discoverResult struct {
 	SupportedVersions []string
 	Capabilities      map[string]any

@@ -17,7 +17,7 @@ type schemaWatch struct {
 	stateless bool // the server speaks the first revision of MCP that has no sessions
 
 	mu              sync.Mutex
-	sessionSchema   *mcpSchema // of the last revision with sessions; allows what earlier ones do
+	sessionSchema   *mcpSchema // of the last revision with sessions: fits messages of earlier ones
 	statelessSchema *mcpSchema // of the first revision without sessions
 	fit             int        // how many messages fit
 	misfits         []Misfit   // the first message of each kind that does not fit
@@ -134,7 +134,7 @@ func (c *conversation) Heard(line child.Message) {
 	}
 	m, err := jsonrpc.Parse(line.Raw)
 	if line.Err != nil || err != nil {
-		return // another situation judges lines that are no messages
+		return // another test judges lines that are no messages
 	}
 	if !m.Kind().Answers() {
 		c.watch.judgeOwn(m, line.Raw)
@@ -149,7 +149,7 @@ func (c *conversation) Heard(line child.Message) {
 	c.watch.judgeAnswer(asked, m, line.Raw)
 }
 
-// noteFramed notes the size of a message that came in frames.
+// noteFramed notes the size of a message that came in chunks.
 func (w *schemaWatch) noteFramed(size int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +201,7 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var err error
-	described := "" // the last revision tried whose schema has this method; "" if none has it
+	described := "" // the revision of the last schema in the loop that has this method, if any
 	for _, schema := range []*mcpSchema{w.statelessSchema, w.sessionSchema} {
 		part := schema.Sent[m.Method]
 		if part == nil {
@@ -218,8 +218,8 @@ func (w *schemaWatch) judgeOwn(m jsonrpc.Message, line []byte) {
 	}
 }
 
-// add counts a message that fits the schema, for which err is nil. Of the messages that do not fit,
-// it keeps the first of each kind.
+// If err is nil, a message fits the schema, and add counts it. Of the messages that do not fit, add
+// keeps the first of each kind.
 func (w *schemaWatch) add(name, revision string, err error, line []byte) {
 	if err == nil {
 		w.fit++

@@ -165,8 +165,8 @@ func (p *program) try(ctx context.Context, f *finding, s programSituation) error
 	return nil
 }
 
-// judgeStart judges o, a run of the program in the test s. If that run seems wrong, the program
-// runs again with a file as its output, which may show that its output just varies from run to run.
+// judgeStart judges o, a run of the program in the test s. If that run seems wrong, more runs with
+// a file as output may show that the program's output just varies from run to run.
 func (p *program) judgeStart(
 	ctx context.Context, f *finding, s programSituation, o *outcome,
 ) error {
@@ -203,8 +203,8 @@ func (p *program) askForTime(f *finding) {
 		6*p.options.Timeout)
 }
 
-// doubtRuns is how many more runs are made with a file as output, before a run without a file
-// counts as different. All of them must be like the earlier runs with a file.
+// If a run differs from the runs with a file as output, doubtRuns more runs are made with a file.
+// The difference counts only if all of these are like the earlier runs with a file.
 const doubtRuns = 3
 
 // variesMore runs the program up to doubtRuns times with a file as its output. It reports whether
@@ -230,8 +230,9 @@ func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	return false, nil
 }
 
-// writesOtherToPipes reports whether the program writes the same as in the run o to every pipe, but
-// something else to a file. A program may mean to do so: zip goes back in a file to fill in a size.
+// writesOtherToPipes reports whether the program writes to every pipe the same as in the run o, but
+// something else to a file. A program may do so on purpose: zip goes back in a file to fill in a
+// size.
 func (p *program) writesOtherToPipes(
 	ctx context.Context, f *finding, o *outcome,
 ) (bool, error) {
@@ -260,8 +261,8 @@ func (p *program) judgeSpin(f *finding, o *outcome) {
 	}
 }
 
-// limit is how long one run may take. It is longer than a run with a file takes, since a slow
-// reader delays the program.
+// limit is how long one run may take. It is longer than a run takes whose output is a file, since a
+// slow reader delays the program.
 func (p *program) limit() time.Duration {
 	return max(p.options.Timeout, 3*p.ref().last().took+2*slowTime)
 }

@@ -17,10 +17,10 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	d, compared := p.compare(o)
 	f.Class = d.class
 	failed := o.end != "" && o.code != 0
-	gaveUp := failed && !p.ref().anyEnded(o.end) // it never ended in this way with a file
+	gaveUp := failed && !p.ref().anyEnded(o.end) // no run with a file ended in this way
 	says := o.saysMoreThan(ref)
-	// A program may refuse a non-blocking pipe, if it fails in a way in which it never fails with a
-	// file, or says why it fails.
+	// A program may refuse a non-blocking pipe. It must then fail in a way in which it never fails
+	// with a file, or say why it fails.
 	refused := o.nonBlock && failed && (gaveUp || d.class != "" && says != "")
 	switch {
 	case o.end == "" && !p.ref().endless():
@@ -48,8 +48,8 @@ func sameAsFile(p *program, f *finding, o *outcome) {
 	}
 }
 
-// foundRoom reports whether the program, which writes more than the pipe holds, wrote so slowly
-// that the pipe was not full when the late reader began.
+// foundRoom reports whether the program wrote so slowly that the pipe was not full when the late
+// reader began, although the program writes more than the pipe holds.
 func (o *outcome) foundRoom(ref *outcome) bool {
 	return o.stillWrote && o.capacity > 0 && ref.total > int64(o.capacity) && ref.end != ""
 }

@@ -20,7 +20,7 @@ const (
 	sameBytes   likeness = iota
 	sameNumbers          // only numbers differ, such as a time or a process number
 	sameLines            // only numbers and the order of lines differ, as with several threads
-	unlike               // they have nothing in common, except perhaps the number of bytes
+	unlike               // outputs have nothing in common, except perhaps the number of bytes
 )
 
 var likenessText = [...]string{
@@ -96,7 +96,7 @@ func (r reference) commonPrefix() int {
 	return n
 }
 
-// normalise returns out without the differences that k allows.
+// normalise returns an output without the differences that the likeness k allows.
 func (k likeness) normalise(out []byte) []byte {
 	switch k {
 	case sameNumbers:

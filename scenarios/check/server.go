@@ -270,7 +270,7 @@ func (c *serverCase) sendRaw(ctx context.Context, p []byte) {
 	_ = c.server.SendRaw(patient, p)
 }
 
-// filesIn counts the files in a folder and in those of its subfolders that it can read.
+// filesIn counts the files in a folder and in its readable subfolders.
 func filesIn(folder string) (n int) {
 	filepath.WalkDir(folder, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

@@ -16,10 +16,10 @@ import (
 
 const noSignal = "" // says that the server was sent no signal
 
-// awaitEnd waits for a server to exit, for the time limit or, if the server is busy, for three
-// times as long. The parameter event says in words why the server should exit. The result text says
-// what the server did. The result exited is true if it has exited; fine is true if it did so by
-// itself or by the given signal.
+// awaitEnd waits until a server has exited, but no longer than limit, or than three times limit if
+// the server is busy. The parameter event says in words why the server should exit. The result text
+// says what the server did. The result exited is true if the server has exited, and fine is true if
+// it did so by itself or by the given signal.
 func (c *serverCase) awaitEnd(
 	ctx context.Context, limit time.Duration, event, signal string,
 ) (text string, exited, fine bool) {
@@ -68,7 +68,7 @@ func closesOutput(ctx context.Context, c *serverCase) error {
 	var sender sync.WaitGroup
 	sender.Go(func() {
 		// the first request may still be answered: another new process may hold a copy of our end
-		// for a moment
+		// of the pipe for a moment
 		for i := range int64(3) {
 			// an error is ignored: the server may have ended by then
 			_ = c.server.SendWithin(asking, limit, r.Number(i))
@@ -155,7 +155,7 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 }
 
 // sendsSignal sends a signal to the server's process, but not to its process group, since a client
-// may know the process alone.
+// may know only this process.
 func sendsSignal(ctx context.Context, c *serverCase) error {
 	s := syscall.SIGTERM
 	if c.name == "sigint" {

@@ -16,8 +16,9 @@ import (
 const (
 	usualStarts  = 50
 	enoughStarts = 5                // at least this many starts are made, however long they take
-	startsTime   = 10 * time.Second // after this time, no start beyond enoughStarts begins
-	// When the server has failed to exit by itself in this many starts, we no longer wait for that.
+	startsTime   = 10 * time.Second // after this time, only the first enoughStarts still begin
+	// After this many starts in which the server did not exit by itself, we no longer wait for its
+	// exit.
 	mostForced = 3
 	slowStart  = 5 * time.Second // known clients wait at least this long for a server to start
 )

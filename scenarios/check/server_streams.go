@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// sendsDirt sends lines that are no messages, and then a request, which has to be answered.
+// sendsDirt sends lines that are no messages, and then a request that has to be answered.
 func sendsDirt(ctx context.Context, c *serverCase) error {
 	if c.server.Framing().String() != "ndjson" || !c.protocol.JSONRPC {
 		return &notApplicableError{"JSON-RPC in lines, which the server does not speak"}
@@ -61,7 +61,8 @@ func trickles(ctx context.Context, c *serverCase) error {
 }
 
 // bursts says how many requests some tests send without waiting for an answer. The key is the name
-// of the test. The answers are always more than a pipe holds; in "both-write", so are the requests.
+// of the test. The answers are always more than a pipe holds. In "both-write", the requests are
+// more than a pipe holds, too.
 var bursts = map[string]struct {
 	size, n int  // the bytes of a request, and the number of requests
 	late    bool // nobody reads the answers for the time c.target.Patience
@@ -349,8 +350,8 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 }
 
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest
-// answer that came before. The parameter strays is how many lines came that are no messages, and
-// first is the first of these lines.
+// answer that came before. The parameter strays counts the lines that are no messages, and first is
+// the first such line.
 func (c *serverCase) judgeReply(
 	out target.Outcome, size, earlier string, strays int64, first string,
 ) {

@@ -27,7 +27,7 @@ type streams struct {
 
 	wait      time.Duration // how long the reader waits before it begins to read
 	slow      bool          // the reader takes a little at a time, for at most slowTime
-	leaves    leave         // when the reader closes its end
+	leaves    leave         // when the reader closes its end of the pipe
 	midway    int64         // for leavesMidway: bytes after which the reader closes its end
 	unreadErr bool          // nobody reads standard error
 
@@ -81,7 +81,7 @@ type outcome struct {
 
 	out         []byte // the beginning of the output, up to spill bytes more than was expected
 	total       int64  // bytes of output
-	end         string // how it ended, such as "exit 0" or "SIGPIPE"; "" if it had to be stopped
+	end         string // how the program ended, such as "exit 0"; "" if it had to be stopped
 	code        int    // the exit code
 	said        string // the last part of standard error
 	stderrBytes int64  // bytes of standard error
@@ -100,10 +100,11 @@ type outcome struct {
 	capacity   int       // bytes that the pipe holds; 0 if not known
 	spins      bool      // the program ran all the time while it had to wait
 	running    bool      // the program still had a CPU, or waited for one, when its time was up
-	givenUp    bool      // the program's time was up, so its reader closed its end
+	givenUp    bool      // the program's time was up, so the reader closed its end of the pipe
 
 	arrivals []arrival
-	// Names of processes that outlived the program, and of those among them that hold its output.
+	// Names of processes that outlived the program, and of those among them that hold its output
+	// open.
 	left, holding []string
 }
 

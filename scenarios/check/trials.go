@@ -50,7 +50,7 @@ func (o Options) try(
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer running.Wait() // wait for tests that have begun; cancel, called before this, ends them
+	defer running.Wait() // waits for tests that have begun, after cancel has told them to end
 	defer cancel()
 	var trials []*trial
 	for _, s := range catalogue.For(side) {
@@ -78,7 +78,7 @@ func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*tria
 	var group errgroup.Group
 	group.SetLimit(parallel)
 	var mu sync.Mutex
-	var failed []*trial // those that failed while others ran
+	var failed []*trial // tests that failed while other tests ran
 	for _, t := range trials {
 		if slices.Contains(alone, t.about.Name) {
 			continue

@@ -46,14 +46,16 @@ func (o *outcome) keepsBusy(pipe *syspipe.End, d time.Duration) bool {
 	return now-before > tick
 }
 
-// spinningAbove returns how much more CPU time than the program's work takes counts as spinning.
+// spinningAbove returns the CPU time that a program may use beyond its work before it counts as
+// spinning.
 func spinningAbove(work time.Duration) time.Duration { return max(100*time.Millisecond, work) }
 
 // leastLooks is how many looks at a program are needed to call it busy.
 const leastLooks = 6
 
 // looksBusy reports whether the program nearly always ran, or waited for a CPU, during the time d.
-// If pipe is not nil, only those moments count in which the program has to wait for a reader of it.
+// If pipe is not nil, only those moments count in which the program has to wait for the pipe's
+// reader.
 func (o *outcome) looksBusy(pipe *syspipe.End, d time.Duration) bool {
 	looks := 0
 	running := 0

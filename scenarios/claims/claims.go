@@ -106,8 +106,8 @@ func Find(id string) (Claim, error) {
 	return Claim{}, fmt.Errorf("claim %q is not known; known are %s", id, strings.Join(near, ", "))
 }
 
-// Select returns the claims that are listed, by their IDs or by the number of their document, such
-// as "003". An empty list stands for all claims.
+// Select returns the claims that the list names, by their IDs or by the number of their document,
+// such as "003". An empty list stands for all claims.
 func Select(only []string) ([]Claim, error) {
 	all := All()
 	if len(only) == 0 {
@@ -130,7 +130,7 @@ func Select(only []string) ([]Claim, error) {
 
 // Judge judges the selected claims by a set of records. If records that a claim needs are missing,
 // the result is an earlier finding about the claim, or one that says why an experiment had no
-// result. Without either, the claim is left out.
+// result. If there is neither, the claim is left out.
 func Judge(set *results.Set, selected []Claim) []results.Finding {
 	e := newEvidence(set)
 	var judged []results.Finding

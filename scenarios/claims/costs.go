@@ -32,13 +32,11 @@ func (e *Evidence) plainCells(pattern, framing string) []results.Record {
 	return plain
 }
 
-// anySize is given for the parameter "least", the smallest message size that counts, if all sizes
-// count.
+// anySize, as the smallest message size that counts, means that all sizes count.
 const anySize = 0
 
-// ratios compares a framing with another, base, by one metric. It does so for each placement on
-// CPUs and for each message size of at least "least" bytes. It notes the ratios in the claim's
-// evidence.
+// ratios compares one framing with another (base) by one metric, for each placement on CPUs and
+// each message size of at least "least" bytes. It notes the ratios in the claim's evidence.
 func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ratio {
 	var all []ratio
 	for _, a := range e.plainCells(pattern, framing) {

@@ -21,7 +21,7 @@ const (
 	needReaders = "cells/readers" // several readers of lines, for lines of growing size
 )
 
-// checkServer stands for a check of an MCP server that others have made. It is also the ID of the
+// checkServer stands for a check of a real MCP server, not one of ours. It is also the ID of the
 // finding that there is no such server.
 const checkServer = "servers"
 
@@ -37,7 +37,8 @@ func serverCheck(situation string) string {
 	return results.AreaCheck + "/" + string(catalogue.Server) + "/" + situation
 }
 
-// pipe returns the ID of what package rules found about anonymous pipes in a step, such as "slot".
+// pipe returns the ID of what package rules found about anonymous pipes in one step of an
+// experiment, such as "slot".
 func pipe(step string) string { return rules.ID(syspipe.Anonymous, step) }
 
 // Evidence is what a set of records holds, arranged for judging claims.
@@ -107,9 +108,9 @@ func (e *Evidence) whyMissing(need string) string {
 	return ""
 }
 
-// judge judges a claim. If something is missing that the claim needs, f is an earlier finding about
-// the claim, or else a finding that says why an experiment had no result. ok is false if there is
-// neither.
+// judge judges a claim. If something that the claim needs is missing, the result is an earlier
+// finding about the claim, or else one that says why an experiment had no result. The second result
+// is false if there is neither.
 func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	f = results.Finding{ID: results.AreaClaim + "/" + c.ID, Title: c.Says}
 	recorded, wasJudged := e.findings[f.ID]
@@ -203,7 +204,8 @@ func (c *count) add(name string, good bool) {
 }
 
 // inAllCases judges a claim that something is true in all cases. The last three parameters are the
-// reasons for the three verdicts. In these, "{}" stands for the cases where it is not true.
+// reasons for the three verdicts. In these texts, "{}" stands for the cases in which the claim is
+// not true.
 func inAllCases(c count, figure, holding, refuting, depending string) Judgement {
 	others := strings.Join(c.bad, ", ")
 	switch {

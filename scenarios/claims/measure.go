@@ -18,8 +18,8 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// longest is the time limit of an experiment on pipes. Those for claims need far less: they do not
-// wait until something hangs.
+// longest is the time limit of an experiment on pipes. The experiments for claims need far less:
+// they do not wait until something hangs.
 const longest = time.Minute
 
 // Options say how to measure what a set of records does not have yet.
@@ -31,7 +31,7 @@ type Options struct {
 	// that is on the PATH.
 	Server []string
 
-	// Observe, if set, is called before each step, with how many of all steps are done.
+	// Observe, if set, is called before each step, with the number of steps done and of all steps.
 	Observe func(step string, done, total int)
 }
 
@@ -72,7 +72,7 @@ func lacking(set *results.Set, selected []Claim) []string {
 	return needs
 }
 
-// measure makes the experiment or the measurements that "need" stands for, an entry of Needs.
+// measure makes the experiment or the measurements for "need", an entry of Needs in a claim.
 func (o Options) measure(ctx context.Context, need string, keep func(results.Line) error) error {
 	keepFinding := func(f results.Finding) error { return keep(f) }
 	switch need {

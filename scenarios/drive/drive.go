@@ -103,7 +103,7 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// end ends the server if it runs. If politely is set, it may exit by itself first.
+// end ends the server if it runs. If politely is set, the server may exit by itself first.
 func (d *Driver) end(politely bool) {
 	if d.server != nil {
 		d.inChunks = d.inChunks || d.server.InChunks()
@@ -185,7 +185,7 @@ func judgeFrames(out *target.Outcome) {
 }
 
 // checkAlive sends a small request to a server that has just answered, and replaces the outcome if
-// this request fails. Otherwise the next message would be blamed for it.
+// this request fails. Without this check, the next message would be blamed for the failure.
 func (d *Driver) checkAlive(ctx context.Context, out *target.Outcome) error {
 	after, err := d.trip(ctx, d.protocol.Smallest(target.Transport), 0)
 	if err != nil || after.Verdict == target.OK {

@@ -103,11 +103,12 @@ type search struct {
 	make   func(size int) *target.Request // makes the request that tries a size
 	side   string
 	tried  map[int]target.Outcome // by size
-	flaky  bool                   // when tried again, the largest size that had worked failed
+	flaky  bool                   // the largest size that had worked failed in another try
 }
 
-// search searches for the limit of requests or of replies, as side says, up to most bytes. It
-// appends the record of that limit to found. If ctx ends, the record has what is known so far.
+// search searches for a limit, up to most bytes. The parameter side says whether it is the limit of
+// requests or of replies. It appends the record of that limit to found. If ctx ends, the record has
+// what is known so far.
 func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
@@ -163,7 +164,7 @@ func (s *search) tryOnce(ctx context.Context, size int) (target.Outcome, error) 
 	return out, err
 }
 
-// beyond is how many sizes above twice the limit, all of them powers of two, must have been tried.
+// beyond is the number of powers of two, above twice the limit, that must have been tried as sizes.
 const beyond = 2
 
 // verify tries once more the largest size that worked, and then some sizes beyond the limit. If one
@@ -193,8 +194,8 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether the server may take the bytes of each read for a whole message. The
-// sign of it is a failure at about the size that one read takes from a full pipe.
+// losesRead reports whether the server may take the bytes of each read for a whole message. A sign
+// of this is a failure at about the size that one read takes from a full pipe.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10

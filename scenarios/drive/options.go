@@ -79,8 +79,8 @@ func Requests() []string { return target.Requests() }
 // Protocols lists the names of the protocols, "auto" first.
 func Protocols() []string { return target.Protocols() }
 
-// Languages lists the programming languages of which a source file can be made to open in a
-// language server.
+// Languages lists the programming languages in which we can make a source file for a language
+// server to open.
 func Languages() []string { return target.Languages() }
 
 // Validate returns an error about all that is wrong with the options, without starting anything.

@@ -270,7 +270,7 @@ func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool,
 }
 
 // deliver sends a request and waits for its answer. If request.Silent is set, no answer is
-// expected, and the request is held back and sent with the next one, unless it is the last.
+// expected. Then the request is held back and sent with the next one, unless it is the last.
 func (r *replay) deliver(
 	ctx context.Context, request *target.Request, number int, last bool,
 ) (target.Outcome, error) {
@@ -296,7 +296,7 @@ func (r *replay) deliver(
 }
 
 // requestAgain makes the request that sends a recorded message again. The second result is the
-// recorded answer, which is taken out of r.replies. It is nil if there is none.
+// recorded answer, or nil if there is none. This answer is removed from r.replies.
 func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
@@ -349,8 +349,8 @@ func (r *replay) difference(recorded *payload.Message, answer []byte) string {
 	return ""
 }
 
-// An outline describes the values in an answer by their types and lengths. An error code is the
-// only value that is described by itself.
+// An outline describes the values in an answer by their types and lengths. Only an error code is
+// described by its value.
 type outline struct {
 	ignore   []string // names of members that are not compared
 	redacted bool     // values were overwritten, so only types and members are compared

@@ -131,7 +131,7 @@ func (r *loadRound) generate(ctx context.Context) error {
 	return r.firstWrong()
 }
 
-// countDue returns how many requests are due when the round has lasted for elapsed.
+// countDue returns how many requests are due when the round has lasted for this time.
 func (r *loadRound) countDue(elapsed time.Duration) int64 {
 	return int64(r.load.Rate*elapsed.Seconds()) + 1
 }
@@ -141,8 +141,8 @@ func (r *loadRound) dueAt(i int64) time.Duration {
 	return time.Duration(float64(i) / r.load.Rate * float64(time.Second))
 }
 
-// room returns how many requests may be sent when the round has lasted for elapsed. A request keeps
-// its slot until it is answered.
+// room returns how many requests may be sent when the round has lasted for this time. A request
+// keeps its slot until it is answered.
 func (r *loadRound) room(elapsed time.Duration) int64 {
 	sent := r.sent.Load()
 	n := int64(r.load.Inflight) - (sent - r.answered.Load())
@@ -215,8 +215,8 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, but no longer than to the time end, counted from the start of the
-// round. It returns an error if the server owes an answer and does nothing for r.limit.
+// wait waits for an answer, but not beyond a time that is counted from the start of the round. It
+// returns an error if the server owes an answer and does nothing for r.limit.
 func (r *loadRound) wait(ctx context.Context, end time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
@@ -251,7 +251,7 @@ func (r *loadRound) firstWrong() error {
 	return nil
 }
 
-// receive handles a message that may be an answer. The goroutine that receives calls it.
+// receive handles a message that may be an answer. It runs in the goroutine that receives.
 func (r *loadRound) receive(m child.Message) {
 	i := r.answered.Load()
 	if r.expect.Numbered() {
@@ -288,8 +288,8 @@ func (r *loadRound) receive(m child.Message) {
 	}
 }
 
-// freeSlot frees the slot of the i-th request, and returns when it was due, in ns since the round
-// began. The result is negative if the request was not waiting for an answer.
+// freeSlot frees the slot of the i-th request, and returns when that request was due, in ns since
+// the round began. The result is negative if the request was not waiting for an answer.
 func (r *loadRound) freeSlot(i int64) int64 {
 	sent := r.sent.Load()
 	if i >= sent || i < sent-int64(len(r.slots)) {

@@ -25,7 +25,7 @@ func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, err
 }
 
 // sweep is Sweep with two contexts. When ctx ends, the measuring ends. The search for the cause of
-// a failure goes on until whole ends.
+// a failure goes on until the context whole ends.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -86,7 +86,7 @@ func gotNothing(t *results.Target) bool {
 }
 
 // measureAgain measures a size again, since a busy machine may have delayed an answer. If again a
-// request gets no answer, the result is first, the earlier record.
+// request gets no answer, the result is the earlier record.
 func (d *Driver) measureAgain(
 	ctx context.Context, r *target.Request, first *results.Target,
 ) *results.Target {
@@ -264,7 +264,7 @@ func timed(s results.Sample, times []int64, payload int64) (results.Sample, erro
 // tooLong.
 const tooLong = 10 * time.Second
 
-// wantsMore reports whether to go on measuring the size when this has taken elapsed so far.
+// wantsMore reports whether to go on measuring a size that has been measured for this time.
 func (s *series) wantsMore(elapsed time.Duration) bool {
 	n := len(s.samples)
 	demanded := s.demanded[s.request.Size()]
@@ -301,8 +301,9 @@ func (s *series) record() *results.Target {
 	return &t
 }
 
-// judgeSlow gives t the verdict Slow if it took more than target.Margin times as long as could be
-// expected from smaller, the record of the next smaller size.
+// judgeSlow gives t the verdict Slow if its round trips took more than target.Margin times as long
+// as expected. What to expect follows from the parameter smaller, the record of the next smaller
+// size.
 func judgeSlow(smaller, t *results.Target) {
 	single := len(t.Samples) == 1 && t.Samples[0].Messages == 1
 	if t.Verdict != string(target.OK) || single {

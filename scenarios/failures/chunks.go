@@ -23,11 +23,11 @@ func brokenChunks() ([]reading, error) {
 			part: part, sent: [][]byte{msg}, wire: bytes.Join(wire, nil), open: openFraming(f),
 		}
 	}
-	// withSecond returns a reading in which the second frame is replaced by another.
+	// withSecond returns a stream whose second frame is replaced by another.
 	withSecond := func(part string, frame []byte) reading {
 		return faulty(part, frames[0], frame, frames[2])
 	}
-	// withNumbers returns a reading in which the text "numbers" replaces the index and the total in
+	// withNumbers returns a stream in which the text "numbers" replaces the index and the total in
 	// the second frame's header.
 	withNumbers := func(part, numbers string) reading {
 		return withSecond(part, bytes.Replace(frames[1], []byte(":1:3:"), []byte(numbers), 1))

@@ -155,7 +155,7 @@ func (f Failure) Show(ctx context.Context, o Options, keep func(results.Finding)
 	return nil
 }
 
-// A recorder completes the findings about a failure, and gives them to keep.
+// A recorder completes the findings about a failure, and passes them to the function keep.
 type recorder struct {
 	Options
 	failure Failure
@@ -169,8 +169,8 @@ func (r *recorder) observe(part string) {
 	}
 }
 
-// record completes a finding about a part of the failure, and hands it to keep. If the finding has
-// no verdict, record takes the verdict for its class.
+// record completes a finding about a part of the failure, and passes it to the function keep. If
+// the finding has no verdict, record takes the verdict for its class.
 func (r *recorder) record(part string, f results.Finding) error {
 	f.Kind = results.KindFinding
 	f.Run = r.Run

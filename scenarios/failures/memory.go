@@ -46,8 +46,8 @@ func openWhole(r io.Reader) nextMessage {
 	}
 }
 
-// An endlessReader is a stream of size bytes without a newline. It counts in read how many were
-// read.
+// An endlessReader is a stream of size bytes without a newline. The field read counts the bytes
+// that were read.
 type endlessReader struct{ read, size int64 }
 
 func (e *endlessReader) Read(p []byte) (int, error) {

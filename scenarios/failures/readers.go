@@ -18,7 +18,7 @@ type nextMessage func() ([]byte, error)
 
 // A reading is a stream of bytes, and a reader that splits it into messages.
 type reading struct {
-	part      string                      // the part of the failure that the reading shows
+	part      string                      // the part of the failure that is shown
 	sent      [][]byte                    // the messages in the stream
 	wire      []byte                      // the bytes of the stream
 	open      func(io.Reader) nextMessage // begins to read the stream
@@ -108,7 +108,7 @@ func (c reading) read() outcome {
 	}
 }
 
-// count adds a delivered message to intact, altered or skipped.
+// count counts a delivered message as intact, altered or skipped.
 func (o *outcome) count(c reading, msg []byte) {
 	if c.parse {
 		var compact bytes.Buffer
@@ -240,7 +240,8 @@ func openPrinted(r io.Reader) nextMessage {
 	}
 }
 
-// inPieces changes the function open: the reader that it opens gets at most n bytes per read.
+// inPieces returns a function like open. The readers that the new function opens get at most n
+// bytes per read.
 func inPieces(n int, open func(io.Reader) nextMessage) func(io.Reader) nextMessage {
 	return func(r io.Reader) nextMessage { return open(&pieces{r, n}) }
 }

@@ -37,7 +37,7 @@ var oddities = []struct{ name, lines, headers string }{
 
 func headed(msg string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(msg), msg) }
 
-// dirtyLines returns a reading of each odd stream by each of six readers, and the reading that
+// dirtyLines combines each odd stream with each of six readers. It adds the stream that
 // awkwardMessages returns.
 func dirtyLines() ([]reading, error) {
 	sent := [][]byte{[]byte(messageA), []byte(messageB)}
@@ -71,7 +71,7 @@ func dirtyLines() ([]reading, error) {
 	return append(all, awkward), err
 }
 
-// awkwardMessages returns a reading of messages with headers. A reader of lines would cut some of
+// awkwardMessages returns a stream of messages with headers. A reader of lines would cut some of
 // them.
 func awkwardMessages() (reading, error) {
 	f := framers.ContentLength()
@@ -89,8 +89,8 @@ func openFraming(f framers.Framing, o ...framers.Option) func(io.Reader) nextMes
 	return func(r io.Reader) nextMessage { return f.NewReader(r, o...).ReadMessage }
 }
 
-// mismatches returns readings of messages that are written in one framing and read in another. For
-// each pair of framings, there is a reading of a single message and one of several.
+// mismatches returns streams of messages that are written in one framing and read in another. For
+// each pair of framings, there is a stream of one message, and a stream of several.
 func mismatches() ([]reading, error) {
 	specs := []string{"ndjson", "content-length", "length-prefix", "chunked:4096", "adaptive:4096"}
 	large := `{"jsonrpc":"2.0","id":3,"text":"` + strings.Repeat("x", 20_000) + `"}`
@@ -139,7 +139,7 @@ func encode(f framers.Framing, messages ...[]byte) ([]byte, error) {
 	return wire.Bytes(), nil
 }
 
-// padded returns a message of exactly size bytes. size must be at least 50.
+// padded returns a message of exactly size bytes, which must be at least 50.
 func padded(method string, size int) []byte {
 	head := `{"jsonrpc":"2.0","method":"` + method + `","pad":"`
 	return []byte(head + strings.Repeat(method[:1], size-len(head)-2) + `"}`)
@@ -150,8 +150,8 @@ const (
 	cutAt     = 2_000  // where the first message is cut, in bytes
 )
 
-// mixedWriters returns readings of streams in which the message of one writer comes inside that of
-// another, before a third message.
+// mixedWriters returns streams in which the message of one writer comes inside the message of
+// another writer. A third message follows.
 func mixedWriters() ([]reading, error) {
 	var sent [][]byte
 	for _, letter := range []string{"a", "b", "c"} {
@@ -183,11 +183,11 @@ func mixedWriters() ([]reading, error) {
 	return all, nil
 }
 
-// textChunk is the size of a frame, in bytes. It is so small that some chunks end at every place
+// textChunk is the size of a frame, in bytes. With such small frames, some chunks end at each place
 // inside a character.
 const textChunk = 71
 
-// splitCharacters returns readings of messages in small chunks, with characters of 2, 3 or 4 bytes.
+// splitCharacters returns streams of messages in small chunks, with characters of 2, 3 or 4 bytes.
 // Some receivers turn each chunk into text before they join the chunks.
 func splitCharacters() ([]reading, error) {
 	f, err := framers.Chunked(textChunk)

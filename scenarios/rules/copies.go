@@ -27,7 +27,7 @@ func copyOffsets() []int {
 }
 
 // findCopyZone times reads from a pipe into buffers that begin at many offsets within a page, to
-// find those at which the processor copies much more slowly: the zone.
+// find the offsets at which the processor copies much more slowly: the zone.
 func findCopyZone(t *trial) {
 	w, r := t.open()
 	if t.Err() != nil {
@@ -88,8 +88,8 @@ type zone struct {
 	outside time.Duration // median time of the other copies
 }
 
-// zoneOf finds the offsets at which a copy takes at least twice the median time. If more than half
-// of them are slow, it finds none.
+// zoneOf finds the offsets at which a copy takes at least twice the median time. If copies are slow
+// at more than half of the offsets, it finds none.
 func zoneOf(offsets []int, times []time.Duration) zone {
 	var z zone
 	limit := 2 * median(times)

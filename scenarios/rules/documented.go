@@ -8,7 +8,7 @@ import (
 // A Rule is one documented property of a system's pipes.
 type Rule struct {
 	OS     string // as runtime.GOOS names it, or "gvisor"; "" means all systems
-	About  string // the step that the rule covers, or what the covered steps begin with
+	About  string // the step of an experiment that the rule covers, or the beginning of several
 	Says   string
 	Source string // the document or source code that says so
 }

@@ -27,7 +27,7 @@ func breakPipes(t *trial) {
 	}
 }
 
-// A brokenWrite is the result of a write during which the reader left.
+// A brokenWrite is the result of a write during which the reader closed its end.
 type brokenWrite struct {
 	accepted int
 	err      error
@@ -91,13 +91,15 @@ func awaitSteady(r *syspipe.End) {
 	}
 }
 
-// foundSignal reports whether SIGPIPE came. signals is what [syspipe.CountSIGPIPE] returned.
+// foundSignal reports whether SIGPIPE came. The parameter signals is what [syspipe.CountSIGPIPE]
+// returned.
 func (t *trial) foundSignal(step string, signals func() *int) {
 	n := signals()
 	t.found(step, n != nil && *n > 0, "", "whether SIGPIPE was sent to the writer")
 }
 
-// hold is a job. It keeps open the pipe ends that were passed to it, until its process is killed.
+// hold is the job of a helper process. It keeps the passed pipe ends open until the process is
+// killed.
 func hold(w *proc.Work) error {
 	if err := w.Report(true); err != nil {
 		return err

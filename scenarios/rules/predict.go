@@ -60,8 +60,8 @@ func splitStep(step string) (name string, n int) {
 	return strings.Join(names, "/"), n
 }
 
-// values returns what the documented rules predict, by the names of the steps, such as "slot". n is
-// the size that the steps try, in bytes, or 0.
+// values returns what the documented rules predict, by the names of the steps, such as "slot". The
+// parameter n is the size that the steps try, in bytes, or 0.
 func (s system) values(n int) map[string]any {
 	values := map[string]any{
 		// POSIX says this. Windows does the same with error codes of its own, which package syspipe
@@ -82,7 +82,7 @@ func (s system) values(n int) map[string]any {
 	switch s.os {
 	case "linux":
 		values["capacity/stated"] = linuxSlots * s.page
-		values["slot"] = s.page                // bytes to read before a full pipe accepts another
+		values["slot"] = s.page                // bytes to read before a full pipe accepts one more
 		values["all-or-nothing"] = s.page      // the longest write that is never accepted in part
 		values["poll/writable-after"] = s.page // bytes to read before poll(2) calls it writable
 		values["poll/after"] = false           // whether poll(2) calls a full pipe writable
@@ -162,8 +162,8 @@ func ring(slot, free int) pipeModel {
 	}
 }
 
-// buffer models a pipe with a number of free bytes, as gVisor has it, and macOS and FreeBSD once
-// the pipe has grown. A write of at most "atomic" bytes (PIPE_BUF) is accepted whole or not at all.
+// buffer models a pipe with a number of free bytes: a pipe of gVisor, or one of macOS or FreeBSD
+// that has grown. A write of at most "atomic" bytes (PIPE_BUF) is accepted whole or not at all.
 func buffer(free, atomic int) pipeModel {
 	return func(n int) int {
 		if n > free && n <= atomic {
@@ -180,8 +180,8 @@ const (
 	linuxSlots = 16       // of a new pipe of Linux, one page each (PIPE_DEF_BUFFERS)
 )
 
-// fillModel makes writes of n bytes to the pipe m until m refuses one. last is how many bytes m
-// accepted of the last write before that, or 0 if it accepted all n.
+// fillModel makes writes of n bytes to the pipe m until m refuses one. The result last is how many
+// bytes of the last write before that were accepted, or 0 if all were.
 func fillModel(m pipeModel, n int) (total, last int) {
 	for k := m(n); k > 0; k = m(n) {
 		total += k

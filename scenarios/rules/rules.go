@@ -105,8 +105,9 @@ func (i inquiry) about(kind syspipe.Kind) experiment.Experiment {
 // All returns all experiments about all kinds of pipe.
 func All() []experiment.Experiment { return Options{}.experiments(syspipe.Kinds()) }
 
-// ExperimentOf returns the name of the experiment with a step such as "capacity/fill/512", or with
-// steps that begin like this, as with "capacity/fill". It returns "" if there is none.
+// ExperimentOf returns the name of the experiment that has a step, such as "capacity/fill/512", or
+// has steps that begin with it, such as "capacity/fill". It returns "" if there is no such
+// experiment.
 func ExperimentOf(step string) string {
 	// The first match counts: "capacity/fill/512" is a step of fill, not of capacity.
 	for _, i := range inquiries() {

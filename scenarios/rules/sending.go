@@ -40,8 +40,8 @@ func (s sending) String() string {
 	return text
 }
 
-// cell describes a measurement in which raw bytes are sent in this way. place says on which CPUs
-// the two processes run.
+// cell describes a measurement in which raw bytes are sent in this way. The parameter place says on
+// which CPUs the two processes run.
 func (s sending) cell(place string) results.Cell {
 	c := results.UsualCell(results.FramingRaw, "stream", place, sentMessage)
 	c.Capacity = s.capacity

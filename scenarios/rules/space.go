@@ -34,8 +34,8 @@ func ascending(n ...int) []int {
 	return slices.Compact(n)
 }
 
-// fillPipes fills pipes with writes of several sizes, and then tries whether one more byte fits and
-// whether poll(2) says that it does.
+// fillPipes fills pipes with writes of several sizes, and then tries whether one more byte fits,
+// and whether poll(2) says that it fits.
 func fillPipes(t *trial) {
 	for _, n := range fillSizes(t.slot()) {
 		w, _ := t.openNonBlocking()
@@ -158,7 +158,7 @@ func findAllOrNothing(t *trial) {
 }
 
 // largestUnsplit fills a socket with writes of each usual size, from small to large. It returns the
-// last size before the first one that is accepted in part, or 0 if the smallest is.
+// last size before the first one that is accepted in part, or 0 if there is none.
 func (t *trial) largestUnsplit() int {
 	whole := 0
 	for _, n := range fillSizes(t.slot()) {

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// A trial makes one experiment, an inquiry, with one kind of pipe.
+// A trial makes one experiment with one kind of pipe.
 type trial struct {
 	*experiment.Trial
 	kind    syspipe.Kind
@@ -48,8 +48,8 @@ func (t *trial) found(step string, value any, unit, how string) {
 // undecided lists the values with which a finding neither confirms nor refutes a prediction.
 var undecided = []any{"unsupported", "refused", tooFew}
 
-// foundBeside reports a value that a step found, beside the value that was predicted, want. The
-// finding holds if they are equal. The text "source" names what the prediction is from.
+// foundBeside reports the value that a step found, and the predicted value in want. The finding
+// holds if the two are equal. The text "source" names what the prediction is from.
 func (t *trial) foundBeside(step string, value any, unit, how string, want any, source string) {
 	verdict := results.Refuted
 	if fmt.Sprint(value) == fmt.Sprint(want) {
@@ -122,7 +122,7 @@ func (t *trial) capacityOf(e *syspipe.End) int {
 	return n
 }
 
-// tryWrite writes without blocking. full is true if the pipe had no room.
+// tryWrite writes without blocking. The result full is true if the pipe had no room.
 func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	if t.Err() != nil {
 		return 0, true
@@ -135,8 +135,8 @@ func (t *trial) tryWrite(w *syspipe.End, p []byte) (n int, full bool) {
 	return n, false
 }
 
-// fill makes writes of n bytes until the pipe refuses one. last is how many bytes the pipe accepted
-// of the last write before that, or 0 if it accepted all n.
+// fill makes writes of n bytes until the pipe refuses one. The result last is how many bytes of the
+// last write before that were accepted, or 0 if all were.
 func (t *trial) fill(w *syspipe.End, n int) (total, last int) {
 	p := make([]byte, n)
 	return fillModel(func(int) int {
@@ -170,8 +170,8 @@ func (t *trial) slot() int {
 	return t.slotSize
 }
 
-// readUntil reads byte by byte until done returns true, and returns how many bytes it read. If done
-// still returns false after "most" bytes, the experiment fails.
+// readUntil reads byte by byte until the function done returns true, and returns how many bytes it
+// read. If the function still returns false after "most" bytes, the experiment fails.
 func (t *trial) readUntil(r *syspipe.End, most int, done func() (bool, error)) int {
 	p := make([]byte, 1)
 	for n := 1; n <= most && t.Err() == nil; n++ {

@@ -43,8 +43,8 @@ func writeLetters(w *proc.Work) error {
 }
 
 // interleave reads for interleaveTime, or up to slowInterleaveTime if few messages come. To prove
-// that no message is cut, it must read so many messages and runs. A run is a stretch of bytes from
-// one writer.
+// that no message is cut, it must read leastMessages messages and leastRuns runs. A run is a
+// stretch of bytes from one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -131,7 +131,7 @@ func (c *runCounter) count(p []byte) {
 // wholeMessages returns how many whole messages have been read so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
-// enough reports whether to stop reading after so much time.
+// enough reports whether to stop reading after this much time.
 func (c *runCounter) enough(spent time.Duration) bool {
 	return spent >= slowInterleaveTime ||
 		spent >= interleaveTime && c.wholeMessages() >= leastMessages
@@ -170,8 +170,8 @@ func echo(w *proc.Work) error {
 	}
 }
 
-// stallTime without an accepted byte counts as a deadlock: the child, which only reads and writes,
-// needs far less.
+// If no byte is accepted for stallTime, that counts as a deadlock. The child, which only reads and
+// writes, needs far less.
 const stallTime = 500 * time.Millisecond
 
 // deadlock builds the most common deadlock: a parent writes all that it has before it reads, while
@@ -206,8 +206,8 @@ func deadlock(t *trial) {
 }
 
 // writeUntilStuck writes until the pipe has accepted no byte for stallTime, and returns how many
-// bytes were accepted in all. As long as that is at most the capacity, it goes on, because the
-// child may just not have begun to read.
+// bytes were accepted in all. As long as no more than the capacity was accepted, it goes on,
+// because the child may not have begun to read.
 func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)

@@ -28,8 +28,8 @@ type Want string
 // the server can be asked for them.
 func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
 
-// Slope demands that time grows with a smaller power of the message size than bound: power 1 is
-// linear growth, 2 is quadratic. [stat.FastGrowth] is a good bound.
+// Slope demands that the time grows with a power of the message size that is smaller than bound.
+// Power 1 is linear growth, and power 2 is quadratic growth. [stat.FastGrowth] is a good bound.
 func Slope(bound float64) Want { return Want(fmt.Sprintf("slope<%g", bound)) }
 
 // Assert demands what an assertion in text form says, such as "p99<50ms@64KiB".

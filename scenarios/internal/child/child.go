@@ -40,13 +40,14 @@ var (
 	ErrEndless  = errors.New("no message end")
 )
 
-// Options say how a program is connected and read. The zero Options mean ordinary pipes.
+// Options say how a program is connected, and how its output is read. The zero Options mean
+// ordinary pipes.
 type Options struct {
 	MaxMessage int // most bytes of a message from the program; 0 means 256 MiB
 
 	Pipe      syspipe.Kind // kind of standard input and output; "" means anonymous pipes
 	Capacity  int          // bytes that each of these pipes can hold; 0 means the default
-	NonBlock  bool         // the program's end of its output is non-blocking
+	NonBlock  bool         // the program's end of its output pipe is non-blocking
 	Undrained bool         // nobody reads standard error
 	Stderr    io.Writer    // if set, gets a copy of standard error; its Write must not fail
 
@@ -80,7 +81,7 @@ type Message struct {
 	Raw      []byte           // the message; if Err is set, the beginning of the frame
 	Envelope jsonrpc.Envelope // what [jsonrpc.Scan] found; the Kind is None if Raw is not JSON-RPC
 	At       time.Time        // when all of the message had come
-	Err      error            // why the frame could not be read; nil if it could
+	Err      error            // why the frame could not be read; nil if it was read
 	// InChunks says that the message came as frames of the chunked framing. It is always false if
 	// Options.Reading contains [framers.WithProgress].
 	InChunks bool
@@ -92,7 +93,7 @@ type Conn struct {
 
 	In, Out    Stream // our ends of its standard input and output
 	stderr     *syspipe.End
-	stderrTail proc.Tail     // the last of what it wrote to standard error
+	stderrTail proc.Tail     // the end of what the program wrote to standard error
 	drained    chan struct{} // closed when nobody reads standard error any more
 
 	framing framers.Framing
@@ -289,7 +290,8 @@ func (c *Conn) Close() {
 	c.replying.Wait()
 }
 
-// Within waits at most d for a channel to be closed, and reports whether it was.
+// Within waits until a channel is closed, but no longer than d. It reports whether the channel was
+// closed.
 func Within(ch <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-ch:

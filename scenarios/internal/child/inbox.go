@@ -29,7 +29,8 @@ func (b *inbox) put(m Message) {
 	ring(b.come)
 }
 
-// add returns false if the inbox is full. After close, add drops the message and returns true.
+// add adds a message. It returns false if the inbox is full. After close, add drops the message and
+// returns true.
 func (b *inbox) add(m Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// LinesOrChunks returns f. In place of NDJSON, it returns a framing that writes lines, and reads
-// both lines and frames of the chunked framing.
+// LinesOrChunks returns f, unless f is NDJSON. Then it returns a framing that writes lines, and
+// reads both lines and frames of the chunked framing.
 func LinesOrChunks(f framers.Framing) framers.Framing {
 	chunks, err := framers.Adaptive(0)
 	if err != nil || f != framers.NDJSON() {

@@ -152,8 +152,8 @@ func (c *Conn) Send(ctx context.Context, msg []byte) error {
 	return c.write(ctx, func() error { return c.writer.WriteMessage(msg) })
 }
 
-// Batch sends all messages that the function put writes, in as few system calls as possible. It
-// returns the same errors as Send.
+// Batch calls put to write messages, and sends them in as few system calls as possible. It returns
+// the same errors as Send.
 func (c *Conn) Batch(ctx context.Context, put func(framers.Writer) error) error {
 	return c.write(ctx, func() error {
 		if c.batch == nil {
@@ -179,7 +179,8 @@ func (c *Conn) SendRaw(ctx context.Context, p []byte) error {
 	})
 }
 
-// write calls send when no other message is being written. When ctx ends, write interrupts send.
+// write calls the function send when no other message is being written. If ctx ends meanwhile, the
+// call is interrupted.
 func (c *Conn) write(ctx context.Context, send func() error) error {
 	select {
 	case c.sending <- struct{}{}:

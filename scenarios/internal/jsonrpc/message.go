@@ -125,7 +125,7 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return appendAnswer(dst, id, `,"result":`, result)
 }
 
-// AppendError appends the answer to the request with this id: the error e.
+// AppendError appends the error e, as the answer to the request with this id.
 func AppendError(dst []byte, id ID, e Error) []byte {
 	failure := strconv.AppendInt([]byte(`{"code":`), e.Code, 10)
 	failure = append(failure, `,"message":`...)
@@ -224,8 +224,8 @@ func Parse(line []byte) (Message, error) {
 
 // decoder returns a decoder that reads b without copying or changing it.
 func decoder(b []byte) *jsontext.Decoder {
-	// Looking for duplicate names would cost a set for each object. Checking UTF-8 would refuse
-	// half a surrogate pair, such as "\ud83d", which some encoders write.
+	// To look for duplicate names, the decoder would need a set for each object. Checking UTF-8
+	// would refuse half a surrogate pair, such as "\ud83d", which some encoders write.
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
@@ -282,7 +282,7 @@ func (found *members) set(name string, value jsontext.Value) {
 	*member = value
 }
 
-// message returns the message, and why it is wrong, or "".
+// message returns the message. The second result says why the message is wrong, or is "".
 func (found *members) message() (m Message, why string) {
 	m = Message{Params: found.params, Result: found.result, Failure: found.failure}
 	if answerable(found.id.Kind()) {

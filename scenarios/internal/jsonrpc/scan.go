@@ -30,7 +30,8 @@ func (e *Envelope) Kind() Kind {
 	return kindOf(len(e.Method) > 0, len(e.ID) > 0, e.Error, e.Result)
 }
 
-// Scan reads a message, or the beginning of one. If msg is not JSON, its kind is None or a guess.
+// Scan reads a message, or the beginning of one. If msg is not JSON, the kind of the result is None
+// or a guess.
 func Scan(msg []byte) Envelope {
 	var e Envelope
 	text := bytes.TrimLeft(msg, " \t\r\n")
@@ -80,8 +81,8 @@ func Scan(msg []byte) Envelope {
 	return e
 }
 
-// stringEnd returns where the string that begins at i ends: the index of its closing quotation
-// mark, or len(text) if there is none.
+// stringEnd returns the index of the closing quotation mark of the string that begins at i, or
+// len(text) if there is none.
 func stringEnd(text []byte, i int) int {
 	for begin := i + 1; ; {
 		quote := bytes.IndexByte(text[begin:], '"')
@@ -100,7 +101,7 @@ func stringEnd(text []byte, i int) int {
 	}
 }
 
-// mark notes that the message has this member, if it is "result" or "error".
+// mark notes that the message has this member, if the member is "result" or "error".
 func (e *Envelope) mark(member []byte) {
 	switch string(member) {
 	case "result":
@@ -148,8 +149,8 @@ func validText(text []byte) []byte {
 	return []byte(string([]rune(string(text))))
 }
 
-// FindID returns the id of a message that begins with head. The second result is false if the id is
-// invalid or incomplete.
+// FindID finds the id of a message in head, the beginning of the message. The second result is
+// false if the id is invalid or incomplete.
 func FindID(head []byte) (ID, bool) {
 	id := jsontext.Value(Scan(head).ID)
 	if !answerable(id.Kind()) || !id.IsValid() {

@@ -21,7 +21,8 @@ func wrong(v Verdict, offset int, format string, args ...any) Outcome {
 	return Outcome{Verdict: v, offset: new(int64(offset)), Why: fmt.Sprintf(format, args...)}
 }
 
-// Check judges an answer to r: reply is the text of the answer, and e is what a scan of it found.
+// Check judges an answer to r. The parameter reply is the text of the answer, and e is what a scan
+// of this text found.
 func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	switch {
 	case !r.Numbered() && r.Echoes:

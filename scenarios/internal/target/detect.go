@@ -59,7 +59,7 @@ const headstart = 1500 * time.Millisecond
 
 // An attempt is the result of speaking to a server.
 type attempt struct {
-	server      *Server // a server that was greeted; nil if err is set
+	server      *Server // a server that completed the handshake; nil if err is set
 	err         error
 	withHeaders bool
 }
@@ -86,7 +86,8 @@ func (a attempt) end() {
 	}
 }
 
-// otherFramings are framings that no known protocol prescribes. They are tried last.
+// otherFramings are ways to separate messages that no known protocol prescribes. They are tried
+// last.
 var otherFramings = []string{"length-prefix", "chunked", "chunked+zstd"}
 
 // otherTime is the longest time that a server gets for each answer in one of otherFramings.
@@ -120,8 +121,8 @@ func tryFraming(ctx context.Context, o Options, spec string) (*Server, error) {
 	return approach(ctx, o, f, speakMCP)
 }
 
-// bothFailed joins the errors of the attempt with lines and the attempt with headers. The verdict
-// is that of the lines, unless the server answered no line.
+// bothFailed joins the errors of two attempts: with lines and with Content-Length headers. The
+// verdict is that of the attempt with lines, unless the server answered no line.
 func bothFailed(linesErr, headersErr error) error {
 	lines, _ := errors.AsType[*HandshakeError](linesErr)
 	headers, _ := errors.AsType[*HandshakeError](headersErr)
@@ -217,8 +218,8 @@ func speakLSP(g greeting) (*Protocol, error) {
 	return nil, fmt.Errorf("as an editor does, in %s: %w", g.Framing(), err)
 }
 
-// checkFilter returns an error unless the server answers each line with one line. sent is how many
-// lines we have sent so far.
+// checkFilter returns an error unless the server answers each line with one line. The parameter
+// sent is the number of lines that we have sent so far.
 func (g greeting) checkFilter(sent int64) error {
 	lines, first := g.Strays.Lines()
 	g.within = min(settle, g.within)

@@ -22,7 +22,7 @@ const (
 	probeGone     = "gone"
 )
 
-// Explain finds out how a server failed, and notes it in out. The parameter before has what the
+// Explain finds out how a server failed, and notes it in out. The parameter before holds what the
 // server had used when the request began.
 func (s *Server) Explain(ctx context.Context, before Usage, out *Outcome) {
 	out.Evidence = cmp.Or(out.Evidence, new(results.FailureEvidence))
@@ -176,7 +176,8 @@ const (
 	quotedText  = 300 // characters of a line
 )
 
-// errorLine matches lines that say what went wrong, and stackLine those that only say where.
+// errorLine matches lines that say what went wrong. The lines that stackLine matches only say
+// where.
 var (
 	errorLine = regexp.MustCompile(
 		`(?i)error|exception|panic|fatal|exceed|too (long|large|big)|limit|overflow|cannot|failed`)

@@ -72,8 +72,8 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 	return g.ask(method, jsonrpc.AppendRequest(nil, id, method, []byte(params)))
 }
 
-// ask sends a message, and returns the server's next message as the answer. The errors of ask begin
-// with name.
+// ask sends a message, and returns the server's next message as the answer. Each error begins with
+// the text in name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)

@@ -103,7 +103,7 @@ const editorCapabilities = `{"workspace":{"configuration":true,"workspaceFolders
 	`"window":{"workDoneProgress":true}}`
 
 // editorAnswers are our results for requests from the server, by method. Some servers do not go on
-// without them.
+// without these answers.
 var editorAnswers = map[string]json.RawMessage{
 	"client/registerCapability":        []byte("null"),
 	"client/unregisterCapability":      []byte("null"),
@@ -121,8 +121,8 @@ var editorAnswers = map[string]json.RawMessage{
 	"window/showDocument":              []byte(`{"success":false}`),
 }
 
-// A document is a text in one language, with one symbol. The payload stands between the texts
-// before and after.
+// A document is a text in one language, with one symbol. It consists of the texts "before" and
+// "after" and the payload between them.
 type document struct {
 	language      string // its languageId in LSP
 	suffix        string // of its file

@@ -59,8 +59,8 @@ func (m *mcp) greet(g greeting) error {
 	return m.enter(g, o)
 }
 
-// enter completes the handshake. o holds what the server has answered so far; if m.known is true, o
-// is empty.
+// enter completes the handshake. The parameter o holds what the server has answered so far. It is
+// empty if m.known is true.
 func (m *mcp) enter(g greeting, o opening) error {
 	var about struct{ SupportedVersions []string }
 	err := decode(o.reply, &about)
@@ -192,9 +192,9 @@ func bytesTool(tools []tool) ToolCall {
 	return ToolCall{}
 }
 
-// complete looks the tool up among the server's tools. If the call names no argument, complete
-// picks one that has one of the types. Without such a tool, complete returns the zero ToolCall, or
-// an error if demanded is true.
+// complete looks for the call's tool among the server's tools. If the server lacks the tool, the
+// result is the zero ToolCall, or an error if demanded is true. If the call names no argument,
+// complete picks one that has one of the types.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -216,8 +216,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	return call, nil
 }
 
-// template makes a request of size bytes that calls the tool. The argument consists of the text
-// before, a payload, and the text after.
+// template makes a request of size bytes that calls the tool. The value of the tool's argument is a
+// payload between two given texts.
 func (m *mcp) template(call ToolCall, before, after string, size int) *Request {
 	start := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s"name":%s,"arguments":{%s%s:%s`,

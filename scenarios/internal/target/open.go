@@ -70,8 +70,8 @@ func (s *Server) Greet(ctx context.Context) error {
 		err = p.greet(g)
 	}
 	if err == nil && s.Out.Bytes() == 0 {
-		// The handshake sent no request. Without this one, the time to start would count into the
-		// time of the first answer.
+		// The handshake sent no request. Without this request, the time to start would count into
+		// the time of the first answer.
 		_, err = g.ask("a first request", p.Smallest(Transport).Number(0))
 	}
 	if err != nil {
@@ -81,7 +81,8 @@ func (s *Server) Greet(ctx context.Context) error {
 }
 
 // learn finds out by small requests how the server refuses a method, and whether answers contain
-// what was sent. If the server fails, learn returns a newly started one, or nil if none starts.
+// what was sent. If the server fails, learn returns a newly started server, or nil if none can be
+// started.
 func (s *Server) learn(ctx context.Context) (*Server, error) {
 	p := s.Protocol()
 	out, s, err := s.first(ctx, Transport)
@@ -103,7 +104,7 @@ func (s *Server) learn(ctx context.Context) (*Server, error) {
 }
 
 // first makes one small request of a kind that was not tried before. If the server fails, first
-// returns a newly started one.
+// returns a newly started server.
 func (s *Server) first(ctx context.Context, kind Kind) (Outcome, *Server, error) {
 	p := s.Protocol()
 	request := p.Smallest(kind)

@@ -11,8 +11,8 @@ import (
 
 // An opening is what a server answered to the first requests.
 type opening struct {
-	reply child.Message // to server/discover; zero if the server ignored that
-	hello child.Message // to initialize; zero if the server ignored that, or if it was not sent
+	reply child.Message // the answer to "server/discover"; zero if there was none
+	hello child.Message // the answer to "initialize"; zero if there was none
 	sent  int64         // how many requests were sent
 }
 

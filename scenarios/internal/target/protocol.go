@@ -11,8 +11,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Protocol is what a server speaks, together with facts about the server that later starts of it
-// need not find out again.
+// A Protocol is what a server speaks, together with facts about the server that need not be found
+// out again when it is started later.
 type Protocol struct {
 	Name    string // with its revision, as records have it: "mcp 2025-11-25"
 	Framing framers.Framing
@@ -44,7 +44,7 @@ type Kind uint8
 
 // Kinds of requests.
 const (
-	Tool      Kind = iota // a call of a tool, or of what a protocol has instead: what users ask for
+	Tool      Kind = iota // what users ask for: a tool, or what a protocol has instead
 	Transport             // nothing but reading, framing, and a refusal
 )
 

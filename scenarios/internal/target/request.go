@@ -67,9 +67,8 @@ const period = 65521
 // asSmallAsCanBe is the size of a request without a payload.
 const asSmallAsCanBe = 0
 
-// newRequest makes a request of size bytes: the text before, a payload, and the text after. If size
-// is too small, the request has no payload and is larger. In before, idMark stands in place of the
-// id.
+// newRequest makes a request of size bytes, with a payload between two given texts. If size is too
+// small, the request has no payload and is larger. The first text has idMark in place of the id.
 func newRequest(before, after string, size int) *Request {
 	size = max(size, len(before)+len(after))
 	r := &Request{
@@ -112,8 +111,8 @@ func Unanswerable(size int) *Request {
 	return r
 }
 
-// Again makes a request that sends a recorded message again. id is the id of that message, or nil
-// if it has none. An error counts as a right answer.
+// Again makes a request that sends a recorded message again. The parameter id is the id of that
+// message, or nil if it has none. An error counts as a right answer.
 func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }

@@ -29,7 +29,7 @@ type arrivals struct {
 // strayText is how many characters of a message are kept.
 const strayText = 120
 
-// add counts a line or a message. foreign says that it is not JSON-RPC.
+// add counts a line or a message. The parameter foreign says that it is not JSON-RPC.
 func (a *arrivals) add(msg []byte, foreign bool) {
 	a.n++
 	if a.n == 1 {

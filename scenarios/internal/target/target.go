@@ -93,7 +93,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 type Server struct {
 	*child.Conn
 	o        Options
-	client   int                      // the server gets it as its client's process ID
+	client   int                      // the process ID that the server gets as its client's
 	protocol atomic.Pointer[Protocol] // nil until it is known
 	receive  atomic.Pointer[Receiver]
 	ignoring atomic.Bool
@@ -112,7 +112,7 @@ type Receiver func(child.Message)
 // MostInflight is the largest number of requests under way at once.
 const MostInflight = 1 << 16
 
-// launch starts a server, which runs on when ctx ends.
+// launch starts a server. The server runs on when ctx ends.
 func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) {
 	p := o.process()
 	s := &Server{o: o, client: os.Getpid()}
@@ -144,15 +144,15 @@ func (s *Server) Protocol() *Protocol { return s.protocol.Load() }
 // InChunks reports whether the server has sent a message in chunks although it gets lines from us.
 func (s *Server) InChunks() bool { return s.inChunks.Load() }
 
-// OtherFraming reports whether the server speaks MCP in a framing other than lines, which no MCP
-// client reads. It is false if Options.Framing is set.
+// OtherFraming reports whether the server speaks MCP in a form other than lines. No MCP client
+// reads any other form. The result is false if Options.Framing is set.
 func (s *Server) OtherFraming() bool {
 	p := s.Protocol()
 	return s.o.Framing == "" && p.Speaks() == "mcp" && p.Framing.String() != "ndjson"
 }
 
-// inFrames reports whether an MCP server sent m in a framing other than lines, which no MCP client
-// reads.
+// inFrames reports whether an MCP server sent m in a form other than a line. No MCP client reads
+// any other form.
 func (s *Server) inFrames(m child.Message) bool {
 	p := s.Protocol()
 	return p != nil && p.Speaks() == "mcp" && (m.InChunks || s.OtherFraming())
@@ -165,7 +165,8 @@ func (s *Server) Check(r *Request, m child.Message) Outcome {
 	return out
 }
 
-// Receive makes f get each message that may be an answer. If f is nil, [child.Conn.Next] gets them.
+// Receive makes f the receiver of each message that may be an answer. If f is nil,
+// [child.Conn.Next] gets these messages.
 func (s *Server) Receive(f Receiver) {
 	if f == nil {
 		s.receive.Store(nil)

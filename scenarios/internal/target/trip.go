@@ -21,8 +21,8 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the first byte offered to the last byte of the answer
-	// InFrames says that an MCP server sent the answer in a framing other than lines, which no MCP
-	// client reads.
+	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
+	// reads any other form.
 	InFrames bool
 	// Evidence tells how the server failed. It is nil if the server did not fail. Explain completes
 	// it.
@@ -84,7 +84,7 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 		s.Explain(ctx, before, &out)
 	}
 	if r.Release != nil && out.Lives() {
-		// The next request meets an error, too.
+		// An error is ignored: the next request meets it, too.
 		_ = s.SendWithin(ctx, limit, r.Release.Number(i))
 	}
 	return out, nil
@@ -227,7 +227,7 @@ func (s *Server) await(
 	return lastAnswer(got, out)
 }
 
-// lastAnswer returns an outcome that came at the last moment, or else out.
+// lastAnswer returns an outcome that came at the last moment, or out if none came.
 func lastAnswer(got <-chan Outcome, out Outcome) Outcome {
 	select {
 	case answer := <-got:

@@ -26,7 +26,7 @@ func (s *Server) Usage() Usage {
 	}
 }
 
-// Account is [Server.Usage] with all processor times.
+// Account returns the same as [Server.Usage], with all processor times.
 func (s *Server) Account() Usage {
 	now := s.Usage()
 	now.OwnCPU = ifKnown(proc.OwnCPU())
@@ -34,8 +34,8 @@ func (s *Server) Account() Usage {
 	return now
 }
 
-// Sample returns what was done since Account returned start. This process is the writer, and the
-// server is the reader.
+// Sample returns what was done since Account returned start. In the sample, this process counts as
+// the writer, and the server as the reader.
 func (s *Server) Sample(start Usage) results.Sample {
 	now := s.Account()
 	wire := now.Sent - start.Sent

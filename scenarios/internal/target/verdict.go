@@ -118,7 +118,7 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
-// adviceInPieces is for a request that got no answer, but after which other messages came.
+// adviceInPieces is for a request that got other messages in place of an answer.
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
@@ -162,7 +162,7 @@ func readingText(e *results.FailureEvidence) string {
 // A HandshakeError is returned for a command that starts, but cannot be spoken to.
 type HandshakeError struct {
 	Command []string
-	Verdict Verdict  // how it ended or failed; Corrupt if it writes something that is no answer
+	Verdict Verdict  // how the server failed; Corrupt if it writes something that is no answer
 	Why     string   // what was tried, and why it failed
 	Stderr  []string // its last lines on standard error
 	Wrote   bool     // whether it wrote to its output or its standard error
