@@ -1,7 +1,7 @@
 package catalogue
 
-// surroundings are test situations for a program: what is at the other ends of its standard
-// streams.
+// surroundings are test situations for a program. They say what is at the other ends of its
+// standard streams.
 var surroundings = []Situation{
 	{Name: "reference",
 		Title: "standard output is a file, twice",
@@ -67,7 +67,8 @@ var surroundings = []Situation{
 		Advice: "take what stands before the end of the input for a line"},
 }
 
-// clients are test situations for a server: what a client, or the operating system, does to it.
+// clients are test situations for a server. They say what a client, or the operating system, does
+// to the server.
 var clients = []Situation{
 	{Name: "dirty-line",
 		Title:  "lines that are no messages, blank ones among them, come before a request",

@@ -51,7 +51,7 @@ type Options struct {
 	Config   string // name of the client's configuration file; "" for none
 	Template []byte // text of the configuration file, with placeholders for the server's command
 	Expect   string // text that the client has to print when its server has no fault
-	// Serve is the command of our test server, which replaces "{}" in Command. Nil stands for this
+	// Serve is the command of our test server. It replaces "{}" in Command. Nil stands for this
 	// program with the argument "serve".
 	Serve []string
 

@@ -12,7 +12,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/catalogue"
 )
 
-// Protocols lists the protocols whose clients can be checked: "mcp", and "lines", which means any
+// Protocols lists the protocols whose clients can be checked: "mcp" for MCP, and "lines" for any
 // JSON in lines.
 func Protocols() []string { return []string{"mcp", "lines"} }
 
@@ -76,7 +76,7 @@ func (c *clientCheck) lineSituations() map[string]situation {
 	return tries
 }
 
-// printedLines counts the lines that the client printed, without blank lines at either end.
+// printedLines counts the lines that the client printed, without blank lines before or after them.
 func (v *visit) printedLines() int {
 	text := strings.TrimSpace(v.out)
 	if text == "" {

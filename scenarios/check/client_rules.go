@@ -99,8 +99,8 @@ func breaksOpening(session []results.Message) string {
 	return "does not send notifications/initialized"
 }
 
-// breaksMessages finds messages that are not JSON-RPC, and request ids that come twice or are
-// neither strings nor integers.
+// breaksMessages finds messages that are not JSON-RPC. It also finds request ids that come twice,
+// or are neither strings nor integers.
 func breaksMessages(session []results.Message) string {
 	ids := map[string]bool{}
 	for _, m := range session {

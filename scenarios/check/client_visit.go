@@ -162,8 +162,8 @@ func (v *visit) count() {
 
 // withServer returns the client's command, in which it replaces
 //   - an argument "{}" by the words of the server's command,
-//   - "{}" inside an argument, and "{command}", by the server's command as a line for a shell,
-//   - "{config}" by the path of a configuration file, which it writes to dir.
+//   - "{command}", and "{}" inside an argument, by the server's command as a shell line,
+//   - "{config}" by the path of a configuration file that it writes to dir.
 func withServer(o Options, server []string, dir string) (argv []string, err error) {
 	line := proc.ShellLine(server)
 	config := "" // the path of the client's configuration

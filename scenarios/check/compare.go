@@ -13,7 +13,8 @@ type difference struct {
 	text  string // in words
 }
 
-// mostOfEndless is how many bytes of output are compared at most if the program never ends.
+// If the program never ends, mostOfEndless is the largest number of bytes of its output that are
+// compared.
 const mostOfEndless = 4 << 20
 
 // compare returns how the output of the run o differs from what the program writes to a file. It
@@ -123,8 +124,8 @@ func (p *program) nameCut(d difference, o *outcome) difference {
 // output.
 const probe = 32
 
-// differ returns how the bytes in got differ from the expected bytes in want. The list want must be
-// at least as long as got. It distinguishes lost or repeated parts from altered bytes.
+// differ returns how the bytes in got differ from the expected bytes in want. It distinguishes lost
+// or repeated parts from altered bytes. There must be at least as many bytes in want as in got.
 func differ(want, got []byte) difference {
 	at := samePrefix(want, got)
 	if at == len(want) {

@@ -87,7 +87,8 @@ func (f *finding) command(argv []string) *proc.Process {
 	p.Cmd.Env = append(p.Cmd.Environ(), f.mark) // Environ is our environment if Env is nil
 	p.Cmd.Env = append(p.Cmd.Env, "TMPDIR="+f.temp, "TMP="+f.temp, "TEMP="+f.temp,
 		"XDG_STATE_HOME="+filepath.Join(filepath.Dir(f.temp), "state"))
-	// Processes that the program leaves behind must not be killed with it, since they are judged.
+	// Processes that the program leaves behind must not be killed when the program is: they are
+	// judged.
 	p.Attached = proc.TellsOfOthers
 	p.Session = true
 	return p

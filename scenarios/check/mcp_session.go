@@ -13,8 +13,8 @@ import (
 	mcpstdio "github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// An mcpRule tests one rule of MCP on a new session. It returns an error that says how the server
-// breaks the rule, or an exemption, which says why the rule does not apply.
+// An mcpRule tests one rule of MCP on a new session. The error says how the server breaks the rule.
+// If the error has the type exemption, it says why the rule does not apply.
 type mcpRule func(*mcpSession) error
 
 // An exemption says why a server need not keep a rule, for example because the server has no tools.

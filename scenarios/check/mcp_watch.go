@@ -119,7 +119,7 @@ func revisionOf(params []byte) string {
 	return mcpstdio.LastWithHandshake
 }
 
-// String names the request as a person knows it.
+// String returns a name for the request, to be read by people.
 func (a askedFor) String() string {
 	if a.tool == "" {
 		return a.method

@@ -36,7 +36,7 @@ func (p *program) ref() reference {
 }
 
 // Program checks a program that ends by itself, or at the end of o.Stdin, as a filter does. It
-// returns an error if the command cannot be started, or does nothing but fail.
+// returns an error if the command cannot be started, or if it fails without any output.
 func Program(ctx context.Context, o Options, sink Sink) error {
 	if err := o.Validate(catalogue.Program); err != nil {
 		return err

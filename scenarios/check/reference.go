@@ -28,8 +28,8 @@ var likenessText = [...]string{
 	"the same lines in another order, but for numbers", "different",
 }
 
-// A reference holds the runs in which the program's output was a file. They show what the program
-// usually does.
+// A reference holds the runs in which the program's output was a file. These runs show what the
+// program usually does.
 type reference []*outcome
 
 // mostReferences is the largest number of runs in a reference.

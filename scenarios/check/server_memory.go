@@ -27,14 +27,14 @@ type memoryUse struct {
 const (
 	usualRequests = 10_000 // per round of measurements
 	memoryPoints  = 20     // measurements per round
-	// How long a round of requests may take. Half of the requests are made even if that takes
-	// longer.
+	// How long a round of requests may take. At least half of the requests are made, even if they
+	// take longer.
 	memoryTime = 10 * time.Second
 
 	memoryMinor = 100 // bytes per request; slower growth may come from an allocator alone
 	memoryShare = 50  // growth by less than 1/memoryShare of the memory in use does not count
 	// A leak counts only if memory grows to this many times its first size. A heap may double
-	// before its garbage is collected, and a history of limited length may triple it.
+	// before its garbage is collected, and a history of limited length may triple the memory.
 	leakGrowth = 4
 )
 

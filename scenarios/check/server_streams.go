@@ -54,7 +54,7 @@ func splitsCharacters(ctx context.Context, c *serverCase) error {
 	return c.roundTrip(ctx, r)
 }
 
-// trickles sends a request, which its pipe cuts into single bytes.
+// trickles sends a request through a pipe that cuts it into single bytes.
 func trickles(ctx context.Context, c *serverCase) error {
 	c.asked = c.protocol.Request(target.Tool, 4<<10)
 	return c.roundTrip(ctx, c.asked)
@@ -163,8 +163,8 @@ func readsNoStderr(ctx context.Context, c *serverCase) error {
 	return nil
 }
 
-// refusesFrame matches an answer with the id of our request, which is 1000000001. It also matches
-// an answer with an empty id, as servers send if they cannot read the request.
+// refusesFrame matches an answer with the id of our request, 1000000001. It also matches an answer
+// with an empty id, as servers send if they cannot read the request.
 var refusesFrame = regexp.MustCompile(`"id"\s*:\s*(1000000001\b|null|"")`)
 
 // speaksAnotherFraming sends a request after a Content-Length header to a server that reads lines,

@@ -32,8 +32,8 @@ type streams struct {
 	unreadErr bool          // nobody reads standard error
 
 	input input
-	// settle is how long an input of the kind slowInput pauses after its first piece, and how long
-	// one of the kind silentInput stays open.
+	// For an input of the kind slowInput, settle is the pause after the first piece. For the kind
+	// silentInput, it is how long the input stays open.
 	settle time.Duration
 	work   time.Duration // CPU time that the program uses when its output is a file; 0: not known
 }
@@ -103,8 +103,8 @@ type outcome struct {
 	givenUp    bool      // the program's time was up, so the reader closed its end of the pipe
 
 	arrivals []arrival
-	// Names of processes that outlived the program, and of those among them that hold its output
-	// open.
+	// Names of processes that outlived the program. The second list has only those that hold the
+	// program's output open.
 	left, holding []string
 }
 

@@ -27,8 +27,8 @@ type notApplicableError struct{ about string }
 
 func (e *notApplicableError) Error() string { return "it is about " + e.about }
 
-// alone lists tests that run one by one, after all others. They measure times, or judge what the
-// other tests have seen.
+// alone lists tests that run one by one, after all others. These tests measure times, or judge what
+// the other tests have seen.
 var alone = []string{"block-buffer", "many-starts", "mcp-schema"}
 
 // parallel is how many tests run at once. The number of CPUs does not matter, since tests mostly
@@ -43,8 +43,8 @@ type trial struct {
 	done    chan struct{} // closed when the finding is complete
 }
 
-// try runs the tests in the map tries, or only those that o.Only names. Several run at once, but
-// sink gets their results in the order of the catalogue.
+// try runs the tests in the map tries, or only those that o.Only names. Several tests run at once,
+// but sink gets the results in the order of the catalogue.
 func (o Options) try(
 	ctx context.Context, side catalogue.Side, tries map[string]situation, sink Sink,
 ) error {
@@ -72,8 +72,8 @@ func (o Options) try(
 	return nil
 }
 
-// tryAll runs several tests at once. A test that fails runs again at the end, with nothing beside
-// it, and counts as a failure only if it fails again.
+// tryAll runs several tests at once. A test that fails runs again at the end, while no other test
+// runs. Only a second failure counts.
 func (o Options) tryAll(ctx context.Context, side catalogue.Side, trials []*trial) {
 	var group errgroup.Group
 	group.SetLimit(parallel)

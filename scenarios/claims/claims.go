@@ -48,8 +48,8 @@ type Judgement struct {
 	Figure  string // the deciding figure, with its interval if it has one
 	Why     string // the reason, in a line
 
-	// Unsure says that the figures are too uncertain to rule out another verdict, so the next run
-	// may give another one.
+	// Unsure says that the figures are too uncertain to rule out another verdict. The next run may
+	// give another verdict.
 	Unsure bool
 }
 

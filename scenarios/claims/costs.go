@@ -66,7 +66,7 @@ func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.
 
 // within judges the claim that no ratio is above a bound. A ratio counts only if its whole interval
 // is on one side of the bound. The verdict "depends" is sure only if there are such ratios on both
-// sides.
+// sides of the bound.
 func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
 	above := 0
 	below := 0
@@ -148,8 +148,9 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 // machine, two runs differ by as much.
 const noticeable = 0.05
 
-// judgeSmall compares round trips of messages in chunks with round trips in lines. Of two senders
-// of chunks, one frames every message, the other sends small ones as bare lines.
+// judgeSmall compares round trips of messages in chunks with round trips in lines. There are two
+// senders of chunks. One frames every message, and the other one sends small messages as bare
+// lines.
 func judgeSmall(e *Evidence) Judgement {
 	framedRatios := e.ratios("time", "roundtrip", costFraming, "ndjson", anySize)
 	bareRatios := e.ratios("time", "roundtrip", bareFraming, "ndjson", anySize)

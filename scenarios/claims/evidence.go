@@ -229,8 +229,8 @@ type server struct {
 	seen check.ServerEvidence
 }
 
-// checked returns a finding for each MCP server: the last one that has this ID and a verdict. The
-// findings are sorted by the commands of the servers.
+// checked returns one finding for each MCP server: the last finding that has this ID and a verdict.
+// The findings are sorted by the commands of the servers.
 func (e *Evidence) checked(id string) []server {
 	last := make(map[string]server)
 	for _, f := range e.servers[id] {

@@ -207,8 +207,8 @@ func judgeEndInFlight(e *Evidence) Judgement {
 	return inAllCases(c, c.of("servers"), text, text, text)
 }
 
-// judgeBytewise compares a reader of one byte per call with one that reads all bytes that have
-// come.
+// judgeBytewise compares a reader that takes one byte per call with a reader that takes all bytes
+// that have come.
 func judgeBytewise(e *Evidence) Judgement {
 	ratios := e.ratios("time", "stream", "ndjson-bytewise", "ndjson", anySize)
 	if len(ratios) == 0 {

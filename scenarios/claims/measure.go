@@ -110,7 +110,7 @@ func (o Options) measure(ctx context.Context, need string, keep func(results.Lin
 }
 
 // experimentOf returns the ID of the experiment that makes the findings of "need", an entry of
-// Needs. If need stands for measurements, it is returned as it is.
+// Needs. If "need" stands for measurements, the result is "need" itself.
 func experimentOf(need string) string {
 	if strings.HasPrefix(need, serverCheck("")) {
 		return checkServer

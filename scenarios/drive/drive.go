@@ -143,8 +143,8 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 	}
 }
 
-// discard ends a server that failed. It keeps how fast the server answered, since deadlines follow
-// from that.
+// discard ends a server that failed. It notes how fast the server answered, since deadlines follow
+// from the speed.
 func (d *Driver) discard() {
 	d.protocol.Paces = d.server.Paces
 	d.end(false /* politely */)
@@ -227,10 +227,10 @@ func (d *Driver) record() results.Target {
 }
 
 // loud is how many bytes a usual pipe holds. A server that writes more to standard error would
-// block if nobody read that.
+// block if nobody read the pipe.
 const loud = 64 << 10
 
-// warnOfSideEffects warns of what the server wrote besides its answers.
+// warnOfSideEffects warns of what the server wrote in addition to its answers.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
 	s := d.server
 	if s == nil {

@@ -21,7 +21,7 @@ const (
 
 // FindLimits searches for the largest request and the largest reply that work, to the byte. It
 // tries no message of more than most bytes; 0 stands for 64 MiB. It finds a limit of replies only
-// if the server has a tool that echoes, or one that makes as many bytes as it is asked for.
+// if the server has a tool that echoes, or a tool that makes as many bytes as requested.
 //
 // Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
 // and its verdict tells how a message of one byte more fails. If no size failed, SearchedTo is the
@@ -194,8 +194,8 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether the server may take the bytes of each read for a whole message. A sign
-// of this is a failure at about the size that one read takes from a full pipe.
+// losesRead reports whether the server may mistake the bytes of each read for a whole message. A
+// sign of this is a failure at about the size that one read takes from a full pipe.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10

@@ -91,7 +91,8 @@ func (d *Driver) Load(ctx context.Context, l Load, sink Sink) error {
 	return sink(t)
 }
 
-// A rate counts as reached if at most this share of the requests that were due was never sent.
+// If more than this share of the requests that were due was never sent, the rate counts as not
+// reached.
 const mostUnsent = 0.05
 
 // judgeRate warns if many requests were sent late, and sets the verdict if the rate was not

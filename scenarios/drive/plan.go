@@ -62,7 +62,7 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
 		r.add(limits)
 	}
-	// after the deadline, the records still say which sizes were not tried
+	// write records of the sizes that were not tried, even if the deadline has passed
 	if err == nil || ctx.Err() == context.DeadlineExceeded {
 		err = errors.Join(err, d.keepNotTried(p.Sizes, r, sink))
 	}
@@ -122,8 +122,8 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 // errHalfTime is the error of a sweep that was ended because half of the time was over.
 var errHalfTime = errors.New("half of the time is over")
 
-// firstSweep measures one size after the other, up to the first that fails, or until half of the
-// time is over. It updates r, d.failure and d.sweptTo.
+// firstSweep measures one size after the other, up to the first size that fails, or until half of
+// the time is over. It updates r, d.failure and d.sweptTo.
 func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()

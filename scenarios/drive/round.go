@@ -17,8 +17,8 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// A loadRound is one of the equal parts of a load, and makes one sample. One goroutine sends
-// requests, and another one receives the answers.
+// A loadRound is one of the equal parts of a load, and makes one sample. One goroutine sends the
+// requests, and another goroutine receives the answers.
 type loadRound struct {
 	server *target.Server
 	load   Load

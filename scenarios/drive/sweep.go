@@ -18,14 +18,14 @@ type Sweep struct {
 }
 
 // Sweep measures round trips of each size, in bytes, up to the first size that fails. It gives sink
-// one record for each size. A size below that of the smallest possible request is raised to that.
-// If there is an error, Sweep also returns the results up to then.
+// one record for each size. A size smaller than the smallest possible request is raised to the size
+// of that request. If there is an error, Sweep also returns the results up to then.
 func (d *Driver) Sweep(ctx context.Context, sizes []int, sink Sink) (*Sweep, error) {
 	return d.sweep(ctx, ctx, sizes, sink)
 }
 
-// sweep is Sweep with two contexts. When ctx ends, the measuring ends. The search for the cause of
-// a failure goes on until the context whole ends.
+// sweep does the work of Sweep with two contexts. When ctx ends, the measuring ends. The search for
+// the cause of a failure goes on until the context whole ends.
 func (d *Driver) sweep(
 	ctx, whole context.Context, sizes []int, sink Sink,
 ) (*Sweep, error) {
@@ -165,7 +165,7 @@ const (
 	latencyRoundtrip = "roundtrip" // the key of the measured time in Sample.Latency
 )
 
-// A series holds the round trips of one size, which become one record.
+// A series holds the round trips of one size. One record is made of them.
 type series struct {
 	*Driver
 	request *target.Request

@@ -81,8 +81,8 @@ func framesInTurn(f framers.Chunker) reading {
 	return c
 }
 
-// firstFrames returns a stream that has only the first two of the three frames of a message. Its
-// reader delivers each chunk as soon as it has come.
+// firstFrames returns a stream that has only the first two of the three frames of a message. The
+// reader of the stream delivers each chunk as soon as the chunk has come.
 func firstFrames(f framers.Chunker) reading {
 	c := reading{part: "shown-early", staysOpen: true}
 	for _, frame := range framesOf(f, padded("early", 2500))[:2] {

@@ -191,8 +191,8 @@ func openDecoder(r io.Reader) nextMessage {
 	}
 }
 
-// mostEmptyReads is how many reads in a row may return no bytes. A reader that goes on after that
-// would never end.
+// mostEmptyReads is how many reads in a row may return no bytes. A reader that goes on after so
+// many empty reads would never end.
 const mostEmptyReads = 100
 
 // openReadLine reads byte by byte until a newline, like the function read_line in one of the

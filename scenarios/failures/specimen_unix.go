@@ -9,8 +9,8 @@ const stdout = 1
 // setStdoutNonblocking changes the mode of standard output, for all processes that share it.
 func setStdoutNonblocking() error { return syscall.SetNonblock(stdout, true) }
 
-// writeStdout writes p with one system call, which it repeats if a signal interrupts it. The result
-// refused is true if standard output is non-blocking and had no room.
+// writeStdout writes p with one system call. If a signal interrupts the call, writeStdout repeats
+// it. The result refused is true if standard output is non-blocking and had no room.
 func writeStdout(p []byte) (n int, refused bool, err error) {
 	n, err = syscall.Write(stdout, p)
 	for err == syscall.EINTR {

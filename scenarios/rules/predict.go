@@ -64,8 +64,8 @@ func splitStep(step string) (name string, n int) {
 // parameter n is the size that the steps try, in bytes, or 0.
 func (s system) values(n int) map[string]any {
 	values := map[string]any{
-		// POSIX says this. Windows does the same with error codes of its own, which package syspipe
-		// translates.
+		// POSIX says this. Windows does the same with error codes of its own. Package syspipe
+		// translates these codes.
 		"full/write":         "EAGAIN",
 		"empty/read":         "EAGAIN",
 		"broken/no-reader":   "EPIPE",
@@ -141,8 +141,8 @@ func (s system) model() pipeModel {
 // bytes and returns how many of them the pipe accepts; 0 means EAGAIN.
 type pipeModel func(n int) (accepted int)
 
-// ring models a pipe of Linux with so many free slots, which hold a page each. The bytes of a write
-// that do not fill a whole slot join those in the newest slot, if all of them fit there.
+// ring models a pipe of Linux that has this many free slots of one page. If the last bytes of a
+// write do not fill a slot, they go into the newest slot, if all of them fit there.
 func ring(slot, free int) pipeModel {
 	newest := 0 // bytes in the newest slot
 	started := false

@@ -21,7 +21,7 @@ type sending struct {
 	write    int // largest number of bytes per write; 0 writes the whole message
 }
 
-// The first entry is the usual way of sending, with which the other ways are compared.
+// The first entry is the usual way of sending. The other ways are compared with it.
 var sendings = []sending{
 	{name: "whole"},
 	{name: "8KiB", write: 8 << 10},

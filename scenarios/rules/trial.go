@@ -85,8 +85,8 @@ func valueText(value any, unit string) string {
 	return strings.TrimSpace(fmt.Sprint(value) + " " + unit)
 }
 
-// system returns what the predictions depend on. Only the rules for all systems apply to a socket
-// pair, and to a FIFO of macOS, which is a socket pair inside.
+// system returns what the predictions depend on. To a socket pair, only the rules for all systems
+// apply. A FIFO of macOS is a socket pair inside.
 func (t *trial) system() system {
 	if !t.kind.IsPipe() || t.kind == syspipe.FIFO && runtime.GOOS == "darwin" {
 		return system{}

@@ -68,8 +68,8 @@ func interleaveWrites(t *trial) {
 	}
 }
 
-// interleaveSizes returns sizes of writes that systems treat differently: PIPE_BUF and a slot, one
-// byte more than each, and 60 KiB, which every system splits.
+// interleaveSizes returns sizes of writes that systems treat differently: PIPE_BUF and the size of
+// a slot, one byte more than each of these, and 60 KiB, a size that every system splits.
 func interleaveSizes(slot int) []int {
 	return ascending(512, 513, 4096, 4097, 60<<10, max(slot, 4096), max(slot+1, 4097))
 }
@@ -103,7 +103,7 @@ func (t *trial) interleave(size, read int) {
 	t.foundInterleaved(size, read, c)
 }
 
-// A runCounter counts runs: stretches of equal letters, which come from one writer.
+// A runCounter counts runs. A run is a stretch of equal letters that come from one writer.
 type runCounter struct {
 	size     int // bytes of a message
 	messages int // whole messages in the runs that have ended

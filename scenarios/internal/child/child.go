@@ -245,7 +245,8 @@ func (c *Conn) CloseInput() error { return c.In.w.Close() }
 func (c *Conn) CloseOutput() error { return c.Out.r.Close() }
 
 // Left reports whether the program has closed its output and has ended. If the output is still
-// open, Left returns false at once. Otherwise it gives the program the time d to end.
+// open, Left returns false at once. If the output is closed, Left gives the program the time d to
+// end.
 func (c *Conn) Left(d time.Duration) bool {
 	select {
 	case <-c.closed:

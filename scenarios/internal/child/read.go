@@ -77,8 +77,8 @@ func (l limited) Read(p []byte) (int, error) {
 	return l.c.Out.Read(p)
 }
 
-// badFrame makes a Message of the error for an unreadable frame. The second result is false if
-// nothing can be read after err.
+// badFrame turns err, the error for an unreadable frame, into a Message. The second result is false
+// if nothing can be read after err.
 func badFrame(err error) (Message, bool) {
 	m := Message{At: time.Now(), Err: err}
 	if header, ok := errors.AsType[*framers.HeaderError](err); ok {
@@ -136,7 +136,8 @@ func (c *Conn) Next(ctx context.Context) (Message, error) {
 	}
 }
 
-// Expect returns the next message for which wanted returns true, and drops the messages before it.
+// Expect returns the next message for which the function wanted returns true. It drops the messages
+// before that one.
 func (c *Conn) Expect(ctx context.Context, wanted func(Message) bool) (Message, error) {
 	for {
 		m, err := c.Next(ctx)

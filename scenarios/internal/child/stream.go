@@ -225,7 +225,7 @@ func (e inputClosed) Unwrap() error        { return e.error }
 
 type deadlineWriter interface{ SetWriteDeadline(time.Time) error }
 
-// interrupt ends a write that is under way, if need be by closing the stream.
+// interrupt ends a write that is under way. If the stream takes no deadline, interrupt closes it.
 func (s *Stream) interrupt() {
 	d, ok := s.w.(deadlineWriter)
 	if !ok || d.SetWriteDeadline(time.Unix(1, 0)) != nil {

@@ -38,7 +38,7 @@ const (
 type ID string
 
 // Null and Empty are ids for the answer to a message whose id is not known. JSON-RPC asks for Null,
-// but some clients cannot read it.
+// but some clients cannot read null.
 const (
 	Null  ID = `null`
 	Empty ID = `""`
@@ -224,8 +224,9 @@ func Parse(line []byte) (Message, error) {
 
 // decoder returns a decoder that reads b without copying or changing it.
 func decoder(b []byte) *jsontext.Decoder {
-	// To look for duplicate names, the decoder would need a set for each object. Checking UTF-8
-	// would refuse half a surrogate pair, such as "\ud83d", which some encoders write.
+	// To look for duplicate names, the decoder would need a set for each object. If it checked
+	// UTF-8, it would refuse half a surrogate pair, such as "\ud83d". Some encoders write such
+	// halves.
 	return jsontext.NewDecoder(
 		bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

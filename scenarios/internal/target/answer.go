@@ -77,8 +77,8 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 	return Outcome{Verdict: ErrorReply, code: code, Why: why}
 }
 
-// explain judges an answer that does not repeat the payload byte for byte. JSON may have escaped
-// the payload, which is fine.
+// explain judges an answer that does not repeat the payload byte for byte. It is fine if the answer
+// contains the payload with JSON escapes.
 func (r *Request) explain(reply []byte) Outcome {
 	var answer struct{ Result struct{ IsError bool } }
 	err := json.Unmarshal(reply, &answer)

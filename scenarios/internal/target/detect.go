@@ -137,8 +137,8 @@ func bothFailed(linesErr, headersErr error) error {
 // A speaker speaks to a new server, and returns the protocol that the server turned out to speak.
 type speaker func(greeting) (*Protocol, error)
 
-// approach starts a server and speaks to it. If the answer shows another protocol or framing,
-// approach tries again with that.
+// approach starts a server and speaks to it. If the answer shows that the server speaks another
+// protocol or framing, approach tries again with that one.
 func approach(
 	ctx context.Context, o Options, wire framers.Framing, speak speaker,
 ) (*Server, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// Errors of the handshake, besides those of [child.Conn].
+// Errors of the handshake, in addition to those of [child.Conn].
 var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")

@@ -35,14 +35,14 @@ func newLSP(o Options, wire framers.Framing) *lsp {
 	return l
 }
 
-// Errors for a server that does not answer "initialize" as a language server does.
+// Errors for a server that answers "initialize" in another way than a language server.
 var (
 	errSpeaksMCP = errors.New("it is an MCP server")
 	errNotLSP    = errors.New("it is no language server")
 )
 
-// makeRoot makes an empty folder for the server to open. Some servers start only with a folder, and
-// some read all of it.
+// makeRoot makes a folder for the server to open. Some servers start only with a folder. The folder
+// is empty, since some servers read all that is in it.
 func (l *lsp) makeRoot() error {
 	folder, err := os.MkdirTemp("", "pipebench-documents-")
 	if err != nil {

@@ -130,8 +130,8 @@ func (t tool) argument(types ...any) string {
 	return first
 }
 
-// chooseTools chooses the tools to call: those that the user named, or else a tool named "echo" and
-// a tool that only makes bytes. Other tools might do anything.
+// chooseTools chooses the tools to call: the tools that the user named, or else a tool named "echo"
+// and a tool that only makes bytes. Other tools might do anything.
 func (m *mcp) chooseTools(g greeting) error {
 	reply, err := g.call(listID, listMethod, "{"+strings.TrimSuffix(m.meta, ",")+"}")
 	if errors.Is(err, child.ErrSilent) {

@@ -48,7 +48,7 @@ const (
 	Transport             // nothing but reading, framing, and a refusal
 )
 
-// What requests can exercise, as the user chooses it.
+// Values by which the user chooses what requests exercise.
 const (
 	RequestAuto     = "auto"
 	RequestUnknown  = "unknown"

@@ -117,11 +117,11 @@ func Again(msg, id []byte) *Request {
 	return &Request{msg: msg, id: -1, wants: id, errs: true, mu: new(sync.Mutex)}
 }
 
-// Size returns the number of bytes of the message, without those of the framing.
+// Size returns the number of bytes of the message, without what the framing adds.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that only makes it larger. The caller may change that
-// part, except for StampDigits bytes at either end.
+// Payload returns the part of the message that only makes the message larger. The caller may change
+// this part, except for StampDigits bytes at its beginning and at its end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
 // Numbered reports whether the request has an id, by which its answer is found.

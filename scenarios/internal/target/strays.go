@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// Strays are what a server wrote besides the answers that were waited for.
+// Strays are what a server wrote in addition to the answers that we waited for.
 type Strays struct {
 	Unasked atomic.Int64 // answers that nobody waited for
 

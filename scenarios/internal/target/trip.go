@@ -24,8 +24,8 @@ type Outcome struct {
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
 	InFrames bool
-	// Evidence tells how the server failed. It is nil if the server did not fail. Explain completes
-	// it.
+	// Evidence tells how the server failed. It is nil if the server did not fail. The method
+	// Explain completes the evidence.
 	Evidence *results.FailureEvidence
 
 	arrivals arrivals       // what came in place of the answer

@@ -123,7 +123,7 @@ const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks
 	"message (in MCP one line), with the id of its request"
 
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
-// to run the command, which should repeat the request and then wait.
+// to run the given command. This command should repeat the request and then wait.
 func (o *Outcome) Advice(command string) string {
 	e := o.Evidence
 	switch {
