@@ -16,8 +16,8 @@ import (
 func Adopt() { proc.Adopt() }
 
 const (
-	adoptedPatience = time.Second     // how long a process may stay when all tests are over
-	leftPatience    = 2 * time.Second // how long a process may stay when its program has ended
+	adoptedPatience = time.Second     // how long a process may live on when all tests are over
+	leftPatience    = 2 * time.Second // how long a process may live on when its program has ended
 	mostNamed       = 3               // the largest number of processes that a result names
 )
 

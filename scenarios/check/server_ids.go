@@ -51,8 +51,8 @@ func (c *serverCase) exchange(ctx context.Context, n int, msgs ...[]byte) []chil
 	return answers
 }
 
-// ask sends msg, a request with this id, and returns the answer, or nil if none came. The result
-// alive says whether the server answers requests at all.
+// ask sends msg, a request with this id, and returns the answer, or nil if no answer came. The
+// result alive says whether the server answers any request.
 func (c *serverCase) ask(
 	ctx context.Context, id string, msg []byte,
 ) (answer *child.Message, alive bool) {

@@ -16,7 +16,7 @@ import (
 const (
 	usualStarts  = 50
 	enoughStarts = 5                // at least this many starts are made, however long they take
-	startsTime   = 10 * time.Second // after this time, only the first enoughStarts still begin
+	startsTime   = 10 * time.Second // after this time, enoughStarts starts suffice
 	// After this many starts in which the server did not exit by itself, we no longer wait for its
 	// exit.
 	mostForced = 3

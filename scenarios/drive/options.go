@@ -37,7 +37,7 @@ type Options struct {
 	// For MCP: the tool to call in the search for the limit of replies; "" leaves the choice to the
 	// driver.
 	ReplyTool string
-	ReplyArg  string // its argument for the number of bytes; "" is its first that is a number
+	ReplyArg  string // that tool's argument for the number of bytes; "": its first number
 
 	Language string // for LSP: the language of the documents, one of Languages or any other
 

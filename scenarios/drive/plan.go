@@ -17,8 +17,8 @@ import (
 type Plan struct {
 	Sizes  []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
 	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
-	// SmallPipe is the capacity, in bytes, of small pipes in which growth with size is measured
-	// once more. 0 means 4 KiB, and a negative number leaves this out.
+	// SmallPipe is the capacity, in bytes, of small pipes. How time grows with message size is
+	// measured again in these pipes. 0 means 4 KiB, and a negative number leaves this out.
 	SmallPipe int
 
 	least map[int]int64 // how many round trips to make at least, by size; set by Demand

@@ -312,7 +312,8 @@ func judgeSlow(smaller, t *results.Target) {
 	ratio := float64(t.Size) / float64(smaller.Size)
 	expected := ratio * stat.MedianTime(smaller.Samples)
 	expectedFastest := ratio * fastest(smaller.Samples)
-	// A busy machine delays some round trips. A cause in the server delays even the fastest.
+	// A busy machine delays some round trips. A cause in the server delays even the fastest round
+	// trip.
 	if stat.MedianTime(t.Samples) > target.Margin*expected &&
 		fastest(t.Samples) > target.Margin*expectedFastest {
 		setVerdict(t, target.Slow)

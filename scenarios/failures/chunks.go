@@ -139,8 +139,8 @@ func partialReads() ([]reading, error) {
 // allowed is the longest line that the readers accept, in bytes. It is an often recommended limit.
 const allowed = 16 << 20
 
-// oversizedLines returns a stream with a line of exactly the allowed size, and streams with a line
-// that is a byte longer and a small line after it.
+// oversizedLines returns a stream with a line of exactly the allowed size. In its other streams, a
+// line is a byte longer, and a small line follows.
 func oversizedLines() ([]reading, error) {
 	exact := [][]byte{padded("exact", allowed)}
 	beyond := [][]byte{padded("beyond", allowed+1), []byte(messageA)}

@@ -59,7 +59,7 @@ func (r *recorder) check(ctx context.Context, p *program) error {
 	return r.record(p.part, p.finding(found))
 }
 
-// finding turns f, what package check found, into a finding about the failure.
+// finding turns f, a finding of package check, into a finding about the failure.
 func (p program) finding(f results.Finding) results.Finding {
 	f.About = append([]string{"pipebench"}, strings.Fields(p.words)...)
 	f.Reproduce = "pipebench check"

@@ -65,7 +65,7 @@ func inquiries() []inquiry {
 	}
 }
 
-// ID returns the ID of what an experiment found in a step, such as "rule/fifo/slot". If kind is
+// ID returns an ID, such as "rule/fifo/slot", for what an experiment found in a step. If kind is
 // empty, the finding is about all kinds of pipe.
 func ID(kind syspipe.Kind, step string) string {
 	if kind == "" {

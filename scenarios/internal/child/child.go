@@ -212,7 +212,7 @@ func (c *Conn) drainStderr(o Options) {
 func (c *Conn) Stderr() *proc.Tail { return &c.stderrTail }
 
 // StderrUnread returns how many bytes wait in the pipe of standard error. The second result is
-// false if the system does not tell.
+// false if this is not known.
 func (c *Conn) StderrUnread() (int, bool) {
 	if c.stderr == nil {
 		return 0, false

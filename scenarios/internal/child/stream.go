@@ -110,8 +110,8 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 	return n, err
 }
 
-// Unread returns how many bytes wait in the pipe for its reader. The second result is false if the
-// system does not tell.
+// Unread returns how many bytes wait in the pipe for its reader. The second result is false if this
+// is not known.
 func (s *Stream) Unread() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {
@@ -121,8 +121,8 @@ func (s *Stream) Unread() (int, bool) {
 	return n, err == nil
 }
 
-// Capacity returns how many bytes the pipe can hold. The second result is false if the system does
-// not tell.
+// Capacity returns how many bytes the pipe can hold. The second result is false if this is not
+// known.
 func (s *Stream) Capacity() (int, bool) {
 	pipe, ok := s.pipe()
 	if !ok {

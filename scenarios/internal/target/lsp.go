@@ -95,7 +95,7 @@ func (l *lsp) request(kind Kind, size int) *Request {
 	return l.document.template(l.root, size)
 }
 
-// editorCapabilities are the capabilities that we claim, like those of an editor.
+// editorCapabilities are the capabilities that we claim to have, as an editor does.
 const editorCapabilities = `{"workspace":{"configuration":true,"workspaceFolders":true,` +
 	`"applyEdit":true,"didChangeConfiguration":{"dynamicRegistration":true}},` +
 	`"textDocument":{"synchronization":{"dynamicRegistration":true},` +

@@ -178,7 +178,8 @@ var (
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// bytesTool finds a tool that makes as many bytes as it is asked for, or returns the zero ToolCall.
+// bytesTool finds a tool that makes as many bytes as requested. It returns the zero ToolCall if
+// there is none.
 func bytesTool(tools []tool) ToolCall {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")

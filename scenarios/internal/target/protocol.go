@@ -45,7 +45,7 @@ type Kind uint8
 // Kinds of requests.
 const (
 	Tool      Kind = iota // what users ask for: a tool, or what a protocol has instead
-	Transport             // nothing but reading, framing, and a refusal
+	Transport             // the server only reads the request and refuses it
 )
 
 // Values by which the user chooses what requests exercise.

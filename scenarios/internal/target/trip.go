@@ -20,7 +20,7 @@ type Outcome struct {
 	Verdict Verdict
 	Why     string
 	Size    int           // bytes of the answer
-	Took    time.Duration // from the first byte offered to the last byte of the answer
+	Took    time.Duration // from the beginning of the request to the end of the answer
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
 	InFrames bool
