@@ -208,7 +208,7 @@ func (p *program) askForTime(f *finding) {
 const doubtRuns = 3
 
 // variesMore runs the program up to doubtRuns times with a file as its output. It reports whether
-// the outputs, or the ways in which the runs end, vary more than was known.
+// the outputs, or the ways in which the runs end, vary more than the earlier runs showed.
 func (p *program) variesMore(ctx context.Context, f *finding) (bool, error) {
 	alike := p.ref().likeness()
 	ends := p.ref().allEndedAlike()

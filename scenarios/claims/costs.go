@@ -173,8 +173,8 @@ func judgeSmall(e *Evidence) Judgement {
 	return refuted(figure, "round trips take more than 5 % longer than those of lines")
 }
 
-// judgeWire judges by the overhead at each message size: the bytes that are sent beyond the
-// payload, in percent of the payload.
+// judgeWire judges the overhead at each message size. The overhead is the bytes that are sent
+// beyond the payload, in percent of the payload.
 func judgeWire(e *Evidence) Judgement {
 	percent := make(map[int]float64)
 	for _, r := range e.plainCells("stream", costFraming) {

@@ -43,8 +43,8 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split returns the client's messages in a recording, and the server's answers by id. It keeps
-// their order. It leaves out the handshake and the client's own answers.
+// split returns the client's messages in a recording, and the server's answers by id, both in the
+// order of the recording. It leaves out the handshake and the client's own answers.
 func split(
 	recording []payload.Message,
 ) (requests []recorded, replies map[string][]payload.Message) {

@@ -186,8 +186,8 @@ func (r *recorder) record(part string, f results.Finding) error {
 	return r.keep(f)
 }
 
-// verdictOf returns the verdict for a class of failure. It is "depends" instead of "fails" if an
-// error told of the failure, or if nothing was lost.
+// verdictOf returns the verdict for a class of failure. The verdict is "depends" instead of "fails"
+// if an error reported the failure, or if nothing was lost.
 func verdictOf(class string) results.Verdict {
 	switch class {
 	case Sound:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// busyShare is the share of one CPU that a program must use to count as at work, not asleep.
+// A program that uses more than this share of one CPU counts as at work.
 const busyShare = 0.2
 
 // maxInterval is the longest time between the first two readings of a program's CPU time.

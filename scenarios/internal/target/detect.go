@@ -10,9 +10,9 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// detect finds out what a server speaks. It first sends requests as lines, soon also with
-// Content-Length headers, and last in each of otherFramings. Each attempt starts a server of its
-// own.
+// detect finds out what a server speaks. It first sends requests as lines. If that does not succeed
+// soon, it also sends them with Content-Length headers, and in the end in each of otherFramings.
+// Each attempt starts a server of its own.
 func detect(ctx context.Context, o Options) (*Server, error) {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -59,7 +59,8 @@ func (s *Search) Run(deadline time.Time, works func(size int) (bool, error)) err
 	return nil
 }
 
-// IsLate reports whether the time was up before any size failed and before Most worked.
+// IsLate reports whether the time was up before any size had failed, and before the size Most had
+// worked.
 func (s *Search) IsLate() bool { return s.High == 0 && s.Low < s.Most }
 
 // between returns a size between Low and High. It prefers a round size or a neighbour of one,
