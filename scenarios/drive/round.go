@@ -215,8 +215,9 @@ func (r *loadRound) write(w framers.Writer, n int64) error {
 	return nil
 }
 
-// wait waits for an answer, at most until the time end, which is counted from the start of the
-// round. It returns an error if the server owes an answer and does nothing for r.limit.
+// wait waits for an answer, but only for a limited time. The parameter end says until when, counted
+// from the start of the round. It returns an error if the server owes an answer and does nothing
+// for r.limit.
 func (r *loadRound) wait(ctx context.Context, end time.Duration) error {
 	patient, stop := r.server.Patient(ctx, r.limit, mostWaits*r.limit)
 	defer stop()
