@@ -183,6 +183,10 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 		measureErr := s.measure(t)
 		return s.finish(t, measureErr)
 	}
+	if f.out != "" {
+		return usageError(errors.New("--out is for what is measured, and files are only shown: " +
+			"pipebench report FILE... --out page.html makes a page of them"))
+	}
 	found, err := readFiles(cmd, files)
 	if err != nil {
 		return err

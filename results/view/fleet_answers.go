@@ -29,9 +29,7 @@ func answerSections(members []stat.Member) []Section {
 			}
 			isOther := func(f results.Finding) bool {
 				kind, _ := kindOf(f)
-				// Findings about no kind of pipe are about costs. A FIFO follows the rules of
-				// anonymous pipes.
-				return kind != "" && kind != "anonymous" && kind != "fifo"
+				return kind != "" && kind != "anonymous" // without a kind, it is about costs
 			}
 			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
 			others.ID = "other-" + others.ID
@@ -82,7 +80,7 @@ func answerSection(members []stat.Member, area, title string,
 		}
 	}
 	switch {
-	case questions[0] == pipeQuestions[0].asks: // anonymous pipes
+	case questions[0] == newPipeHolds: // anonymous pipes
 		out.Lead = differingAnswers(columns)
 	case area != results.AreaRule && len(disputed) <= mostSentences:
 		for _, i := range disputed {
@@ -90,10 +88,19 @@ func answerSection(members []stat.Member, area, title string,
 			out.Lead = append(out.Lead, text)
 		}
 	}
-	out.Lead = append(out.Lead, agreementText(title, columns, len(disputed)))
-	if len(disputed) > 0 {
+	agreement := agreementText(title, columns, len(disputed))
+	switch {
+	case len(disputed) > 0:
 		out.Tables, out.Notes = disputedTable(title, questions, columns, disputed)
+	case area == results.AreaRule:
+		out.Tables = []Table{questionTable(title, questions, joinAlike(columns))}
+		out.Folded = true
+		holds := columns[0].answers[0]
+		if len(columns) > 1 && questions[0] == newPipeHolds && holds.Base != "" {
+			agreement += fmt.Sprintf(" %s %s.", newPipeHolds, holds.Text)
+		}
 	}
+	out.Lead = append(out.Lead, agreement)
 	return out
 }
 

@@ -148,14 +148,14 @@ func (v fleetStream) difference(members []stat.Member) (text string, found bool)
 	if len(noisy) > 0 {
 		parts = append(parts, joinAnd(noisyNames)+": "+tooNoisyToTell)
 	}
-	others := fmt.Sprintf("at this size and placement, by at most %s, within the "+
-		"noise of ±%.0f %%", results.FormatCount(points, "point"), noise)
+	others := fmt.Sprintf("alike: at most %s apart, within the noise of ±%.0f %%",
+		results.FormatCount(points, "point"), noise)
 	switch len(alike) {
 	case 0:
 	case 1:
-		parts = append(parts, "the other framing differs, "+others)
+		parts = append(parts, "the other framing is "+others)
 	default:
-		parts = append(parts, "the other framings differ, "+others)
+		parts = append(parts, "the other framings are "+others)
 	}
 	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
 }

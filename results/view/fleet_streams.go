@@ -46,31 +46,62 @@ type fleetStream struct {
 }
 
 // streamsToCompare returns a group of measurements for each placement, at the message size that
-// most machines measured there.
+// most machines measured there. Of several such sizes, it takes the one at which a few machines
+// differ most.
 func streamsToCompare(members []stat.Member) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
-		cells := FleetStreams(members, p.name)
-		if len(cells) == 0 {
+		streams := streamsOf(FleetStreams(members, p.name))
+		if len(streams) == 0 {
 			continue
 		}
-		best := slices.MinFunc(cells, func(a, b results.Cell) int {
-			return cmp.Or(cmp.Compare(len(sharesIn(b, members)), len(sharesIn(a, members))),
-				cmp.Compare(sizeDistance(a.Size), sizeDistance(b.Size)))
+		best := slices.MinFunc(streams, func(a, b fleetStream) int {
+			return cmp.Or(cmp.Compare(b.mostShares(members), a.mostShares(members)),
+				cmp.Compare(b.largestDistance(members), a.largestDistance(members)),
+				cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
 		})
-		best.Framing = ""
-		stream := fleetStream{cell: best}
-		for _, c := range cells {
-			framing := c.Framing
-			c.Framing = ""
-			if c == best {
-				stream.framings = append(stream.framings, framing)
-			}
-		}
-		out = append(out, stream)
+		out = append(out, best)
 	}
 	sortFramings(out, members)
 	return out
+}
+
+// streamsOf puts measurements that differ only in their framing into one stream.
+func streamsOf(cells []results.Cell) []fleetStream {
+	var out []fleetStream
+	for _, c := range cells {
+		framing := c.Framing
+		c.Framing = ""
+		i := slices.IndexFunc(out, func(v fleetStream) bool { return v.cell == c })
+		if i < 0 {
+			i = len(out)
+			out = append(out, fleetStream{cell: c})
+		}
+		out[i].framings = append(out[i].framings, framing)
+	}
+	return out
+}
+
+// mostShares returns how many machines measured the framing that most of them measured.
+func (v fleetStream) mostShares(members []stat.Member) int {
+	most := 0
+	for _, framing := range v.framings {
+		most = max(most, len(v.shares(members, framing)))
+	}
+	return most
+}
+
+// largestDistance returns by how much a framing's share of raw's speed differs between a few
+// machines. It returns 0 if no difference is certain, and for many machines.
+func (v fleetStream) largestDistance(members []stat.Member) float64 {
+	if len(members) > FewMachines {
+		return 0
+	}
+	differ, _, _ := v.differing(members)
+	if len(differ) == 0 {
+		return 0
+	}
+	return differ[0].distance()
 }
 
 // sortFramings gives the framings of all streams the same order. Framings whose speed differs

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -64,14 +65,14 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		{
 			[]float64{0.57, 0.83}, nil,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1",
-			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing differs, " +
-				"at this size and placement, by at most 1 point, within the noise of ±1 %" + where,
+			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1; the other framing is " +
+				"alike: at most 1 point apart, within the noise of ±1 %" + where,
 		},
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured",
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured; " +
-				"the other framing differs, at this size and placement, by at most 1 point, " +
+				"the other framing is alike: at most 1 point apart, " +
 				"within the noise of ±1 %" + where,
 		},
 		{
@@ -82,8 +83,8 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.4}, "2 machines",
-			"ndjson: too noisy to tell; the other framing differs, at this size and placement, " +
-				"by at most 1 point, within the noise of ±1 %" + where,
+			"ndjson: too noisy to tell; the other framing is alike: " +
+				"at most 1 point apart, within the noise of ±1 %" + where,
 		},
 	}
 	for _, tt := range tests {
@@ -266,17 +267,17 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 	}{
 		{
 			"costs", []stat.Member{extra, answeringMember("b", 4096), costly},
-			"What the pipes do: 1 answer, alike on 2 machines.|" +
+			"What the pipes do: 1 answer, alike on 2 machines. A new pipe holds 4,096 B.|" +
 				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
 		},
 		{
 			"one was asked less", []stat.Member{extra, answeringMember("b", 4096), fewer},
-			"What the pipes do: 1 answer, alike on 3 machines.|" +
+			"What the pipes do: 1 answer, alike on 3 machines. A new pipe holds 4,096 B.|" +
 				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
 		},
 		{
 			"one kind on one machine", []stat.Member{extra, fewer},
-			"What the pipes do: 1 answer, alike on 2 machines.|" +
+			"What the pipes do: 1 answer, alike on 2 machines. A new pipe holds 4,096 B.|" +
 				"What other kinds of pipe do: only a was asked, nothing to compare.",
 		},
 		{
@@ -290,6 +291,54 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 		if got := strings.Join(lead, "|"); got != tt.want {
 			t.Errorf("%s: got  %q\nwant %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// Machines differ also if only their FIFOs do, or if writes mix on one that must not.
+func TestNoDifferenceIsPassedOver(t *testing.T) {
+	asked := func(name string, fifo float64, mix bool) stat.Member {
+		m := answeringMember(name, 65_536)
+		mixes := stat.Answer{
+			ID: "rule/anonymous/interleave/4096/read-4096", Value: mix, Verdict: results.Holds,
+		}
+		if mix {
+			mixes.Verdict = results.Refuted
+		}
+		holds := stat.Answer{ID: "rule/fifo/capacity/stated", Value: fifo, Unit: "B"}
+		m.Answers = append(m.Answers, mixes, holds)
+		return m
+	}
+	sections := FleetSections([]stat.Member{
+		asked("a", 65_536, false), asked("b", 65_536, false), asked("c", 32_768, true),
+	})
+	rows := make(map[string]string)
+	for _, s := range sections[1:] { // behind the answer
+		maps.Copy(rows, rowsOf(t, s.Tables))
+	}
+	for asks, want := range map[string]string{
+		"Writes of 4,096 B of two programs mix": "not seen | ≠ yes (≠ documented)",
+		"A new pipe holds (fifo)":               "65,536 B | ≠ 32,768 B",
+	} {
+		if got := rows[asks]; got != want {
+			t.Errorf("%s: got %q, want %q", asks, got, want)
+		}
+	}
+}
+
+// The size at which machines differ is compared, not the usual one.
+func TestMachinesAreComparedAtTheSizeAtWhichTheyDiffer(t *testing.T) {
+	var members []stat.Member
+	for i, share := range []float64{0.99, 0.66} {
+		m := measuringMember(fmt.Sprint("m", i), 0.9)
+		for _, f := range measuringMember("", share).Figures {
+			f.Cell.Size = 4000
+			m.Figures = append(m.Figures, f)
+		}
+		members = append(members, m)
+	}
+	const want = "66 % of raw's speed on m1 and 99 % on m0"
+	if got := FleetSections(members)[0].Title; !strings.Contains(got, want) {
+		t.Errorf("title %q, want %q in it", got, want)
 	}
 }
 

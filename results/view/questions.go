@@ -15,9 +15,12 @@ type question struct {
 	worst bool     // if there are several answers, take the smallest number or true
 }
 
+// newPipeHolds is the first question about anonymous pipes.
+const newPipeHolds = "A new pipe holds"
+
 // pipeQuestions are asked of each kind of pipe.
 var pipeQuestions = []question{
-	{asks: "A new pipe holds", steps: []string{"capacity/stated", "capacity/accepted"}},
+	{asks: newPipeHolds, steps: []string{"capacity/stated", "capacity/accepted"}},
 	{asks: "Filled in writes of the worst size, it holds", steps: []string{"capacity/fill/"},
 		worst: true},
 	{asks: "Filled in writes of 60 KiB, it holds", steps: []string{"capacity/fill/61440"}},
@@ -111,13 +114,16 @@ const (
 // is empty if another run may give another answer.
 func (q question) outcome(f results.Finding) columnAnswer {
 	kind, step := kindOf(f)
-	dependsOnChance := strings.HasPrefix(step, "interleave/")
+	// Whether writes mix depends on chance, unless the rules say that they never do.
+	isRuled := strings.HasPrefix(step, "interleave/4096/") &&
+		(f.Verdict == results.Holds || f.Verdict == results.Refuted)
+	dependsOnChance := strings.HasPrefix(step, "interleave/") && !isRuled
 	text := exactValue(f.Value, f.Unit)
 	open := 0
 	switch {
 	case f.Class != "": // how the experiment ended: "hangs", "fails"
 		text = f.Class
-	case dependsOnChance && f.Value == false:
+	case strings.HasPrefix(step, "interleave/") && f.Value == false:
 		text = notSeen
 		open = 1
 	case f.Value == undecidedValue:
