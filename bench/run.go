@@ -59,6 +59,7 @@ type cellRun struct {
 	size       float64 // bytes of a message on average
 	capacity   int     // of the pipe, in bytes, as a worker reported it; 0: not known
 	calibrated bool
+	warm       *fork // the workers that have made a timed run of it; others are cold
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {

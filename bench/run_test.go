@@ -228,6 +228,23 @@ func TestCapacityIsReadBack(t *testing.T) {
 	}
 }
 
+// The first large messages after a start of the workers are slow: the reader's buffer grows.
+func TestNewWorkersWarmUpWithSeveralLargeMessages(t *testing.T) {
+	p := small(cell(func(c *results.Cell) { c.Size = 1 << 20 }))
+	p.Samples, p.Forks, p.Duration = 4, 2, time.Millisecond
+	last := 0 // the start of the workers that made the sample before
+	for _, s := range collect(t, p)[0].Samples {
+		several := s.Warmup.Messages == firstWarmups
+		if s.Fork == 2 && several != (last == 1) || s.Fork == last && several {
+			t.Errorf("start %d after %d: warmed up with %d messages", s.Fork, last, s.Warmup.Messages)
+		}
+		last = s.Fork
+	}
+	if last < 2 {
+		t.Error("no samples of a second start")
+	}
+}
+
 func TestARecordingIsReplayed(t *testing.T) {
 	path := filepath.Join("payload", "testdata", "mcp-session.ndjson")
 	recording, err := payload.ReadRecording(path)
