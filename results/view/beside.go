@@ -48,7 +48,8 @@ func (c column) differs(o column, question int) bool {
 // chance, may differ.
 func (c column) alike(o column) bool {
 	return slices.EqualFunc(c.answers, o.answers, func(a, b columnAnswer) bool {
-		if a.Base != b.Base || (a.Text == "") != (b.Text == "") {
+		bothOpen := a.open > 0 && b.open > 0
+		if a.Base != b.Base && !bothOpen || (a.Text == "") != (b.Text == "") {
 			return false
 		}
 		return a.Base != "" || a.Text == b.Text || a.ns > 0 && b.ns > 0 || a.open+b.open > 0
