@@ -23,7 +23,8 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"upper", "lines (answers with others)", "lines"},
 		{"json", "lines", "lines, answers checked byte by byte"},
 		{"selective", "mcp 2025-11-25", "method tools/list"},
-		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused"},
+		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
+			"large replies are not tried: no tool echoes (see --reply-tool)"},
 		{"tardy", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
 		{"hesitant cat", "lines", "lines, answers checked byte by byte"},
 		{"hesitant upper", "lines (answers with others)", "lines"},

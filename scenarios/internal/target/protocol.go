@@ -81,8 +81,10 @@ func (p *Protocol) Sends() string {
 	switch {
 	case p.sends == "" && p.ignores:
 		return "method " + listMethod
+	case p.sends == "" && p.Demand == nil && strings.HasPrefix(p.Name, "mcp"):
+		return refusedRequests + "; large replies are not tried: no tool echoes (see --reply-tool)"
 	case p.sends == "":
-		return "method " + unknownMethod + ", which is to be refused"
+		return refusedRequests
 	case p.Echoes:
 		return p.sends + ", answers checked byte by byte"
 	}
@@ -195,6 +197,8 @@ func newFilter(wire framers.Framing) *Protocol {
 
 // unknownMethod is a method that no server has. Refusing it is the least work for a server.
 const unknownMethod = "pipebench/unknown"
+
+const refusedRequests = "method " + unknownMethod + ", which is to be refused"
 
 // listMethod takes the place of unknownMethod if a server ignores methods that it does not know.
 const listMethod = "tools/list"
