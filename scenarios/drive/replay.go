@@ -199,8 +199,25 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	r.t.Evidence.Advice = "the large message made the server lose what came behind it: look at " +
-		"how input is put together, and at limits of its buffer"
+	r.t.Evidence.Advice = adviceOnCause(large, r.t.Evidence.Failure)
+}
+
+// leastLarge is the smallest size of a message, in bytes, that may not fit a buffer of the server.
+const leastLarge = 2048
+
+// adviceOnCause says where to look if a server answers a request only without the message cause,
+// which comes right before it.
+func adviceOnCause(cause recorded, failure *results.FailureEvidence) string {
+	switch {
+	case failure != nil && failure.Unsent:
+		return fmt.Sprintf("the server stopped reading in message %d: look at limits of its input",
+			cause.number)
+	case cause.Size < leastLarge:
+		return fmt.Sprintf("message %d makes the difference: look at what the server does with it, "+
+			"and at the lengths that the server reads and announces", cause.number)
+	}
+	return "the large message made the server lose what came behind it: look at how input is put " +
+		"together, and at limits of its buffer"
 }
 
 // answeredWithout reports whether another process of the server answers the last request if
