@@ -213,8 +213,9 @@ func adviceOnCause(cause recorded, failure *results.FailureEvidence) string {
 		return fmt.Sprintf("the server stopped reading in message %d: look at limits of its input",
 			cause.number)
 	case cause.Size < leastLarge:
-		return fmt.Sprintf("message %d makes the difference: look at what the server does with it, "+
-			"and at the lengths that the server reads and announces", cause.number)
+		const says = "message %d makes the difference: look at what the server does with it, " +
+			"and at the lengths that the server reads and announces"
+		return fmt.Sprintf(says, cause.number)
 	}
 	return "the large message made the server lose what came behind it: look at how input is put " +
 		"together, and at limits of its buffer"
