@@ -42,8 +42,8 @@ func (a Axis) Format(v float64) string {
 	return results.FormatLabel(v, a.Unit)
 }
 
-// A fitted is an axis whose ends and labels suit the values to show. It does not use gonum's
-// logarithmic scale, which panics for zero.
+// A fitted is an axis whose ends and labels suit the values to show. The logarithmic scale of the
+// library gonum is not used, because it panics for zero.
 type fitted struct {
 	Axis
 	min, max float64 // the positions of its ends
@@ -54,8 +54,8 @@ type fitted struct {
 // mostTicks is the largest number of labels on an axis of numbers.
 const mostTicks = 9
 
-// fit chooses ends and labels of the axis that suit the values. An axis with Places needs only
-// length, the room for their names.
+// fit chooses ends and labels of the axis that suit the values. For an axis with Places, it uses
+// only length, the room for the names of the places.
 func (a Axis) fit(values []float64, length vg.Length) fitted {
 	f := fitted{Axis: a}
 	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool {
@@ -83,8 +83,8 @@ func (f fitted) at(v float64) float64 {
 	return math.Log10(v)
 }
 
-// fitPlaces labels the places of the axis with their names. If there is too little room, it moves a
-// unit that all names share to the label of the axis, and leaves out names.
+// fitPlaces labels the places of the axis with their names. If there is too little room, it leaves
+// out names, and moves the unit to the label of the axis if all names have the same unit.
 func (f *fitted) fitPlaces(length vg.Length) {
 	const margin = 0.4 // of the distance between two places
 	n := len(f.Places)
@@ -129,8 +129,8 @@ func withoutUnit(names []string) (numbers []string, unit string) {
 	return numbers, unit
 }
 
-// span returns the smallest and the largest position. If these are equal, it moves each outwards by
-// room. Without any positions, it returns 0 and 1.
+// span returns the smallest and the largest position. If the two are equal, it subtracts room from
+// the smallest and adds room to the largest. Without any positions, it returns 0 and 1.
 func span(positions []float64, room float64) (low, high float64) {
 	if len(positions) == 0 {
 		return 0, 1
@@ -143,7 +143,7 @@ func span(positions []float64, room float64) (low, high float64) {
 }
 
 // fitLinear chooses the ends and labels of a linear axis. The axis begins at zero if the values
-// then still fill a third of it.
+// then still fill a third of the axis.
 func (f *fitted) fitLinear(values []float64) {
 	if f.FromZero {
 		values = append(values, 0)

@@ -24,8 +24,8 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A Chart describes a picture. Its panels share the X axis, which always has places. They also
-// share the Y axis, except a panel that has its own.
+// A Chart describes a picture. All its panels have the same X axis, which has names instead of
+// numbers. They also have the same Y axis, except a panel with a Y axis of its own.
 type Chart struct {
 	Name     string   // the name of its files, without an extension
 	Title    string   // says what one sees

@@ -65,8 +65,8 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 	}
 }
 
-// differOnlyInFraming reports whether all rows were measured in the same way as other, except for
-// the framing.
+// differOnlyInFraming reports whether all rows were measured in the same way as the given row,
+// except for the framing.
 func (r rows) differOnlyInFraming(other stat.Row) bool {
 	for _, row := range r.all {
 		c := other.Cell

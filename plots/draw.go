@@ -198,7 +198,7 @@ func (p *picture) yOf(panel Panel) fitted {
 	return panel.Y.fit(heights([]Panel{panel}), 0)
 }
 
-// rowHeight returns the height of a row of panels, with what stands above and below them.
+// rowHeight returns the height of a row of panels, with the texts above and below the panels.
 func (p *picture) rowHeight() vg.Length { return p.titleRoom + p.areaHeight + belowPanel }
 
 // heights lists all values that the panels have to show along the Y axis.
@@ -264,8 +264,8 @@ func (p *picture) hoverElements() string {
 	return out.String()
 }
 
-// Factors by which texts may be wider on a machine that lacks Liberation Sans. DejaVu Sans, for
-// example, is wider by an eighth, or by a fifth in bold.
+// Factors by which texts may be wider on a machine that lacks the typeface Liberation Sans. DejaVu
+// Sans, for example, is wider by an eighth, or by a fifth in bold.
 const (
 	widerType     = vg.Length(1.15)
 	widerBoldType = vg.Length(1.25)
@@ -294,8 +294,8 @@ func breakText(lines []string, in text.Style, width vg.Length) []string {
 	return out
 }
 
-// balance breaks a text into as few lines as breakText does, but of about the same length, because
-// a single word in the last line looks like a mistake.
+// balance breaks a text into as few lines as breakText does, but into lines of about the same
+// length, because a single word in the last line looks like a mistake.
 func balance(line string, in text.Style, width vg.Length) []string {
 	out := breakText([]string{line}, in, width)
 	for narrow := width; narrow > width/2; narrow -= 10 {
@@ -309,16 +309,16 @@ func balance(line string, in text.Style, width vg.Length) []string {
 }
 
 // spread moves lines of text apart so that none covers another, and all lie between low and high.
-// The slice at has the middles of the lines, ascending, and row is the height of a line.
-func spread(at []vg.Length, row, low, high vg.Length) []vg.Length {
-	out := slices.Clone(at)
+// The middles of the lines must be ascending.
+func spread(middles []vg.Length, height, low, high vg.Length) []vg.Length {
+	out := slices.Clone(middles)
 	for i := range out {
 		out[i] = max(out[i], low)
-		low = out[i] + row
+		low = out[i] + height
 	}
 	for i := len(out) - 1; i >= 0; i-- {
 		out[i] = min(out[i], high)
-		high = out[i] - row
+		high = out[i] - height
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
-// framing. There is no chart unless at least two machines measured both.
+// framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
 	var all []results.Cell
 	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
@@ -61,8 +61,8 @@ func FleetCharts(members []stat.Member) []Chart {
 	return []Chart{c}
 }
 
-// fleetPanels makes the panels of a chart that compares machines. The slice all has the
-// combinations to show.
+// fleetPanels makes the panels of a chart that compares machines. They show the given combinations
+// of settings.
 func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel {
 	few := len(members) <= view.FewMachines
 	var titles []string
@@ -90,8 +90,8 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	return panels
 }
 
-// measuring returns the machines that measured at least one of the cells often enough to compare it
-// with raw bytes.
+// measuring returns the machines that measured at least one of the given combinations of settings
+// often enough to compare the result with raw bytes.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {
@@ -104,8 +104,8 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	return out
 }
 
-// differing selects the cells whose framing and placement give different results on different
-// machines. If there are none, it returns all cells.
+// differing selects the combinations of settings whose framing and placement give different results
+// on different machines. If there are none, it returns all combinations.
 func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
 	type panel struct{ framing, placement string }
 	differ := make(map[panel]bool)
@@ -125,7 +125,8 @@ func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, 
 	return kept, len(kept) < len(all)
 }
 
-// spreadOf returns how far machines differ in what they measured for a cell, relative to raw bytes.
+// spreadOf returns how far machines differ in what they measured with the settings in cell,
+// relative to raw bytes.
 func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
 	var values []float64
 	for _, m := range members {

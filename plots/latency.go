@@ -18,8 +18,8 @@ var shownQuantiles = []string{"p50", "p90", "p99", "p99.9"}
 const maxSizes = 3
 
 // latencyChart returns a function that makes a chart of one kind of latency, found under key in
-// [stat.Row.Latency]. The chart's title begins with the words in what.
-func latencyChart(key, what string) func(rows) Chart {
+// [stat.Row.Latency]. The title of the chart begins with the text in start.
+func latencyChart(key, start string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
 			return row.Latency[key].Quantile("p50") != nil && isBare(row.Cell) &&
@@ -30,7 +30,7 @@ func latencyChart(key, what string) func(rows) Chart {
 		}
 		c := Chart{
 			Name:     key,
-			Title:    what + r.latencySpan(key),
+			Title:    start + r.latencySpan(key),
 			Subtitle: r.subtitle("size", "placement"),
 			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},

@@ -54,8 +54,8 @@ func (d *panelDrawing) atY(position float64) vg.Length {
 	return d.area.Min.Y + vg.Length(share)*d.areaHeight
 }
 
-// shifts returns how far to move each series to the right, by the name of the series. Points at one
-// place then do not cover each other.
+// shifts returns how far to move each series to the right, by the name of the series. Points at the
+// same place on the X axis then do not cover each other.
 func (p *picture) shifts() map[string]vg.Length {
 	var moved []string
 	for _, s := range p.Chart.series() {

@@ -61,7 +61,7 @@ type page struct {
 	CSV        string   // all figures; "" if they are too many
 }
 
-// A section is one of [view.Sections], with its pictures, as the page shows it.
+// A section is a section of the page: one of those in [view.Sections], with its pictures.
 type section struct {
 	view.Section
 	Pictures   []template.HTML
@@ -134,8 +134,9 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 	return nil
 }
 
-// setTitle sets the title of the page. It takes the title in the options, or else that of the
-// picture that shows the answer, or else the answer itself.
+// setTitle sets the title of the page. It is the title in the options or, if there is none, the
+// title of the picture that shows the main result. Without such a picture, it is the main result
+// itself.
 func (r *reporter) setTitle() {
 	answer := &r.sections[0]
 	if answer.Final { // no picture may replace this title
@@ -206,8 +207,8 @@ func (r *reporter) page(maxRows int) ([]byte, error) {
 	return []byte(view.Escape(out.String())), err // the page may hold texts of other programs
 }
 
-// figuresOf returns the measurements as CSV. If there are none, it returns all records, and if
-// there are too many, "".
+// figuresOf returns the measurements as CSV or, if there are none, all records. If there are too
+// many of them for a page, it returns "".
 func figuresOf(set *results.Set) string {
 	lines := cmp.Or(len(set.Records), set.Len())
 	var csv strings.Builder

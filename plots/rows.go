@@ -115,12 +115,12 @@ func (r rows) cells() []results.Cell {
 	return cells
 }
 
-// titled returns a function that gives the title of a row's panel. The title has what name returns,
-// and then the fields in which rows differ, except the fields in shown.
-func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row) string {
+// titled returns a function that gives the title of a row's panel. The title begins with the result
+// of start. After it come the fields in which rows differ, except the fields in shown.
+func (r rows) titled(start func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {
-		parts := []string{name(row)}
+		parts := []string{start(row)}
 		for _, field := range differ {
 			if value := row.Cell.Field(field); value != "" && value != "0" {
 				parts = append(parts, view.FieldPhrase(field, value))
@@ -131,7 +131,7 @@ func (r rows) titled(name func(stat.Row) string, shown ...string) func(stat.Row)
 }
 
 // subtitle returns a line about the machine, and a line with what all rows have in common. The
-// second line leaves out the fields in elsewhere.
+// second line leaves out the fields that are named in elsewhere.
 func (r rows) subtitle(elsewhere ...string) []string {
 	cells := r.cells()
 	if reported := r.capacities(); len(reported) == 1 && reported[0] > 0 {
@@ -170,8 +170,8 @@ type layout struct {
 	dots        bool // points are not joined by a line, except those of raw
 }
 
-// among returns a function that takes a row and returns the index in list of what field returns for
-// the row. The index is -1 if list lacks that value.
+// among returns a function that calls field with a row, and returns the index of the result in
+// list. If list lacks the result, the index is -1.
 func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 	return func(row stat.Row) int { return slices.Index(list, field(row)) }
 }
@@ -179,7 +179,8 @@ func among[V comparable](list []V, field func(stat.Row) V) func(stat.Row) int {
 // A pointFunc returns the point of a row, without its X.
 type pointFunc func(stat.Row) (Point, bool)
 
-// panels makes a panel for each value of l.panel, with a line for each value of l.line.
+// panels makes a panel for each value that l.panel returns, with a line for each value that l.line
+// returns.
 func (r rows) panels(l layout, point pointFunc) []Panel {
 	lines := values(r, l.line) // in the same order in all panels
 	var panels []Panel
@@ -199,8 +200,8 @@ func (r rows) panels(l layout, point pointFunc) []Panel {
 	return panels
 }
 
-// series makes the line with the given name. All other lines are compared with the line of raw
-// bytes.
+// series makes the line with the given name. It marks the line of raw bytes as the one with which
+// the others are compared.
 func (r rows) series(name string, l layout, point pointFunc) Series {
 	s := Series{Name: name}
 	for _, row := range r.all {

@@ -13,7 +13,7 @@ import (
 func serverChart(all rows) Chart {
 	var sizes []int
 	failsAt, how := 0, ""
-	cutShort := false // nobody tried failsAt, which is a byte above the largest size that worked
+	cutShort := false // failsAt was not tried: it is one above the largest size that worked
 	for _, t := range all.set.Targets {
 		at, failed := failedAt(t)
 		switch {

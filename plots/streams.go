@@ -22,14 +22,14 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 	"machine cancels out. Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six rounds, the range."
 
-// isBare reports whether a cell, which says what is measured, is about the transport alone: nothing
-// else is done with the bytes.
+// isBare reports whether a measurement is about the transport alone: nothing else is done with the
+// bytes.
 func isBare(c results.Cell) bool {
 	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
 }
 
 // isStream reports whether only the transport is measured, with messages that go one way, at full
-// speed, to a reader that stays.
+// speed, to a reader that does not close the pipe early.
 func isStream(r stat.Row) bool {
 	c := r.Cell
 	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
@@ -45,7 +45,8 @@ func (r rows) streamTitle() func(stat.Row) string {
 	return r.titled(placeName, "framing", "size", "placement")
 }
 
-// streamChart makes a chart of one figure by message size, with a panel for each placement.
+// streamChart makes a chart of one figure by message size, with a panel for each placement of the
+// pipe's ends on CPUs.
 func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart {
 	sizes := r.sizes()
 	l := layout{
@@ -179,8 +180,8 @@ func ratioTitle(r rows) string {
 	return title
 }
 
-// wideRatio is how far, in percent, an interval may reach from 1 to each side if a title says that
-// a framing costs nothing.
+// wideRatio limits the interval of a ratio to raw bytes, in percent to each side. If the interval
+// is wider, no title says that the framing costs nothing.
 const wideRatio = 10
 
 // overheadChart shows how many bytes a framing adds, by message size. These figures are exact.

@@ -38,11 +38,11 @@ var colors = []color.RGBA{
 	{0x0b, 0x6e, 0x7a, 0xff}, // teal
 }
 
-// noFraming is the style index of series that are not about a framing, and also the index of their
-// first colour.
+// framingColors is how many of the colors are for framings.
 const framingColors = 7
 
-// noFraming is the style index, and first colour, of series that are no framing.
+// noFraming is the style index of series that are not about a framing, and also the index of the
+// first colour for them.
 const noFraming = framingColors
 
 var markers = []draw.GlyphDrawer{
@@ -65,8 +65,8 @@ type style struct {
 	marker draw.GlyphDrawer
 }
 
-// fixedStyles has an index for each framing, which decides its colour and its marker. Two framings
-// share an index, because they are seldom in one chart.
+// fixedStyles has a number for each framing, which decides the colour and the marker of the
+// framing. Two framings share a number, because they are seldom in one chart.
 var fixedStyles = map[string]int{
 	"ndjson": 0, "content-length": 1, "chunked": 2, "length-prefix": 3, "adaptive": 4,
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
@@ -118,8 +118,8 @@ func assignStyles(c Chart) map[string]style {
 	return styles
 }
 
-// colorAt returns the index in colors for the n-th series with a style index, counted from 0. The
-// series of a framing have one colour until all markers are used.
+// colorAt returns the index in colors for one of the series with the same style index: the n-th,
+// counted from 0. The series of a framing have one colour until all markers are used.
 func colorAt(index, n int) int {
 	others := len(colors) - framingColors
 	if index == noFraming {

@@ -78,7 +78,7 @@ func (p pauseCost) String() string {
 }
 
 // pauseCosts returns the least and the most that writers lose if they sleep instead of polling.
-// Both are zero if that is not known.
+// Both results are zero if nothing is known about this.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {

@@ -36,7 +36,7 @@ func (r rows) usualCapacity() int {
 }
 
 // addLevers adds a line for the largest pipe and a line for the smallest writes, if these were
-// measured. Both change goodput more than framings do.
+// measured. The sizes of pipes and writes change goodput more than framings do.
 func (c *Chart) addLevers(own, all rows) {
 	usual := own.all[0].Cell.Capacity
 	if len(values(own, capacityOf)) > 1 {
@@ -138,8 +138,8 @@ func writeSizeName(size int) string {
 	return view.SizeTitle(size)
 }
 
-// capacityName names the line of a row by the capacity of its pipe: what the system reported, or
-// else what was asked for.
+// capacityName names the line of a row by the capacity of its pipe: the one that the system
+// reported, or else the one that was asked for.
 func capacityName(row stat.Row) string {
 	reported := rows{all: []stat.Row{row}}.capacities()
 	if len(reported) == 1 && reported[0] > 0 {

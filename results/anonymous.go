@@ -23,8 +23,8 @@ func withoutHost(e Environment) Environment {
 	return e
 }
 
-// userFolder matches a path up to the end of the user's name, which may have blanks only on
-// Windows.
+// userFolder matches a path up to the end of the user's name. Only on Windows may the name have
+// blanks.
 var userFolder = regexp.MustCompile(
 	`(?i)([a-z]:/+users/+|\\users\\+)([^/\\"',;:]+)|((?:/home|/users)/+)([^/\\\s"',;:]+)`)
 

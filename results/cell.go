@@ -33,10 +33,10 @@ type Cell struct {
 
 	Batch     int `json:"batch,omitempty"`      // messages per system call; 0 means 1
 	WriteSize int `json:"write_size,omitempty"` // most bytes per write; 0: whole messages
-	// PayloadOffset is where in a page of memory messages begin. "" means a random position.
+	// PayloadOffset is the position in a memory page at which messages begin. "" means random.
 	PayloadOffset string `json:"payload_offset,omitempty"`
-	// FrameWait is how long one frame should take to pass, such as "5ms". The size of frames
-	// follows from it. If it is "", the framing decides the size.
+	// FrameWait is how long one frame, a part of a message, should take through the pipe, such as
+	// "5ms". The size of frames follows from this time. If it is "", the framing decides the size.
 	FrameWait string `json:"frame_wait,omitempty"`
 	Source    string `json:"source,omitempty"`   // "hot", "fresh"; "" means "hot"
 	Transfer  string `json:"transfer,omitempty"` // "vmsplice"; "" means copying
@@ -51,7 +51,7 @@ type Cell struct {
 	Drain       int64   `json:"drain,omitempty"`        // most bytes that it reads per second
 	ClosesAfter int     `json:"closes_after,omitempty"` // messages it reads before it closes
 
-	// Older holds settings from older files that this version no longer has, such as "peer=thread".
+	// Older holds settings that older files have and this version no longer knows: "peer=thread".
 	Older string `json:"older,omitempty"`
 }
 
@@ -64,8 +64,8 @@ func (c Cell) Key() string {
 	return strings.Join(parts, " ")
 }
 
-// UsualCell returns a cell with usual values in all other fields: JSON messages, an anonymous pipe,
-// blocking ends.
+// UsualCell returns a cell with the given settings. The other fields have usual values: JSON
+// messages, an anonymous pipe, blocking ends.
 func UsualCell(framing, pattern, placement string, size int) Cell {
 	return Cell{
 		Framing:   framing,
@@ -79,7 +79,7 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 }
 
 // UnmarshalJSON also reads the field names of older files. An unknown field is an error, because
-// cells that differ in it would look equal.
+// cells that differ only in that field would look equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
 	var read struct {
@@ -192,8 +192,8 @@ func ShortID(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// CellLabel describes a cell briefly: "ndjson 64 KiB stream same". Fields named in differ are added
-// as "io=poll/poller".
+// CellLabel describes a cell briefly: "ndjson 64 KiB stream same". It adds the named fields in the
+// form "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
 	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
 	for _, name := range differ {

@@ -39,7 +39,7 @@ type Environment struct {
 	Hostname       string   `json:"hostname"`
 	Load1          *float64 `json:"load1,omitempty"` // load average over the last minute
 	// Imitation says what imitates the system or the processor, such as "imitated by gVisor" or
-	// "emulated by QEMU". Speeds then say nothing about a real one.
+	// "emulated by QEMU". Measured speeds then say nothing about real hardware.
 	Imitation   string  `json:"imitation,omitempty"`
 	ClockNS     float64 `json:"clock_ns,omitempty"`      // time to read the clock once
 	ClockStepNS int64   `json:"clock_step_ns,omitempty"` // smallest step seen of the clock
@@ -55,8 +55,9 @@ type Environment struct {
 // containerID matches the host name that Docker and Podman give to each new container.
 var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Node returns a name that tells machines with the same hash apart: the hash, with the label "node"
-// or the host name. It leaves out a container's host name, which is new each time.
+// Node returns a name that tells machines with the same hash apart: the hash, followed by the label
+// "node" or the host name. It leaves out the host name of a container, because each new container
+// has another one.
 func (e Environment) Node() string {
 	if node := e.Labels["node"]; node != "" {
 		return e.Machine + " " + node
@@ -76,8 +77,8 @@ var lastRun atomic.Int64
 // NewRun makes a unique name for a run, a UUID of version 7 (RFC 9562). Names sort by time, even
 // those that one process makes while the clock stands still.
 func NewRun() (string, error) {
-	// The UUID is made by hand, because a library for UUIDs imports net, which slows the start of
-	// processes.
+	// The UUID is made by hand, because a library for UUIDs imports the package net, which slows
+	// the start of processes.
 	var id [16]byte
 	if _, err := rand.Read(id[6:]); err != nil {
 		return "", fmt.Errorf("name a run: %w", err)
@@ -100,6 +101,6 @@ func NewRun() (string, error) {
 //go:embed schema.json
 var schemaText []byte
 
-// FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for readers in
+// FileSchema returns the JSON Schema (draft 2020-12) of a line of a results file, for programs in
 // other languages.
 func FileSchema() []byte { return slices.Clone(schemaText) }

@@ -38,7 +38,8 @@ const (
 	aSwitch             // true or false
 )
 
-// fields lists all fields of a cell, sorted by name: their Name, Help, Default, kind and at.
+// fields lists all fields of a cell, sorted by name. Each has a text for help, a text about missing
+// values, a kind, and a function that returns a pointer to the field.
 var fields = []Field{
 	{"batch", "messages that leave in one system call, in streams", "one",
 		aCount, func(c *Cell) any { return &c.Batch }},
@@ -209,7 +210,8 @@ func (f Field) Set(c *Cell, s string) error {
 	return err
 }
 
-// parseText checks a value and returns it as the file has it. For the default, it returns "".
+// parseText checks a value that a person typed and returns it as the file has it. For the default,
+// it returns "".
 func (f Field) parseText(s string) (string, error) {
 	switch f.kind {
 	case anOffset:

@@ -105,7 +105,8 @@ func Open(path string) (name string, f io.ReadCloser, err error) {
 	return path, text, nil
 }
 
-// decompressed returns a reader that decompresses .gz and .zst files, and closes the file.
+// decompressed returns a reader that decompresses .gz and .zst files. Closing the reader closes the
+// file.
 func decompressed(path string, file *os.File) (io.ReadCloser, error) {
 	type reader struct {
 		io.Reader

@@ -23,9 +23,8 @@ func (r *runsRead) add(line Line) {
 	}
 }
 
-// endedEarly returns a problem for each run that has fewer measurements than another run of the
-// same command and program on the same kind of machine. Only `pipebench run` knows in advance how
-// many there will be.
+// endedEarly returns a problem for each run of the command pipebench run that has fewer
+// measurements than another run with the same command line, version and kind of machine.
 func (r *runsRead) endedEarly() []Problem {
 	most := make(map[plan]int)
 	for _, e := range r.environments {

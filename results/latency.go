@@ -17,8 +17,8 @@ type Latency struct {
 	P99NS  *int64 `json:"p99_ns,omitempty"`
 	P999NS *int64 `json:"p999_ns,omitempty"`
 	MaxNS  int64  `json:"max_ns"`
-	// Over is the number of times above one minute, where the histogram ends. MaxNS is exact even
-	// then.
+	// Over counts the times that are longer than one minute, where the histogram ends. MaxNS is
+	// exact even then.
 	Over int64  `json:"over,omitempty"`
 	HDR  string `json:"hdr"` // HdrHistogram V2 compressed, base64
 }
@@ -83,8 +83,8 @@ func SummariseHistogram(h *hdrhistogram.Histogram) (Latency, error) {
 	}, nil
 }
 
-// percentile returns nil if fewer than [MinTailCount] of the n observations lie above the
-// percentile.
+// percentile returns the time below which the given percentage of the n observations lies. It
+// returns nil if fewer than [MinTailCount] observations lie above that time.
 func percentile(h *hdrhistogram.Histogram, n int64, percent float64) *int64 {
 	const rounding = 1e-8 // more than the error of the next line
 	above := float64(n) * (100 - percent) / 100

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LeastStall is the shortest [Message.Stall] that is recorded. A write that does not wait takes
-// less than half of this time.
+// LeastStall is the shortest wait of a write that is recorded, in [Message.Stall]. A write that
+// does not wait takes less than half of this time.
 const LeastStall = 100 * time.Microsecond
 
 // A Message is one message between a client and a server, recorded by the command pipebench tap.

@@ -175,8 +175,8 @@ func decodeMeasurement(text []byte) (Line, error) {
 	if err != nil || !bytes.Contains(text, []byte(`"left":`)) {
 		return line, err
 	}
-	// This is no method UnmarshalJSON of Sample, because types that embed Sample would inherit the
-	// method.
+	// This is not done in a method UnmarshalJSON of Sample, because types that embed Sample would
+	// inherit the method.
 	var old struct {
 		Samples []struct{ Left *Closed }
 	}

@@ -32,8 +32,8 @@ func Read(paths ...string) (*Set, error) {
 	return set, nil
 }
 
-// Each reads files as [Read] does, but calls take with each line at once and keeps no line in
-// memory.
+// Each reads files as [Read] does, but calls the function take with each line at once and keeps no
+// line in memory.
 func Each(take func(Line), paths ...string) ([]Problem, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("read results: no file named")
@@ -163,7 +163,7 @@ func (f *fileReader) identify(line Line, text []byte) lineID {
 	return id
 }
 
-// line decodes one line, or adds a problem if it cannot be used.
+// line decodes one line, or adds a problem if the line cannot be used.
 func (f *fileReader) line(number int, text []byte) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if len(text) == 0 {
@@ -241,8 +241,8 @@ func (f *fileReader) add(number int, line Line, text []byte) {
 
 // decode decodes a line of any kind. A line that no [Writer] would write is an error.
 func decode(text []byte) (Line, error) {
-	// Invalid UTF-8 is replaced here, because evidence keeps these bytes, and a results file must
-	// be valid UTF-8.
+	// Invalid UTF-8 is replaced here. Otherwise, it would stay in the evidence of findings, and a
+	// results file must be valid UTF-8.
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}

@@ -77,7 +77,7 @@ func (Record) kind() string  { return KindMeasurement }
 func (r Record) run() string { return r.Run }
 
 // A Sample is one timed measurement, usually of a few milliseconds. Two combinations of settings
-// are compared by the ratio of the samples with the same Fork and Round.
+// are compared by the ratios of those samples that have the same Fork and Round.
 type Sample struct {
 	Fork  int `json:"fork,omitempty"`  // start of the worker processes, from 1; 0 in old files
 	Round int `json:"round,omitempty"` // turn in which it was taken, from 1; 0 if Fork is 0
@@ -87,8 +87,8 @@ type Sample struct {
 	PayloadBytes int64 `json:"payload_bytes"` // application bytes delivered, one way
 	WireBytes    int64 `json:"wire_bytes"`    // bytes on the pipe, framing included, one way
 
-	// PayloadOffset is where in a page of 4096 bytes the sender's messages began, which affects the
-	// speed of copies. It is 0 in older files.
+	// PayloadOffset is the position in a page of 4096 bytes at which the sender's messages began.
+	// It affects the speed of copies. In older files, it is 0.
 	PayloadOffset int `json:"payload_offset,omitempty"`
 
 	// Capacity is how many bytes the pipe holds, or 0 if the system does not report it.
@@ -115,7 +115,7 @@ type Sample struct {
 	StealNS   *int64 `json:"steal_ns,omitempty"` // time the hypervisor took from the ends' CPUs
 }
 
-// Warmup says what passed through the same ends before the clock started.
+// Warmup says what passed through the same ends of the pipe before the clock started.
 type Warmup struct {
 	Messages  int64 `json:"messages"`
 	ElapsedNS int64 `json:"elapsed_ns"`
@@ -140,8 +140,8 @@ type Counters struct {
 	VoluntarySwitches   *int64 `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *int64 `json:"involuntary_switches,omitempty"`
 
-	// RunQueueNS is how long the end was ready to run but had no CPU, even if the other end had the
-	// CPU.
+	// RunQueueNS is how long the end was ready to run but had no CPU. It includes times when the
+	// other end had the CPU.
 	RunQueueNS *int64 `json:"run_queue_ns,omitempty"`
 
 	Allocs    *int64 `json:"allocs,omitempty"`     // heap objects; nil if both ends share a process

@@ -42,8 +42,8 @@ var (
 	secretFlag = regexp.MustCompile(`(?i)^["'\\]*(?:--?|/)` + secretName + `["'\\]*$`)
 	secretWord = regexp.MustCompile(`(?i)^(?:` + secretWords + `)$`)
 
-	// These match the name of a secret up to its value: "token=". After nameAtEnd, the value is the
-	// next word.
+	// These match the name of a secret up to its value: "token=". After a match of nameAtEnd, the
+	// value is the next word.
 	nameAnywhere = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue)
 	nameAtStart  = regexp.MustCompile(`(?i)^["'\\]*(?:` + secretName + `|sig|pin)` + givesValue)
 	nameAtEnd    = regexp.MustCompile(`(?i)(?:` + secretName + `|\bsig|\bpin)` + givesValue + `$`)
@@ -60,7 +60,7 @@ var (
 	randomText = regexp.MustCompile(`^[\w+=-]{20,}$`)
 
 	// urlUser matches the user and the password in a URL. urlOddSecret matches a password with a
-	// slash, a question mark or a #, but not a port.
+	// slash, a question mark or a #. It does not match a port.
 	urlUser      = regexp.MustCompile(`(\w+://)[^/?#\s]*@`)
 	urlOddSecret = regexp.MustCompile(`(\w+://)` + inHost + `*:` +
 		inHost + `*[^\d/?#:@\s]` + inHost + `*[/?#]\S*@`)

@@ -115,9 +115,9 @@ func (s *Set) FindingsOf(area string) []Finding {
 	return own
 }
 
-// MachineNames returns a short name for each machine, by the machine's hash. It is the host name.
-// If several machines have the same host name, it is the first label or longer name that no other
-// machine has. A machine of which nothing is known is "unknown".
+// MachineNames returns a short name for each machine, by the machine's hash: the host name or, if
+// several machines have the same, the first label or longer name that no other machine has. A
+// machine of which nothing is known is called "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {

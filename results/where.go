@@ -51,8 +51,8 @@ func ParseFilter(conditions ...string) (*Filter, error) {
 	return f, nil
 }
 
-// Through returns a function for [Each] that calls take with each line that meets the conditions.
-// It holds the lines of a run back until the run's environment is read.
+// Through returns a function to pass to [Each]. It calls take with each line whose run meets the
+// conditions. A line is held back until the environment of its run is read.
 func (f *Filter) Through(take func(Line)) func(Line) {
 	if len(f.conditions) == 0 {
 		return take

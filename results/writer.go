@@ -22,14 +22,14 @@ type Writer struct {
 // Append opens a results file to add lines, and creates it if there is none. If a crash cut off the
 // last line, it adds a newline there.
 func Append(path string) (*Writer, error) {
-	// OpenRoot follows no link out of the folder. Where others can write, a link could lead to
-	// another file of the user.
+	// OpenRoot follows no link out of the folder. In a folder where others can write, a link could
+	// lead to another file of the user.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %w", err)
 	}
 	defer folder.Close()
-	// Only the user may read it: [HideSecrets] may have missed a secret in a command line.
+	// Only the user may read the file: [HideSecrets] may have missed a secret in a command line.
 	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("append to results file: %s: %w", path, err)

@@ -29,8 +29,8 @@ func Cell(framing string, size int) results.Cell {
 	}
 }
 
-// Sample returns a sample of 1000 messages. Each message has size bytes, takes wire bytes on the
-// pipe, and takes ns nanoseconds.
+// Sample returns a sample of 1000 messages. Each message has a payload of size bytes, takes wire
+// bytes on the pipe, and lasts ns nanoseconds.
 func Sample(size, wire int64, ns float64) results.Sample {
 	const messages = 1000
 	return results.Sample{
@@ -76,8 +76,8 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside returns measurements of raw and of other framings, which may be "ndjson" and
-// "chunked:61440". The values are times per message in nanoseconds.
+// Beside returns measurements of the framing raw and of those in framed, which may only be "ndjson"
+// and "chunked:61440". The values are times per message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
@@ -106,8 +106,8 @@ func Drifting(ns float64) []float64 {
 	return out
 }
 
-// WithLatency adds latencies to each sample of a record: count values under the key, from 1 to 1.4
-// times the sample's time per message.
+// WithLatency adds a latency with the given key to each sample of a record. It has count values,
+// from 1 to 1.4 times the sample's time per message.
 func WithLatency(r results.Record, key string, count int) results.Record {
 	for i, s := range r.Samples {
 		ns := make([]int64, count)

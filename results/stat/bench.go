@@ -54,8 +54,9 @@ func readBench(name string, r io.Reader) (Dataset, error) {
 	return Dataset{Name: name, Series: list, Problems: problems.All, Failed: failed}, nil
 }
 
-// namePackages writes the package before each benchmark's name that occurs in two packages. If each
-// side has only one package, the names stay, because the package may have been renamed.
+// namePackages adds the package to the names of benchmarks that occur in two packages. If each side
+// of the comparison has only one package, the names stay, because the package may have been
+// renamed.
 func namePackages(before, after []Series) (namedBefore, namedAfter []Series) {
 	if !hasPackages(before) && !hasPackages(after) {
 		return before, after
@@ -81,7 +82,8 @@ func hasPackages(series []Series) bool {
 func failedBenchmarks(text string) []string {
 	var names []string
 	for line := range strings.Lines(text) {
-		// The mark may stand behind the name of the benchmark, with which go test began the line.
+		// The mark "--- FAIL:" may stand behind the benchmark's name, with which go test began the
+		// line.
 		_, rest, failed := strings.Cut(strings.TrimSpace(line), "--- FAIL: ")
 		name, _, _ := strings.Cut(rest, " ")
 		if failed && !slices.Contains(names, name) {
@@ -148,8 +150,8 @@ func benchMetric(name string, better Better) Metric {
 	return m
 }
 
-// is reports whether name is the metric's name. Case does not matter, a hyphen equals a space, and
-// a unit such as "ns/op" is also called "time".
+// The method is reports whether a metric has the given name. Case does not matter, a hyphen equals
+// a space, and a unit such as "ns/op" is also called "time".
 func (m Metric) is(name string) bool {
 	plain := strings.NewReplacer(" ", "-")
 	if strings.EqualFold(plain.Replace(m.Name), plain.Replace(name)) {

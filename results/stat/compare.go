@@ -25,8 +25,8 @@ const (
 	DifferentMachines Verdict = "different machines"
 )
 
-// Tolerance is the default tolerance, as a share. The verdict is "no change" only if a change as
-// large as this is excluded.
+// Tolerance is a share. By default, the verdict is "no change" only if it is certain that the
+// figure changed by less than this share.
 const Tolerance = 0.05
 
 // DefaultAlpha is the chance that a comparison without any real change reports a change.
@@ -63,7 +63,7 @@ type Comparison struct {
 	// file.
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
-	// Different says in what way two programs behave differently, and Calls which calls changed:
+	// Different says in what way two programs behave differently. Calls says which calls changed:
 	// "16 reads of 4 KiB instead of 1 of 64 KiB".
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
@@ -121,11 +121,11 @@ func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
 
-// HasFewLines reports whether benchmark text has too few lines of the benchmark for a verdict.
+// HasFewLines reports whether the benchmark text has too few lines of this benchmark for a verdict.
 func (c Change) HasFewLines() bool { return c.fewLines }
 
-// Worse returns by how much the new side is worse, as a share of the old. It is negative if the new
-// side is better, and infinite if only one figure is zero.
+// Worse returns by how much the new side is worse, as a share of the old. The share is negative if
+// the new side is better, and infinite if only one of the two figures is zero.
 func (c Change) Worse() float64 {
 	switch {
 	case c.Ratio != nil:
@@ -139,8 +139,8 @@ func (c Change) Worse() float64 {
 func worsening(better Better, ratio float64) float64 { return -float64(better) * (ratio - 1) }
 
 // Compare compares two sides that were measured one after the other. It does not compare times, but
-// their ratios to the time of raw, the framing that adds nothing. A slower machine is then no
-// change. Go benchmark text has no raw, so its times are compared as they are.
+// their ratios to the time of raw, the framing that adds nothing. A slower machine then does not
+// look like a change. Go benchmark text has no raw, so its times are compared as they are.
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
@@ -163,8 +163,8 @@ func newComparison(before, after Dataset, o CompareOptions) *Comparison {
 	}
 }
 
-// collect adds the name of a metric to c.Names, because both sides have the metric. It reports
-// whether the options ask for it.
+// collect notes in c.Names that both sides have a metric. It reports whether the options ask for
+// the metric.
 func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	if !slices.Contains(c.Names, m.Name) {
 		c.Names = append(c.Names, m.Name)
@@ -184,8 +184,8 @@ func (c *Comparison) Lacks(o CompareOptions) string {
 	return ""
 }
 
-// compareCounters compares the counters that both sides have. It returns the times, which have no
-// verdict yet.
+// compareCounters compares the counters that both sides have. It returns the changes of times,
+// which have no verdict yet.
 func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (times []Change) {
 	c.OnlyOld = alone(before.Series, after.Series, o)
 	c.OnlyNew = alone(after.Series, before.Series, o)
@@ -283,8 +283,8 @@ func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// addTimes adds the times of benchmarks and of servers, which have no raw to be compared with. The
-// times of servers get no verdict.
+// addTimes adds the times of benchmarks and of servers. For these, no raw bytes were measured to
+// compare the times with. The times of servers get no verdict.
 func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 	for _, change := range times {
 		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
@@ -348,8 +348,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// setInterval sets the ratio and its interval from lo and hi, limits of the ratio's logarithm. It
-// ignores infinite limits.
+// setInterval sets the ratio and its interval from the limits lo and hi of the ratio's logarithm.
+// It ignores infinite limits.
 func (c *Change) setInterval(lo, hi float64) {
 	if math.IsInf(lo, 0) {
 		return
@@ -407,7 +407,7 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 }
 
-// missingCases begins a sentence about how many cases of a side the other side lacks: "2 of 3
+// missingCases begins a sentence that says how many cases only the given side has: "2 of 3
 // benchmarks are".
 func missingCases(only []string, side Dataset) string {
 	kind := "benchmark"

@@ -7,8 +7,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// addCounter judges a counter that is constant within each side, or that is [Metric.ByRange]. Any
-// other counter is only shown, and only if the two sides lie far apart.
+// addCounter judges a counter that does not vary within either side, or for which [Metric.ByRange]
+// is set. Any other counter gets no verdict, and is shown only if the two sides lie far apart.
 func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	old, new := change.Before, change.After
 	change.Exact = exact(old) && exact(new)
@@ -61,8 +61,8 @@ func isCount(old, new Series) bool {
 	return m.Name == bytesPerOp || old.Figure.Median == 0 || new.Figure.Median == 0
 }
 
-// slack returns how much a counter may vary and still be exact, because of rounding and of calls
-// that belong to no message.
+// slack returns how much a counter may vary and still count as exact. It may vary because of
+// rounding, and because of calls that belong to no message.
 func slack(s Series) float64 {
 	rounding := 1e-9 * math.Abs(slices.Max(s.Values))
 	return s.Metric.fixed/float64(max(1, s.Messages)) + rounding

@@ -70,7 +70,7 @@ func (e Estimate) Above(v float64) bool { return e.Interval != nil && e.Interval
 // Below reports whether the whole interval lies below v.
 func (e Estimate) Below(v float64) bool { return e.Interval != nil && e.Interval.Hi < v }
 
-// Inverse returns the estimate of 1/x, where e is that of x.
+// Inverse returns the estimate of 1/x, where e is the estimate of x.
 func (e Estimate) Inverse() Estimate {
 	e.Median = 1 / e.Median
 	if i := e.Interval; i != nil {
@@ -108,7 +108,7 @@ func Bimodal(values []float64) bool {
 }
 
 // outlierScore is how many standard deviations a sample may lie from the median. Ten is the value
-// of the program hyperfine. With the textbook's 3.5, every third set of quiet samples has an
+// of the program hyperfine. With the textbook's 3.5, every third set of undisturbed samples has an
 // outlier.
 const outlierScore = 10
 
@@ -175,9 +175,9 @@ func EstimateOf(metric string, samples []results.Sample) Estimate {
 	return MustMetric(metric).Estimate(results.Record{Samples: samples})
 }
 
-// PairedRatio estimates the ratio of a metric, a divided by b, from samples that were taken
-// together. A slow phase of the machine does not change the ratio. If no samples were taken
-// together, the estimate's N is 0.
+// PairedRatio estimates a metric of the records a divided by the metric of the records b, from
+// pairs of samples that were taken together. A slow phase of the machine does not change the ratio.
+// If there are no such pairs, the estimate's N is 0.
 func PairedRatio(m Metric, a, b []results.Record) Estimate { return estimate(m.ratios(a, b)) }
 
 func (m Metric) ratios(a, b []results.Record) []observation {
@@ -218,8 +218,8 @@ func undisturbed[T any](all []T, disturbed func(T) bool) []T {
 	return quiet
 }
 
-// estimate returns the median of observations. The interval is wider if they differ between starts
-// of the worker processes.
+// estimate returns the median of observations. The interval is wider if the observations differ
+// between starts of the worker processes.
 func estimate(all []observation) Estimate {
 	used := undisturbed(all, observation.isDisturbed)
 	e := Median(valuesOf(used))
@@ -233,6 +233,6 @@ func estimate(all []observation) Estimate {
 }
 
 // alikeLevel is the chance below which starts of the worker processes count as different. It is
-// high so that intervals are not too narrow: in simulations, 93 to 98 % of them held the truth, but
-// only 90 % with a level of 0.1.
+// high so that intervals are not too narrow: in simulations, 93 to 98 % of the intervals held the
+// truth, but only 90 % with a level of 0.1.
 const alikeLevel = 0.3

@@ -28,8 +28,8 @@ type fleetRun struct {
 	messages    int
 }
 
-// An Answer is the verdict on what was tested. It is made from a finding, without the evidence, or
-// from the records about a server.
+// An Answer is the verdict on something that was tested. It is made from a finding, without the
+// evidence, or from the records about a server.
 type Answer struct {
 	ID, About   string // About is the command that was tested
 	Verdict     results.Verdict
@@ -41,7 +41,8 @@ type Answer struct {
 // Area returns the first part of the answer's ID.
 func (a Answer) Area() string { return results.Finding{ID: a.ID}.Area() }
 
-// AreaServer begins the ID of an answer about a server that the command pipebench drive loaded.
+// AreaServer begins the ID of an answer about a server that the command pipebench drive put under
+// load.
 const AreaServer = "server"
 
 // A Trouble is something that went wrong in a cell.
@@ -109,7 +110,7 @@ func (f *Fleet) run(name string) *fleetRun {
 	return run
 }
 
-// once returns a text that is equal to the given one, always the same copy, which saves memory.
+// once returns the one copy that is kept of each text. This saves memory.
 func (f *Fleet) once(text string) string {
 	known, ok := f.texts[text]
 	if !ok {
@@ -268,7 +269,7 @@ func (f *Fleet) order() []int {
 	return order
 }
 
-// member sums up the runs of one machine. Its figures follow the order, a list of indices of
+// member sums up the runs of one machine. Its figures are in the given order, a list of indices of
 // f.cells.
 func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(runs, func(a, b *fleetRun) int {

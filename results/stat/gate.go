@@ -49,8 +49,8 @@ func (c *Comparison) Outcome(failAbove float64) Outcome {
 }
 
 // Gating reports whether a CI job that fails if something got worse takes this change into account.
-// It does not if the metric is [Metric.ShownOnly], if a counter varies and is not [Metric.ByRange],
-// or if the ends of the pipe are not pinned to CPUs.
+// It ignores a metric with [Metric.ShownOnly], a counter that varies without [Metric.ByRange], and
+// measurements whose pipe ends are not pinned to CPUs.
 func (c Change) Gating() bool {
 	m := c.Before.Metric
 	switch {
@@ -77,7 +77,7 @@ func (c *Comparison) Conclusive() bool {
 func (c *Comparison) Decided() bool {
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isOpen := func(change Change) bool {
-		// If no change is gating, every change counts that is not only shown.
+		// If no change is gating, all changes count except those that are only shown.
 		counts := change.Gating() || !isGating && !change.Before.Metric.ShownOnly
 		return counts && change.Verdict == TooNoisy
 	}

@@ -187,7 +187,8 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	return &g
 }
 
-// dearerFactor says when growth shows: a byte costs this many times as much as at a smaller size.
+// dearerFactor decides where growth shows: where a byte costs this many times as much as at a
+// smaller size.
 const dearerFactor = 1.5
 
 // dearer returns the first size at which a byte costs dearerFactor times as much as at a smaller

@@ -34,12 +34,13 @@ type Metric struct {
 	// the end of the stream. It is in bytes for B/op.
 	fixed float64
 
-	// key and quantile are set only for a percentile. The key is one of [results.Sample.Latency],
-	// or "" for the latency that a user feels. The quantile is one of [results.Quantiles].
+	// key and quantile are set only for a percentile. The key is one of those in
+	// [results.Sample.Latency], or "" for the latency that a user feels. The quantile is one of
+	// [results.Quantiles].
 	key, quantile string
 
-	// The value is scale times count, divided by per if per is set. A scale of 0 means 1. There is
-	// no value if count or per returns nil, or if per is 0 or less.
+	// The value is scale · count / per, or scale · count if there is no per. A scale of 0 means 1.
+	// There is no value if count or per returns nil, or if per returns 0 or less.
 	count, per amount
 	scale      float64
 }
@@ -194,7 +195,8 @@ func short(s *results.Sample) *int64   { return either(s.Writer.Short, s.Reader.
 func eagain(s *results.Sample) *int64  { return either(s.Writer.EAGAIN, s.Reader.EAGAIN) }
 func waits(s *results.Sample) *int64   { return either(s.Writer.Waits, s.Reader.Waits) }
 
-// both returns the sum of a counter of both ends of the pipe. It is nil if one end lacks it.
+// both adds up a counter of the two ends of the pipe. The result is nil if one end lacks the
+// counter.
 func both(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return nil
@@ -202,8 +204,7 @@ func both(w, r *int64) *int64 {
 	return new(*w + *r)
 }
 
-// either returns the sum of a counter that one end of the pipe may lack: only writers have short
-// writes.
+// either adds up a counter that one end of the pipe may lack: only writers have short writes.
 func either(w, r *int64) *int64 {
 	if w == nil || r == nil {
 		return cmp.Or(w, r)
@@ -230,7 +231,8 @@ func switches(s *results.Sample) *int64 {
 func load(s *results.Sample) *results.Load     { return s.Load }
 func closed(s *results.Sample) *results.Closed { return s.Closed }
 
-// ofPart makes an amount from a count in a part of a sample. The amount is nil if the part is nil.
+// ofPart makes an amount that counts something in one part of a sample. The amount returns nil if
+// the sample lacks the part.
 func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	return func(s *results.Sample) *int64 {
 		if p := part(s); p != nil {
@@ -244,8 +246,8 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 // earlier it comes.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the key of the latency that a bare "p99" means. It is never "lateness",
-// because that is a delay of the load generator, not of the pipe.
+// primaryLatency returns the key of the latency that "p99" without a key means. It is never
+// "lateness", because that is a delay of the load generator, not of the pipe.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness
 		if _, ok := latency[key]; ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine of which at least one figure in twenty is far from that of similar
-// machines. At least two figures must be, unless only one was compared.
+// An Outlier is a machine on which at least one figure in twenty is far from that of similar
+// machines. At least two figures must be far off, unless only one was compared.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included

@@ -115,8 +115,9 @@ func (c *Comparison) PairsFor(limit float64) int {
 // that happen to be faster or slower by one or two percent.
 const LeastPairs = 5
 
-// pairRatio returns the ratio of a metric between the two runs of a pair, new over old. If the runs
-// took turns, it is the median of the ratios of all turns. It is 0 if the old figure is 0.
+// pairRatio returns the new run's metric divided by the old run's, for the two runs of a pair. If
+// the runs took turns, the result is the median of the ratios of all turns. It is 0 if the old
+// figure is 0.
 func pairRatio(old, new Series) float64 {
 	quantile := new.Metric.quantile
 	if quantile == "" || quantile == "p50" { // a sample is too short for other percentiles
@@ -132,7 +133,7 @@ func pairRatio(old, new Series) float64 {
 }
 
 // slicesOf returns those records of a series whose samples have a Fork and a Round. It removes the
-// name of the run, so that equal numbers on both sides match.
+// name of the run, so that samples with the same numbers on both sides make pairs.
 func slicesOf(s Series) []results.Record {
 	var out []results.Record
 	for _, r := range s.records {

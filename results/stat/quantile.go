@@ -72,9 +72,9 @@ func mergeLatencies(records []results.Record, key string) (distribution, error) 
 	return d, nil
 }
 
-// quantile estimates one of [results.Quantiles]. If there are too few observations, N is 0. The
-// interval is Student's, computed from one percentile for each start of the worker processes
-// (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, III.5).
+// quantile estimates one of [results.Quantiles]. If there are too few observations, the estimate's
+// N is 0. The interval is Student's, computed from one percentile for each start of the worker
+// processes (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, III.5).
 func (d distribution) quantile(name string) Estimate {
 	ns := d.merged.Quantile(name)
 	if ns == nil {

@@ -36,8 +36,8 @@ type logEstimate struct {
 	disturbed float64 // share of samples during which other programs took a CPU
 }
 
-// interval returns limits that hold the truth with a chance of 1-alpha. They are infinite if
-// nothing is known.
+// interval returns limits between which the truth lies with a chance of 1-alpha. They are infinite
+// if nothing is known.
 func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	if e.pairs != nil {
 		lo, hi, ok := Sequence(e.pairs, alpha)
@@ -50,7 +50,7 @@ func (e logEstimate) interval(alpha float64) (lo, hi float64) {
 	return e.mean - half, e.mean + half
 }
 
-// minus estimates the difference of two logarithms, which is the logarithm of the ratio.
+// minus estimates the difference of two logarithms, which is the logarithm of a ratio.
 func (e logEstimate) minus(o logEstimate) logEstimate {
 	return logEstimate{mean: e.mean - o.mean, err: math.Hypot(e.err, o.err), n: e.n + o.n - 1}
 }
@@ -58,7 +58,8 @@ func (e logEstimate) minus(o logEstimate) logEstimate {
 // normalMedian is √(π/2): how much more the median of normal values scatters than their mean.
 const normalMedian = 1.2533
 
-// medianOfLogs estimates the logarithm of the median of one run's values from their logarithms.
+// medianOfLogs takes the logarithms of one run's values, and estimates the logarithm of their
+// median.
 func medianOfLogs(logs []float64) logEstimate {
 	if len(logs) == 0 {
 		return logEstimate{}
@@ -72,15 +73,16 @@ func medianOfLogs(logs []float64) logEstimate {
 // between two levels. It needs at least [LeastSamples] values.
 func medianOfLines(logs []float64) logEstimate {
 	e := medianOfLogs(logs)
-	// This interval holds for any distribution, even if the deviation is that of one level alone.
+	// This interval holds for any distribution. The deviation may be that of only one of the
+	// levels.
 	i := Median(logs).Interval
 	half := max(i.Hi-e.mean, e.mean-i.Lo)
 	e.err = max(e.err, half/studentQuantile(float64(e.n-1), (1+i.Confidence)/2))
 	return e
 }
 
-// ratioToRaw estimates the logarithm of a ratio to the framing raw. Its error is the larger of two:
-// one from all samples, and one from the starts of the worker processes.
+// ratioToRaw estimates the logarithm of a ratio to the framing raw. It computes an error from all
+// samples and one from the starts of the worker processes, and takes the larger one.
 func ratioToRaw(m Metric, own, raw []results.Record) logEstimate {
 	used := undisturbed(m.ratios(own, raw), observation.isDisturbed)
 	if slices.ContainsFunc(used, func(o observation) bool { return o.value <= 0 }) {
@@ -167,15 +169,16 @@ func (k *cellComparer) leaveOut(one Unjudged) {
 }
 
 // mostLoadApart is the largest difference between two files in the share of samples that other
-// programs disturbed. Beyond it, a framing is not judged, because such programs change the ratio to
-// raw, too.
+// programs disturbed. If they differ more, a framing is not judged, because such programs change
+// the ratio to raw, too.
 const mostLoadApart = 0.25
 
 // noRaw is the reason for not judging a framing if no file has a measurement of raw bytes to
 // compare it with.
 const noRaw = "neither file has raw in the same rounds"
 
-// Incomparable says why the speed of a cell is never compared. If it may be, the result is "".
+// Incomparable says why the speed of a cell is never compared. It returns "" if the speed may be
+// compared.
 func Incomparable(c results.Cell) string {
 	switch {
 	case c.ClosesAfter > 0:
@@ -188,7 +191,8 @@ func Incomparable(c results.Cell) string {
 	return ""
 }
 
-// compare adds the change from the old row to the new row of the same cell, if there is one.
+// compare adds the change from an old row to the new row with the same settings, if there is such a
+// row.
 func (k *cellComparer) compare(old Row) {
 	if old.Cell.Framing == results.FramingRaw {
 		return
@@ -252,7 +256,7 @@ func (r Row) relative(m Metric, ratio logEstimate) Series {
 	return out
 }
 
-// findRow finds the row of a cell, preferably on the given machine.
+// findRow finds the row with the given settings, preferably on the given machine.
 func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	var found *Row
 	for i, r := range rows {

@@ -191,8 +191,8 @@ func (r Row) Figure(metric string) (float64, bool) {
 	return e.Median, ok
 }
 
-// compareWithRaw compares the row with that of the framing raw. It adds a warning if starts of the
-// worker processes differ.
+// compareWithRaw compares the row with the one of the framing raw. It adds a warning if starts of
+// the worker processes differ.
 func (r *Row) compareWithRaw(all []Row) {
 	if r.Cell.Framing == results.FramingRaw || r.Samples == 0 {
 		return

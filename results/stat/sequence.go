@@ -18,8 +18,8 @@ const blockSize = 5
 // look at the interval after each value and stop at any time: the chance that *all* these intervals
 // hold the middle is at least 1−alpha. ok is false if there are too few values.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
-	// This interval needs few values. The second one, of medians, withstands a value that is far
-	// off.
+	// This interval needs few values. The second interval, of medians, withstands a value that is
+	// far off.
 	lo, hi, ok = meanSequence(values, alpha/2)
 	var medians []float64
 	for at := blockSize; at <= len(values); at += blockSize {
@@ -55,11 +55,12 @@ func meanSequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	mean := stats.Mean(values)
 	squares := stats.Variance(values) * (n - 1)
 	shrink := priorWeight / (n + priorWeight)
-	// The formula, solved for V / (squares + shrink·n(a-m)²): this quotient must be less than most.
-	most := math.Pow(alpha*alpha*shrink, -1/n)
-	if !(most*shrink < 1) {
+	// The formula, solved for V / (squares + shrink·n(a-m)²): this quotient must be below the
+	// bound.
+	bound := math.Pow(alpha*alpha*shrink, -1/n)
+	if !(bound*shrink < 1) {
 		return 0, 0, false // the quotient is below 1/shrink for every m, so m may be anything
 	}
-	half := math.Sqrt((most - 1) * squares / (n * (1 - most*shrink)))
+	half := math.Sqrt((bound - 1) * squares / (n * (1 - bound*shrink)))
 	return mean - half, mean + half, true
 }

@@ -30,8 +30,8 @@ const (
 // verdictWords has the words for the values 0, 1 and 2 of verdictMetric.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 
-// severity returns a verdict as a value of verdictMetric. The second result is false if the verdict
-// decides nothing.
+// severity returns the number for a verdict, a value of verdictMetric. The second result is false
+// if the verdict does not say how something behaves.
 func severity(verdict string) (float64, bool) {
 	switch verdict {
 	case results.VerdictNotTried, string(results.CannotTell), string(results.Unsupported):

@@ -35,8 +35,8 @@ func WriteBench(w io.Writer, s *results.Set) error {
 	return writeBenchLines(w, lines)
 }
 
-// benchConfig describes the machine under the keys that go test uses, too. benchstat does not
-// compare results that have different values there.
+// benchConfig describes the machine under the same keys as go test. The program benchstat does not
+// compare results that have different values under these keys.
 func benchConfig(e results.Environment) []benchfmt.Config {
 	var config []benchfmt.Config
 	keys := []struct{ key, value string }{{"goos", e.OS}, {"goarch", e.Arch}, {"cpu", e.CPU}}

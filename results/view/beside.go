@@ -9,8 +9,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A column has the answers of one or more machines to some questions, or those in the documentation
-// of an operating system.
+// A column has the answers of one or more machines to some questions, or the answers that the
+// documentation of an operating system gives.
 type column struct {
 	names   []string       // of the machines, or of the system
 	answers []columnAnswer // one for each question

@@ -13,7 +13,7 @@ import (
 )
 
 // WriteComparison writes a comparison of two sides. It returns [ErrNothing] if no figure was
-// measured on both. [FormatBench] is for the command benchstat -col /side.
+// measured on both sides. [FormatBench] is for the command benchstat -col /side.
 func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) error {
 	if len(c.Changes) == 0 {
 		return fmt.Errorf("compare %s and %s: %w: no case is in both", c.Old, c.New, ErrNothing)

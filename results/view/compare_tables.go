@@ -133,8 +133,8 @@ func comparisonTable(title string, changes []stat.Change) Table {
 	return t
 }
 
-// changeVerdict shows the verdict on a change. Only for an established change is the tone Good or
-// Bad.
+// changeVerdict shows the verdict on a change. The tone is Good or Bad only if the change is
+// established.
 func changeVerdict(ch stat.Change) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {

@@ -176,7 +176,7 @@ func worseWord(worse []stat.Change) string {
 	return "slower"
 }
 
-// namedChanges names the most significant changes, at most as many as limit, and counts the others.
+// namedChanges names the most significant changes, up to the limit, and counts the others.
 func namedChanges(changes []stat.Change, limit int) string {
 	shown := mostSignificant(changes, limit)
 	var names []string

@@ -83,24 +83,24 @@ func failsAtAnySize(t results.Target) bool {
 	return f != nil && f.AnySize && f.ServedBefore > 0
 }
 
-// judge decides whether the server passed, and words it. The parameter failure tells how messages
-// above r.Limit fail; where and growth are texts that say at which size, and how times grow.
-func (r *DriveResult) judge(failure *results.Target, where, growth string) {
+// judge decides whether the server passed, and puts the result into words. The record failure shows
+// how messages above r.Limit fail, sizeText says at which size, and growthText how times grow.
+func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string) {
 	r.Failure = failure.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
 	r.tone = Good
 	works := "works to " + results.FormatSize(r.Limit)
 	switch {
 	case r.Passed && r.Failure != "":
-		r.text = works + ", then " + FailureText(*failure) + growth
+		r.text = works + ", then " + FailureText(*failure) + growthText
 	case r.Passed:
-		r.text = works + growth
+		r.text = works + growthText
 	case r.Limit == 0:
 		r.tone = Bad
 		r.text = "FAIL at every size: " + FailureText(*failure)
 	default:
 		r.tone = Bad
-		r.text = where + FailureText(*failure)
+		r.text = sizeText + FailureText(*failure)
 	}
 }
 
@@ -112,7 +112,7 @@ func limitOf(t results.Target) int64 {
 	return *t.ReplyLimit
 }
 
-// breakingText says at which size a server breaks, which is usually one byte above its limit.
+// breakingText says at which size a server breaks. This is usually one byte above its limit.
 func breakingText(t results.Target) string {
 	at := limitOf(t) + 1
 	e := t.Evidence.Limit

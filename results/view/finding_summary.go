@@ -99,8 +99,8 @@ func countVerdicts(all []results.Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// FailedFindings returns the findings that fail. A claim that proved wrong does not count as a
-// failure.
+// FailedFindings returns the findings that fail. A claim about pipes that proved wrong does not
+// count as a failure.
 func FailedFindings(all []results.Finding) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
 }
@@ -124,8 +124,8 @@ func isUndecided(f results.Finding) bool {
 // referenceID is the ID of the finding about a program that writes to a file instead of a pipe.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether no finding came to a verdict. The good run of a program into a file,
-// with which the others are compared, does not count.
+// AllUndecided reports whether no finding came to a verdict. The good run of a program that writes
+// to a file does not count, because the other runs are only compared with it.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
 		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
@@ -138,8 +138,8 @@ func cameToVerdict(f results.Finding) bool {
 	return f.Verdict != results.CannotTell && f.Verdict != results.Unsupported
 }
 
-// findingSentences returns a sentence for each area of findings, claims first. For checks, it
-// returns one for each checked command.
+// findingSentences returns a sentence for each area of findings. Claims that people make about
+// pipes come first. For checks, it returns a sentence for each checked command.
 func findingSentences(s *results.Set) []string {
 	var claims, others []string
 	for _, a := range areas {

@@ -108,8 +108,8 @@ func remarkableTable(s *results.Set, all []results.Finding) Table {
 	return t
 }
 
-// findingTable returns a table with a row for each finding. With detail, the table on a terminal
-// has a column about what was done.
+// findingTable returns a table with a row for each finding. If detail is set, the table on a
+// terminal has a column about what was done.
 func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	areClaims := len(all) > 0 && all[0].Area() == results.AreaClaim
 	areChecks := len(all) > 0 && all[0].Area() == results.AreaCheck

@@ -42,8 +42,8 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
-// groups puts machines into one group if their shares may be equal to the smallest share of the
-// group.
+// groups puts machines into one group if their shares of the speed of raw bytes may be equal to the
+// smallest share in the group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
@@ -77,8 +77,8 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says what share of raw's speed the framing keeps on which machines: "60 KiB chunks keep 57 %
-// of raw's speed on laptop and 83 % on the 3 others measured".
+// text says what share of the speed of raw bytes the framing keeps on which machines: "60 KiB
+// chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured".
 func (s framingShares) text() string {
 	groups := s.groups()
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -105,7 +105,7 @@ func (s framingShares) text() string {
 	return s.phrase() + " " + joinAnd(parts)
 }
 
-// differing splits the framings by whether their share of raw's speed surely differs between
+// differing splits the framings by whether their speed relative to raw bytes surely differs between
 // machines, may be the same, or is too noisy. The largest difference comes first.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
@@ -125,8 +125,8 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 	return differ, alike, noisy
 }
 
-// difference says for which framings the share of raw's speed differs between a few machines. found
-// is false if there is no such framing.
+// difference says for which framings the speed relative to raw bytes differs between a few
+// machines. The second result is false if there is no such framing.
 func (v fleetStream) difference(members []stat.Member) (text string, found bool) {
 	differ, alike, noisy := v.differing(members)
 	where := fmt.Sprintf("messages of %s, %s", SizeTitle(v.cell.Size),
@@ -182,8 +182,8 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says for which framing the share of raw's speed differs most between a few
-// machines. It returns "" if none differs, and for many machines.
+// largestDifference says for which framing the speed relative to raw bytes differs most between a
+// few machines. It returns "" if none differs, and for many machines.
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""

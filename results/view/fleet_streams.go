@@ -9,9 +9,9 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the measurements at a placement by which machines are compared. They are of
-// messages that go one way, each written at once, and have a ratio to raw bytes. It leaves out what
-// only few machines measured.
+// FleetStreams lists the measurements by which machines are compared, at one placement of the
+// pipe's ends. Their messages go one way, each written at once, and they have a ratio to raw bytes.
+// Measurements that only few machines made are left out.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
@@ -125,8 +125,8 @@ func sortFramings(streams []fleetStream, members []stat.Member) {
 	}
 }
 
-// shares returns a framing's share of raw's goodput, for each machine on which the interval of the
-// share is known.
+// shares returns the goodput of a framing as a share of that of raw bytes, for each machine on
+// which the interval of the share is known.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
@@ -162,7 +162,7 @@ func mediansOf(all []stat.Estimate) []float64 {
 	return out
 }
 
-// sentence says what share of raw's goodput each framing keeps on most of the machines.
+// sentence says what share of the goodput of raw bytes each framing keeps on most of the machines.
 func (v fleetStream) sentence(members []stat.Member) string {
 	where := "on " + members[0].Name
 	if len(members) > 1 {
@@ -172,8 +172,8 @@ func (v fleetStream) sentence(members []stat.Member) string {
 		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
 }
 
-// sharesText lists the framings, each with the range of its share of raw's goodput on most
-// machines.
+// sharesText lists the framings, each with the range of its share of the goodput of raw bytes on
+// most machines.
 func (v fleetStream) sharesText(members []stat.Member) string {
 	var parts []string
 	for _, framing := range v.framings {
@@ -212,8 +212,8 @@ func (v fleetStream) groups(members []stat.Member) []group {
 // mostGroups is the largest number of groups by one property, such as the processor, in a table.
 const mostGroups = 12
 
-// dependsOn reports whether any framing's share of raw's speed surely differs between groups of
-// machines.
+// dependsOn reports whether the speed of any framing, relative to raw bytes, surely differs between
+// groups of machines.
 func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	return slices.ContainsFunc(v.framings, func(framing string) bool {
 		var shares [][]float64
@@ -226,14 +226,14 @@ func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 	})
 }
 
-// table returns a table with a row for each group of machines and a column for each framing. head
-// is the title of the first column.
-func (v fleetStream) table(head string, groups []group) Table {
+// table returns a table with a row for each group of machines and a column for each framing. The
+// first column has the title in firstTitle.
+func (v fleetStream) table(firstTitle string, groups []group) Table {
 	t := Table{
 		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
 			SizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
 		Columns: []Column{
-			{Title: head, Key: true},
+			{Title: firstTitle, Key: true},
 			{Title: "number", Right: true},
 			{Title: "raw", Right: true},
 		},
@@ -275,8 +275,8 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	return figureValue(median, results.FormatGoodput(median))
 }
 
-// sharesValue shows one share of raw's goodput with its interval, or the median of several shares
-// with their 10th and 90th percentile.
+// sharesValue shows one share of the goodput of raw bytes with its interval, or the median of
+// several shares with their 10th and 90th percentile.
 func sharesValue(all []stat.Estimate) Value {
 	switch len(all) {
 	case 0:

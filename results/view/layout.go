@@ -7,7 +7,7 @@ import (
 )
 
 // fit makes a table fit the width, if it can. If all is set, columns that do not fit follow in
-// further tables. Otherwise dropped has the titles of these columns.
+// further tables. Otherwise, they are left out, and the second result has their titles.
 func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	leftOut := t.columnsLeftOut(t.extents(), width, all)
 	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })

@@ -63,8 +63,8 @@ const (
 	largerPipe = true
 )
 
-// writtenWhole finds the measurement at a placement in which messages are written with one call,
-// through the larger pipe if larger is set, otherwise through the usual one.
+// writtenWhole finds the measurement at a placement with messages that are written in one call. If
+// larger is set, they pass through the larger pipe, otherwise through the usual one.
 func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
 	for _, r := range levers {
 		c := r.Cell

@@ -83,7 +83,7 @@ func splitRun(rows []stat.Row) runRows {
 	if len(s.levers) == 0 {
 		return s
 	}
-	// the large message through the usual pipe is needed in levers, too
+	// the measurement of the large message through the usual pipe belongs to levers, too
 	large := s.levers[0].Cell
 	for _, r := range s.bare {
 		c := r.Cell
@@ -150,7 +150,8 @@ func capitalised(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// littleCost is the share of raw's goodput above which the choice of a framing does not matter.
+// littleCost is the share of the goodput of raw bytes above which the choice of a framing does not
+// matter.
 const littleCost = 0.9
 
 // programSentence says what a framing costs in a program that makes each message and reads every
@@ -178,8 +179,8 @@ func programSentence(program []stat.Row) sentence {
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.
 func goodputText(r stat.Row) string { return RoughText("goodput", r.Estimates["goodput"]) }
 
-// mixedSentence says how long a small message waits behind large ones, if those are sent whole and
-// if they are sent in chunks.
+// mixedSentence says how long a small message waits behind large ones, both when those are sent
+// whole and when they are sent in chunks.
 func mixedSentence(mixed []stat.Row) sentence {
 	var told []stat.Row
 	var parts []string
@@ -217,7 +218,7 @@ func differOnlyInFraming(a, b results.Cell) bool {
 }
 
 // waitsDiffer reports whether the small messages of any measurement surely wait longer or shorter
-// than those of the first.
+// than those of the first measurement.
 func waitsDiffer(told []stat.Row) bool {
 	for _, r := range told[1:] {
 		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, told[0].Records)

@@ -162,8 +162,8 @@ func metricText(r stat.Row, metric string) string {
 	return stat.MustMetric(metric).Format(e.Median)
 }
 
-// refusalText shows a count of a writer or reader that does not block, such as that of refused
-// writes. It returns "" for those that block.
+// refusalText shows a count that only non-blocking writers and readers have, such as the number of
+// refused writes. For other measurements, it returns "".
 func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
@@ -204,7 +204,7 @@ func percentileText(r stat.Row, name string) string {
 	return quantileValue(l, name).Text
 }
 
-// figureTable returns the table of measurements for programs, with all figures in base units.
+// figureTable returns a table of measurements for programs to read, with all figures in base units.
 func figureTable(rows []stat.Row) Table {
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })

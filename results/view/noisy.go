@@ -114,8 +114,8 @@ func countRatios(rows []stat.Row) ratioCount {
 	return c
 }
 
-// isTooNoisyToRank reports whether noise hides how framings differ. Most comparisons with raw bytes
-// must be too noisy for that, and so must each group of measurements in bare.
+// isTooNoisyToRank reports whether noise hides how framings differ. This needs two things: most
+// comparisons with raw bytes are too noisy, and so is each group of measurements in bare.
 func isTooNoisyToRank(rows, bare []stat.Row) bool {
 	count := countRatios(rows)
 	if 2*(count.blurred+count.few) <= count.all {

@@ -222,9 +222,9 @@ func rowWarnings(r stat.Row) []string {
 // that is obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, even if the digits differ. things says how many measurements
-// there are in all: "140 cells".
-func warningNotes(all []warning, things string) []string {
+// warningNotes say each warning once, even if the digits differ. The text in total says how many
+// measurements there are in all: "140 cells".
+func warningNotes(all []warning, total string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {
 		first := alike[0]
@@ -236,7 +236,7 @@ func warningNotes(all []warning, things string) []string {
 		}
 		about := strings.Join(nonEmpty(slices.Compact(names)), ", ")
 		if differ || len(alike) > mostNamed {
-			about = fmt.Sprintf("in %d of %s", len(alike), things)
+			about = fmt.Sprintf("in %d of %s", len(alike), total)
 			if differ && first.about != "" {
 				about += ", such as " + first.about
 			}

@@ -122,7 +122,7 @@ func asked(questions []question) []string {
 	return out
 }
 
-// answersOf makes a column with the answers to the questions. The answers are in found.
+// answersOf makes a column that answers the questions from the findings in found.
 func answersOf(name string, found []results.Finding, questions []question) column {
 	c := column{names: []string{name}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {

@@ -13,8 +13,8 @@ const (
 	maxUnanswered = 10 // the most requests without an answer that a sentence names
 	maxMethods    = 30 // the most methods that a table lists
 
-	// notableStall is the shortest wait of all messages together, in ns, that is reported. A
-	// shorter wait may only come from idle CPUs that wake up.
+	// notableStall is the shortest wait of all messages together, in ns, that is reported. Idle
+	// CPUs that wake up can explain shorter waits.
 	notableStall = 1e8
 )
 
@@ -188,9 +188,9 @@ func messageName(m results.Message) string {
 	return name + " of " + stat.FormatBytes(m.Size)
 }
 
-// stallText says how long messages in direction dir waited until side, the receiver, read them. It
-// returns "" if that was not long.
-func stallText(messages []results.Message, dir, side string) string {
+// stallText says how long messages in direction dir waited until the receiver read them. It returns
+// "" if they did not wait long.
+func stallText(messages []results.Message, dir, receiver string) string {
 	var sum, longest int64
 	for _, m := range messages {
 		if m.Dir == dir {
@@ -202,7 +202,7 @@ func stallText(messages []results.Message, dir, side string) string {
 		return ""
 	}
 	return fmt.Sprintf("Messages waited %s in all for the %s to read them, %s at the longest.",
-		results.FormatDuration(float64(sum)), side, results.FormatDuration(float64(longest)))
+		results.FormatDuration(float64(sum)), receiver, results.FormatDuration(float64(longest)))
 }
 
 // directionTable counts the messages in each direction.

@@ -51,7 +51,7 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 	for _, m := range messages {
 		stall := m.Stall
 		if m.Dir != dir {
-			stall = 0 // but sums needs its run, which may have no message in direction dir
+			stall = 0 // sums still needs the run, which may have no message in direction dir
 		}
 		longest = max(longest, stall)
 		sums[m.Run] += stall

@@ -10,7 +10,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A DocumentedSystem has the documented rules of an operating system about its pipes.
+// Predict returns what a step of the probe command should find. ok is false if the documented rules
+// do not tell.
 type DocumentedSystem struct {
 	Name  string // as people call it: "macos"
 	Rules []DocumentedRule

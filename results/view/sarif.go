@@ -57,7 +57,7 @@ func writeSARIF(w io.Writer, set *results.Set) error {
 type object map[string]any
 
 // sarifRules returns a rule for each ID that findings have. The first advice in these findings
-// becomes its help.
+// becomes the help text of the rule.
 func sarifRules(findings []results.Finding) []object {
 	advice := map[string]string{}
 	for _, f := range findings {

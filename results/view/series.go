@@ -81,8 +81,8 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a measurement has a ratio to raw bytes, and the ratio has an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// comparedRows returns the measurements of size s.size that are compared with raw bytes. In known,
-// the largest ratio to raw bytes comes first.
+// comparedRows returns the measurements of size s.size that are compared with raw bytes. The first
+// result begins with the largest ratio to raw bytes, the second has those that are too noisy.
 func (s series) comparedRows() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
@@ -99,7 +99,8 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// Two shares that are closer than alikeShare may change their order from one run to the next.
+// sharesAlike reports whether two shares of the speed of raw bytes may be the same: their intervals
+// overlap or nearly do.
 const alikeShare = 0.01
 
 // sharesAlike reports whether two shares of raw's speed may be the same: their intervals overlap or

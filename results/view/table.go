@@ -94,7 +94,7 @@ func bytesValue(n int64) Value {
 
 func nanosValue(ns float64) Value { return figureValue(ns, results.FormatDuration(ns)) }
 
-// figureValue returns a value for a figure in its base unit. shown is how a person reads it.
+// figureValue returns a value for a figure in its base unit. The text shown is for people.
 func figureValue(v float64, shown string) Value {
 	return Value{Text: shown, Base: strconv.FormatFloat(v, 'f', -1, 64)}
 }

@@ -21,8 +21,8 @@ func TargetLine(t results.Target) string {
 	return Escape(strings.Join(nonEmpty(parts), ", "))
 }
 
-// targetSentences returns a sentence for each record about a limit, the growth of times, or a
-// replay.
+// targetSentences sums up each record about a size limit, about how times grow with the size of
+// messages, or about a recording that was sent again.
 func targetSentences(targets []results.Target) []string {
 	var out []string
 	for _, t := range targets {
@@ -68,7 +68,7 @@ func FailureText(t results.Target) string {
 	return EndText(t.Verdict, wroteErrors)
 }
 
-// limitSentence says up to which size messages work, and how larger ones fail. messages is
+// limitSentence says up to which size messages work, and how larger ones fail. The text messages is
 // "requests" or "replies".
 func limitSentence(messages string, limit int64, t results.Target) string {
 	if limit == 0 {

@@ -199,7 +199,7 @@ func quantileTexts(l results.Latency, longestName string) []string {
 }
 
 // latencyOf merges the latencies of all samples. If requests had a fixed rate, it takes the times
-// from when each was due.
+// from when each request was due.
 func latencyOf(t results.Target) results.Latency {
 	l, err := results.MergeLatencies(t.Samples, "roundtrip", "due")
 	if err != nil {

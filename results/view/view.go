@@ -110,7 +110,7 @@ func (o Options) paint(text string, tone Tone) string {
 var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
 
 // Write writes what the set holds, or returns [ErrNothing] if the set is empty. CSV has only the
-// measurements, if there are any. Go benchmark text never has anything else.
+// measurements, unless there are none. Go benchmark text never has anything but measurements.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	if isEmpty(s) {
 		return ErrNothing

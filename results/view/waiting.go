@@ -55,7 +55,7 @@ func waitingTables(rows []stat.Row) []Table {
 }
 
 // refusalSentence says how often the kernel refuses a write that does not block, and how much
-// slower a writer is that sleeps then. If noisy is set, it gives ranges.
+// slower a writer is that sleeps after a refusal. If noisy is set, the sentence gives ranges.
 func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 	var polling, sleeping, left *stat.Row // left: its reader closes its end early
 	for i, r := range waiting {

@@ -195,8 +195,8 @@ func FieldPhrase(name, value string) string {
 	return spaced(name) + " " + text
 }
 
-// CommonFields returns phrases for the settings that all cells share. It leaves out settings that
-// are not set, and those named in elsewhere.
+// CommonFields returns phrases for the settings that all cells share. It leaves out settings
+// without a value, and those named in elsewhere.
 func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	elsewhere = append(elsewhere, results.DifferingFields(cells)...)
 	first := []string{"pipe", "capacity", "io", "payload", "size", "placement"}

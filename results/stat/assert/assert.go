@@ -86,8 +86,8 @@ type Case struct {
 	doubt   string // why the number may be too large by chance alone; "" if there is no doubt
 }
 
-// Evaluate judges each figure of the set that the condition is about. The outcome is Fails if any
-// figure fails. Otherwise, it is CannotTell if there is no figure or if one cannot be judged.
+// Evaluate judges all figures in the set to which the condition applies. The outcome is Fails if
+// any figure fails. Otherwise, it is CannotTell if there is no figure or if one cannot be judged.
 func (c Condition) Evaluate(s *results.Set) Result {
 	out := Result{Assert: c.Text, Outcome: Holds}
 	for _, one := range c.cases(s) {

@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cases lists the figures of the condition's metric in the set, not judged yet.
+// cases lists the figures of the condition's metric in the set. They are not judged yet.
 func (c Condition) cases(s *results.Set) []Case {
 	switch c.Metric {
 	case limitName:
@@ -63,8 +63,8 @@ func namedRows(s *results.Set) []namedRow {
 	return out
 }
 
-// serverCell describes a record about a server as a cell, so that the text after @ in a condition
-// can choose the record.
+// serverCell describes a record about a server as a cell (a combination of settings), so that the
+// text after @ in a condition can choose the record.
 func serverCell(t results.Target) results.Cell {
 	return results.Cell{
 		Framing: t.Protocol,

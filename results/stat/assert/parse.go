@@ -13,8 +13,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Names of figures that are not a [stat.Metric]. The verdicts fails, slow and cannot-tell are such
-// names, too.
+// Names of figures that are not a [stat.Metric]. The verdicts "fails", "slow" and "cannot-tell" are
+// such names, too.
 const (
 	limitName = "limit"
 	slopeName = "slope"

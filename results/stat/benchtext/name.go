@@ -43,8 +43,8 @@ func CellName(c results.Cell) string {
 	return name
 }
 
-// WithSide adds "/side=" and a side to a benchmark's name. A "-8" (GOMAXPROCS) at the end of the
-// name stays there.
+// WithSide adds "/side=" and the name of one side of a comparison to a benchmark's name. A "-8"
+// (GOMAXPROCS) at the end of the name stays there.
 func WithSide(name, side string) string {
 	base := trailingNumber.ReplaceAllString(name, "")
 	return base + "/side=" + side + strings.TrimPrefix(name, base)
