@@ -12,8 +12,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Axis says what a chart shows along one side, and in which unit. An axis with Places has no
-// unit: Places has the names of the values 0, 1, 2 and so on.
+// An Axis says what a chart shows along one side, and in which unit. An axis with Places has names
+// instead of a unit: those of the values 0, 1, 2 and so on.
 type Axis struct {
 	Label    string
 	Places   []string // nil for an axis of values
@@ -194,8 +194,8 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns 1, 2 and 5 times the powers of ten between low and high. If these are too
-// many for labels, it returns fewer.
+// roundPowers returns 1, 2 and 5 times the powers of ten between low and high. If an axis has no
+// room for so many labels, it returns fewer.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))

@@ -47,7 +47,7 @@ type Panel struct {
 	Fails  *Failing  // nil if nothing fails
 }
 
-// A Series is one line of a panel. Its name decides its colour and marker in every picture.
+// A Series is one line of a panel. Its name decides its colour and its marker in all pictures.
 type Series struct {
 	Name      string
 	Reference bool // drawn black and behind the other series, which are compared with it
@@ -55,8 +55,8 @@ type Series struct {
 	Points    []Point
 }
 
-// A Point is one figure, Y, with its interval from Low to High. If the figure is exact, all three
-// are equal.
+// A Point is one figure, Y, with its interval from Low to High. If the figure is exact, Low and
+// High are equal to Y.
 type Point struct {
 	X            int // index in [Axis.Places] of the X axis
 	Y, Low, High float64

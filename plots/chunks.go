@@ -42,8 +42,8 @@ func chunkChart(all rows) Chart {
 	return c
 }
 
-// addWhole adds to each panel a horizontal line for ndjson, if that was measured. ndjson sends
-// messages whole.
+// addWhole adds to each panel a horizontal line for the framing ndjson, if that was measured.
+// ndjson sends messages whole, not in chunks.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
 	for i, panel := range c.Panels {

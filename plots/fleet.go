@@ -90,8 +90,8 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	return panels
 }
 
-// measuring returns the machines that measured at least one of the given combinations of settings
-// often enough to compare the result with raw bytes.
+// measuring returns the machines that measured at least one of the given combinations of settings,
+// and often enough to compare it with raw bytes.
 func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 	var out []stat.Member
 	for _, m := range members {

@@ -69,8 +69,8 @@ type section struct {
 	FoldTables bool // the tables are hidden until the reader opens them
 }
 
-// Report writes one HTML page with the charts and tables of a set. The page fetches nothing, and is
-// smaller than [ReportLimit]. Report returns [ErrEmpty] if there is nothing to show.
+// Report writes one HTML page with the charts and tables of a set of results. The page fetches
+// nothing, and is smaller than [ReportLimit]. If there is nothing to show, the error is [ErrEmpty].
 func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 	if len(set.Machines()) > 1 {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)

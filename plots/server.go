@@ -99,7 +99,7 @@ func serverTitle(p Panel, sizes []int, cutShort bool) string {
 }
 
 // failedAt returns the smallest message size at which a server failed. If the server's limit is
-// known, that is one byte more than the limit.
+// known, the result is one byte more than the limit.
 func failedAt(t results.Target) (size int, failed bool) {
 	switch {
 	case t.RequestLimit != nil:

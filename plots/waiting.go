@@ -147,7 +147,7 @@ func waitChart(all rows) Chart {
 	return c
 }
 
-// timesRange writes two ratios, such as "8.3 to 19". If they look alike, it writes only one.
+// timesRange writes two ratios, such as "8.3 to 19". If both look the same, it writes only one.
 func timesRange(least, most float64) string {
 	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }

@@ -78,7 +78,7 @@ func UsualCell(framing, pattern, placement string, size int) Cell {
 	}
 }
 
-// UnmarshalJSON also reads the field names of older files. An unknown field is an error, because
+// UnmarshalJSON also reads the field names of older files. An unknown field is an error. Otherwise,
 // cells that differ only in that field would look equal.
 func (c *Cell) UnmarshalJSON(text []byte) error {
 	type plain Cell
@@ -110,10 +110,10 @@ func (c *Cell) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// A FieldText is the name of a cell's field, and its value as the file has it.
+// A FieldText is the name of a cell's field, and the value of the field as the file has it.
 type FieldText struct{ Name, Text string }
 
-// Values lists the fields of a cell that a results file stores, sorted by name.
+// Values lists those fields of a cell that stand in a results file, sorted by name.
 func (c Cell) Values() []FieldText {
 	var out []FieldText
 	for _, f := range fields {
@@ -155,7 +155,7 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
-// IsWaiting reports whether the cell measures how a non-blocking writer waits for room in the pipe.
+// IsWaiting reports whether the cell is about how a non-blocking writer waits for room in the pipe.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }

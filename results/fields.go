@@ -149,7 +149,8 @@ func (f Field) number(c Cell) float64 {
 	return 0
 }
 
-// Compare orders two cells by the field's number, or by the field's text if it is no number.
+// Compare orders two cells by their numbers in the field or, if the field is no number, by their
+// texts.
 func (f Field) Compare(a, b Cell) int {
 	return cmp.Or(cmp.Compare(f.number(a), f.number(b)), cmp.Compare(f.Text(a), f.Text(b)))
 }

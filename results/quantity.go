@@ -119,7 +119,7 @@ var sizeUnits = map[string]float64{
 	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
 }
 
-// rateUnits are the units of bytes in a rate. Only those with an i, such as kib, are powers of
+// rateUnits are the units of bytes in a rate. Only the units with an i, such as kib, are powers of
 // 1024.
 var rateUnits = map[string]float64{
 	"": 1, "b": 1,

@@ -193,7 +193,8 @@ var lineStart = []byte(`{"kind":"`)
 
 const tornLine = "torn line skipped: the program that wrote it was stopped midway"
 
-// lineAfterTorn finds the whole line that follows a torn line without a newline in between.
+// lineAfterTorn finds the whole line that stands behind a line that was cut off, without a newline
+// in between.
 func lineAfterTorn(text []byte) ([]byte, Line) {
 	for range 8 { // objects inside the torn line may begin in the same way
 		next := bytes.Index(text[1:], lineStart)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ofAnotherTime returns problems for runs that began an hour or more before or after most other
-// runs of the same command, for example because a clock is wrong.
+// ofAnotherTime returns problems for runs that began at least an hour earlier or later than most
+// other runs of the same command, for example because a clock is wrong.
 func (r *runsRead) ofAnotherTime() []Problem {
 	byCommand := make(map[string][]Environment)
 	for _, e := range r.environments {
@@ -23,8 +23,8 @@ func (r *runsRead) ofAnotherTime() []Problem {
 	return problems
 }
 
-// strayRunsOf returns a problem that names the runs that began an hour or more before or after the
-// middle run. If too few runs began around the same time, it returns nil.
+// strayRunsOf returns a problem that names the runs that began at least an hour earlier or later
+// than the middle run. If too few runs began around the same time, it returns nil.
 func strayRunsOf(runs []Environment) []Problem {
 	slices.SortStableFunc(runs, func(a, b Environment) int { return a.Time.Compare(b.Time) })
 	usual := runs[len(runs)/2].Time

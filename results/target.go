@@ -26,7 +26,7 @@ type Target struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-// Verdicts of a [Target]. Every other verdict is a way of failing.
+// Verdicts of a [Target]. A verdict that is not listed here is a way of failing.
 const (
 	VerdictOK          = "ok"
 	VerdictSlow        = "slow"
@@ -55,7 +55,7 @@ type TargetEvidence struct {
 	Why      string // the verdict, in words
 	Advice   string
 
-	// Traffic is set only in the last record of a recording, and all other fields are empty then.
+	// Traffic is set only in the last record of a recording. All other fields are empty then.
 	Traffic *TrafficEvidence
 }
 
@@ -85,7 +85,7 @@ type ServerEvidence struct {
 // FailureEvidence is what is known about a request that was not served.
 type FailureEvidence struct {
 	// Accepted is how many bytes of the request the pipe took, header and terminator included.
-	// UnreadStdin is how many of them the server did not read.
+	// UnreadStdin is how many of these bytes the server did not read.
 	Accepted    int64  `json:"accepted_bytes,omitempty"`
 	UnreadStdin *int64 `json:"unread_stdin_bytes,omitempty"`
 

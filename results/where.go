@@ -86,7 +86,7 @@ func (f *Filter) fitsAll(e Environment) bool {
 	}
 	all := true
 	for i, c := range f.conditions {
-		// If a label has the name of a field, either of them may fit.
+		// If a label and a field have the same name, the condition may fit either of them.
 		if !c.fits(fields[c.key]) && !c.fits(e.Labels[c.key]) {
 			all = false
 			f.values[i][cmp.Or(e.Labels[c.key], fields[c.key])] = true

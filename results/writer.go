@@ -16,7 +16,7 @@ type Writer struct {
 	close     func() error
 	name      string
 	anonymous bool
-	err       error // the first failure: it may have torn a line, so nothing is written after it
+	err       error // the first failure; it may have cut off a line, so no more is written
 }
 
 // Append opens a results file to add lines, and creates it if there is none. If a crash cut off the
@@ -44,7 +44,7 @@ func Append(path string) (*Writer, error) {
 	return &Writer{out: f, close: f.Close, name: path}, nil
 }
 
-// NewWriter returns a Writer to w. Each line is one call of w.Write.
+// NewWriter returns a Writer to w. It calls w.Write once for each line.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: w, close: func() error { return nil }, name: "results"}
 }
@@ -75,7 +75,7 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Write adds one line in a single call, so that a crash tears at most that line. It fills in the
+// Write adds one line in a single call, so that a crash cuts off at most that line. It fills in the
 // line's kind. A line that readers would refuse is an error and is not written. After a failed
 // write, every further call fails.
 func (w *Writer) Write(line Line) error {

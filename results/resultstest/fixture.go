@@ -47,7 +47,8 @@ func Sample(size, wire int64, ns float64) results.Sample {
 	}
 }
 
-// Record returns a record of a cell. Each value of ns makes a sample with that time per message.
+// Record returns a record of the measurement of a cell. For each value of ns, it has a sample with
+// that time per message.
 func Record(c results.Cell, wire int64, ns ...float64) results.Record {
 	r := results.Record{Run: "run-1", Time: Time, Cell: c, Stopped: "samples"}
 	for _, t := range ns {
@@ -93,8 +94,8 @@ func Beside(placement string, raw []float64, framed map[string][]float64) *resul
 	return s
 }
 
-// Drifting returns six measured times per message, the first of them about ns. The times grow
-// because the machine becomes slower.
+// Drifting returns six measured times per message. The first is about ns, and the others are
+// longer, because the machine becomes slower.
 func Drifting(ns float64) []float64 {
 	rng := rand.New(rand.NewPCG(uint64(ns), 1))
 	var out []float64

@@ -14,7 +14,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat/benchtext"
 )
 
-// readBench reads Go benchmark text. The result has a series of values for each benchmark and unit,
+// readBench reads Go benchmark text. The result has a list of values for each benchmark and unit,
 // and a problem for each malformed line.
 func readBench(name string, r io.Reader) (Dataset, error) {
 	problems := results.ProblemList{File: name}

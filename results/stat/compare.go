@@ -48,8 +48,8 @@ func (o CompareOptions) wants(m Metric) bool {
 	return len(o.Metrics) == 0 || slices.ContainsFunc(o.Metrics, m.is)
 }
 
-// A Comparison is the result of comparing two sides case by case. A case is a measurement, a
-// server, a check or a benchmark.
+// A Comparison is the result of comparing an old and a new side case by case. A case is a
+// measurement, a server, a check or a benchmark.
 type Comparison struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
@@ -172,8 +172,8 @@ func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that the options ask for but one side does not have. If there is none, it
-// returns "".
+// Lacks returns a metric that the options ask for, but that one side of the comparison does not
+// have. If there is none, it returns "".
 func (c *Comparison) Lacks(o CompareOptions) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
@@ -211,7 +211,7 @@ func (c *Comparison) compareCounters(before, after Dataset, o CompareOptions) (t
 	return times
 }
 
-// newChange returns the change from one series of values to another, without a verdict.
+// newChange returns the change from the old values of a metric to the new ones, without a verdict.
 func newChange(old, new Series) Change {
 	change := Change{
 		Name:   old.Name,
@@ -254,8 +254,8 @@ func alone(own, other []Series, o CompareOptions) []string {
 	return names
 }
 
-// counterpart returns the index of the series to compare s with, or -1. It prefers a series from
-// the same machine.
+// counterpart returns the index of the series that s is compared with, or -1 if there is none. It
+// prefers a series from the same machine.
 func counterpart(s Series, in []Series) int {
 	found := -1
 	for i, o := range in {
@@ -327,8 +327,8 @@ func logsOf(values []float64) []float64 {
 	return logs
 }
 
-// judge gives verdicts on the changes that have a logRatio. The more changes have one, the surer
-// each verdict has to be (Bonferroni's correction).
+// judge gives verdicts on the changes that have an estimate in logRatio. The more such changes
+// there are, the surer each verdict has to be (Bonferroni's correction).
 func (c *Comparison) judge() {
 	n := 0
 	for _, change := range c.Changes {

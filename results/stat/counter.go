@@ -45,8 +45,8 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	c.Changes = append(c.Changes, change)
 }
 
-// isCount reports whether a metric of benchmark text is compared as a counter. Such a metric is
-// constant on each side, and counts bytes or has a median of 0.
+// isCount reports whether a metric of benchmark text is compared as a counter. Such a metric does
+// not vary on the old or on the new side, and counts bytes or has a median of 0.
 func isCount(old, new Series) bool {
 	m := old.Metric
 	if old.Cell != nil || m.Better == Neither || !exact(old) || !exact(new) {

@@ -133,7 +133,7 @@ func Outliers(values []float64) []int {
 }
 
 // deviation estimates the standard deviation of values around centre. It uses the median of their
-// distances from centre or, if that is zero, the mean distance. The factors are those of normally
+// distances from centre or, if that is zero, the mean distance. Its factors are those for normally
 // distributed values.
 func deviation(values []float64, centre float64) float64 {
 	var abs []float64

@@ -259,7 +259,7 @@ func (f *Fleet) Members() []Member {
 	return members
 }
 
-// order returns the indices of f.cells, sorted as tables show the cells.
+// order returns the indices of f.cells, sorted in the order in which tables show the cells.
 func (f *Fleet) order() []int {
 	var order []int
 	for i := range f.cells {

@@ -39,13 +39,13 @@ type Metric struct {
 	// [results.Quantiles].
 	key, quantile string
 
-	// The value is scale · count / per, or scale · count if there is no per. A scale of 0 means 1.
+	// The value is scale · count / per, or scale · count if per is not set. A scale of 0 means 1.
 	// There is no value if count or per returns nil, or if per returns 0 or less.
 	count, per amount
 	scale      float64
 }
 
-// An amount returns something that is counted in a sample. It returns nil if the sample lacks it.
+// An amount is a function that returns a count from a sample, or nil if the sample lacks it.
 type amount func(*results.Sample) *int64
 
 // A Better says which way a metric improves.

@@ -89,8 +89,8 @@ func distance(figures [2]float64) float64 { return math.Abs(math.Log(figures[0] 
 // from the median a machine may be.
 type usualFigure struct{ centre, limit float64 }
 
-// usualFigures returns the usual figure of each cell that at least [LeastPeers] of the peers
-// measured. The peers are indices in members.
+// usualFigures returns the usual figure of each combination of settings that at least [LeastPeers]
+// of the peers measured. The peers are indices in members.
 func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	values := make(map[results.Cell][]float64)
 	for _, i := range peers {

@@ -28,8 +28,8 @@ func seriesOfRuns(runs []*results.Set) [][]Series {
 	return out
 }
 
-// CompareTextPairs does what [ComparePairs] does for Go benchmark text. The i-th values of a
-// benchmark on both sides are a pair, so the two sides must have run in turns.
+// CompareTextPairs does what [ComparePairs] does for Go benchmark text. The i-th old and the i-th
+// new value of a benchmark are a pair, so the old and the new side must have run in turns.
 func CompareTextPairs(before, after Dataset, o CompareOptions) *Comparison {
 	before.Series, after.Series = namePackages(before.Series, after.Series)
 	return comparePairs(before, after, valueByValue(before.Series), valueByValue(after.Series), o)
@@ -53,8 +53,8 @@ func valueByValue(series []Series) [][]Series {
 	return out
 }
 
-// comparePairs compares two sides by pairs of runs. perOld[i] and perNew[i] are the series of the
-// two runs of the i-th pair.
+// comparePairs compares two sides by pairs of runs. perOld[i] and perNew[i] have the values of the
+// old and the new run of the i-th pair.
 func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	c.Pairs = min(len(perOld), len(perNew))

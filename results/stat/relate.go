@@ -177,8 +177,8 @@ const mostLoadApart = 0.25
 // compare it with.
 const noRaw = "neither file has raw in the same rounds"
 
-// Incomparable says why the speed of a cell is never compared. It returns "" if the speed may be
-// compared.
+// Incomparable says why the speed measured with some settings is never compared. It returns "" if
+// the speed may be compared.
 func Incomparable(c results.Cell) string {
 	switch {
 	case c.ClosesAfter > 0:
@@ -300,8 +300,8 @@ func (k *cellComparer) compareFramings() {
 	}
 }
 
-// meanOf returns the mean of changes, weighted by the inverse of their variances. The mean does not
-// reduce the error that a run adds to all its measurements.
+// meanOf returns the mean of changes, weighted by the inverse of their variances. A run may add the
+// same error to all its measurements. The mean does not reduce that error.
 func meanOf(changes []Change) logEstimate {
 	common := math.Sqrt2 * runSpread
 	var weights, sum float64

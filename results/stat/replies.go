@@ -73,7 +73,7 @@ type pairing struct {
 }
 
 // addSent adds a message from the side that sends the requests. Messages of one write have the same
-// time, and the first of them says how long the write waited.
+// time. Only the first of these messages says how long the write waited.
 func (p *pairing) addSent(m results.Message) {
 	s := p.sent[m.Run]
 	call := Call{Request: m, Before: s.last, Largest: s.largest}
@@ -116,7 +116,7 @@ func (p *pairing) addReply(m results.Message) {
 	}
 	call := &p.calls[i]
 	call.Answered = true
-	// Request.T is when the write ended. Before, the other side lacked a part of the request.
+	// Request.T is when the write ended. Before that, the other side lacked a part of the request.
 	call.NS = m.T - call.Request.T
 	delete(p.open, id)
 }

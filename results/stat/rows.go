@@ -36,8 +36,8 @@ type Row struct {
 	Estimates map[string]Estimate        `json:"estimates,omitempty"`
 	Latency   map[string]results.Latency `json:"latency,omitempty"` // merged over the samples
 
-	// ToRaw is the cell's goodput divided by that of the framing "raw", which adds nothing. For
-	// round trips, it is the ratio of the times. It is nil if raw was not measured.
+	// ToRaw is the cell's goodput divided by the goodput of the framing "raw", which adds nothing.
+	// For round trips, it is the ratio of the times. It is nil if raw was not measured.
 	ToRaw *Estimate `json:"to_raw,omitempty"`
 
 	Ratios []float64 `json:"-"` // the ratio to raw in each round, even in disturbed ones
@@ -256,8 +256,8 @@ func apart(a, b Estimate) bool {
 	return a.Interval.Hi < b.Interval.Lo || b.Interval.Hi < a.Interval.Lo
 }
 
-// RelativeMetric returns the metric in which a cell is compared with the framing raw: goodput, or
-// time for round trips.
+// RelativeMetric returns the metric in which a measurement is compared with the one of the framing
+// raw: goodput, or time for round trips.
 func RelativeMetric(c results.Cell) Metric {
 	if c.Pattern == results.PatternRoundtrip {
 		return MustMetric("time")
@@ -275,7 +275,7 @@ var (
 	}
 )
 
-// sortRows sorts rows by machine, and those of one machine by cell.
+// sortRows sorts rows by machine, and the rows of one machine by their settings.
 func sortRows(rows []Row) {
 	var machines []string
 	for _, r := range rows {
@@ -288,7 +288,8 @@ func sortRows(rows []Row) {
 	})
 }
 
-// compareCells orders cells by placement, pattern, the other fields, size and framing.
+// compareCells orders combinations of settings by placement, pattern, the other fields, size and
+// framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
 		byList(placementOrder, a.Placement, b.Placement),
@@ -333,8 +334,8 @@ func compareFramings(a, b string) int {
 	)
 }
 
-// SeriesCell returns the cell without its framing and size. What remains is what all rows of one
-// table have in common.
+// SeriesCell returns the cell without its framing and size. What remains are the settings that all
+// rows of one table have in common.
 func SeriesCell(c results.Cell) results.Cell {
 	c.Framing = ""
 	c.Size = 0

@@ -26,7 +26,8 @@ type Series struct {
 	pkg     string           // the package of the benchmark, if benchmark text names one
 }
 
-// Compared returns the metrics in which two measurements of a cell are compared, counters first.
+// Compared returns the metrics in which two measurements with the same settings are compared,
+// counters first.
 func Compared(c results.Cell, samples []results.Sample) []Metric {
 	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {

@@ -67,10 +67,11 @@ func verdictSeries(s *results.Set) []Series {
 	return list
 }
 
-// A seriesList has one series for each package, name, machine and metric.
+// A seriesList has one list of values for each package, name, machine and metric.
 type seriesList []Series
 
-// find returns the series with these names. If there is none, it adds one.
+// find returns the series with this package, name, machine and metric. If there is none, it adds
+// one.
 func (l *seriesList) find(pkg, name, machine string, m Metric) *Series {
 	i := slices.IndexFunc(*l, func(s Series) bool {
 		return s.pkg == pkg && s.Name == name && s.Machine == machine && s.Metric.Name == m.Name

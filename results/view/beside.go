@@ -28,8 +28,8 @@ type columnAnswer struct {
 // column.
 const longestHead = 60
 
-// title names the machines of a column. If that is too long, it names the first machine and counts
-// the others.
+// title names the machines of a column. If all names are too long, it gives the first one and
+// counts the other machines.
 func (c column) title() string {
 	text := strings.Join(c.names, ", ")
 	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
@@ -95,8 +95,8 @@ func joined(group []column) column {
 	return out
 }
 
-// joinedAnswer merges the answers of several machines to one question. Times become a range. Of
-// other answers, the least uncertain one stays.
+// joinedAnswer merges the answers of several machines to one question. Times become a range. From
+// other answers, it takes the least uncertain one.
 func joinedAnswer(list []columnAnswer) columnAnswer {
 	out, longest := list[0], list[0]
 	for _, a := range list {
@@ -171,8 +171,8 @@ func questionTable(title string, questions []string, columns []column) Table {
 		Whole:   true,
 	}
 	for i, c := range columns {
-		// The other columns are compared with the first one, so each part of a split table repeats
-		// it.
+		// The other columns are compared with the first one, so the first one stands in each part
+		// of a split table.
 		isFirst := i == 0 && len(columns) > 1
 		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: isFirst})
 	}

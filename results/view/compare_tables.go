@@ -173,8 +173,8 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
-// ChangeText describes a change in one line: which figure changed, what it was measured on, and by
-// how much it changed.
+// ChangeText describes a change in one line: which figure changed, in which measurement, and by how
+// much.
 func ChangeText(c stat.Change) string {
 	if c.Before.Metric.Name == "to-raw" {
 		return changeLabel(c, nil) + " " + changeSize(c)

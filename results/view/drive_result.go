@@ -77,7 +77,7 @@ func resultOf(targets []results.Target) DriveResult {
 }
 
 // failsAtAnySize reports whether a server failed after a certain number of requests, although all
-// of them were small.
+// requests were small.
 func failsAtAnySize(t results.Target) bool {
 	f := t.Evidence.Failure
 	return f != nil && f.AnySize && f.ServedBefore > 0

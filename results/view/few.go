@@ -92,7 +92,7 @@ func countCells(rows []stat.Row) cellCount {
 	return c
 }
 
-// text says how many of the planned measurements were made, and what became of the others.
+// text says how many of the planned measurements were made, and what became of the rest.
 func (c cellCount) text() string {
 	text := results.FormatCount(c.all, "cell") + " measured"
 	if c.measured < c.all {

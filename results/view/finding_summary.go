@@ -124,8 +124,8 @@ func isUndecided(f results.Finding) bool {
 // referenceID is the ID of the finding about a program that writes to a file instead of a pipe.
 const referenceID = results.AreaCheck + "/program/reference"
 
-// AllUndecided reports whether no finding came to a verdict. The good run of a program that writes
-// to a file does not count, because the other runs are only compared with it.
+// AllUndecided reports whether no finding came to a verdict. The run of a program with a file as
+// its output does not count if it is good: other runs are only compared with it.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
 		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1

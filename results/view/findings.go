@@ -178,7 +178,7 @@ func alikeName(alike []results.Finding) string {
 	return name
 }
 
-// findingName returns the part of a finding's ID that is different for each finding of its area.
+// findingName returns the part of a finding's ID that tells findings of one area apart.
 func findingName(f results.Finding) string {
 	name := f.Name()
 	if f.Area() == results.AreaCheck { // leave out the side that was checked

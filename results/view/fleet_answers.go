@@ -44,8 +44,8 @@ func answerSections(members []stat.Member) []Section {
 	return append(all, servers)
 }
 
-// answerSection compares the findings of machines in one area, such as rules. It takes only those
-// for which wanted returns true, or all if wanted is nil.
+// answerSection compares the findings of machines in one area, such as rules. It takes only
+// findings for which wanted returns true. If wanted is nil, it takes all.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) Section {
 	out := Section{ID: area + "-findings", Title: title}
@@ -105,7 +105,7 @@ func answerSection(members []stat.Member, area, title string,
 }
 
 // disputedTable shows the questions on which machines disagree. The indexes of these questions are
-// in disputed. The notes explain the table.
+// in disputed. The notes say how to read the table.
 func disputedTable(
 	title string, questions []string, columns []column, disputed []int,
 ) (tables []Table, notes []string) {
@@ -139,8 +139,8 @@ func disputedTable(
 	return []Table{questionTable(title, asks, shown)}, []string{note}
 }
 
-// agreementText says how many questions have different answers. It counts only questions that at
-// least two machines answered.
+// agreementText says how many questions machines answer differently. It counts only questions that
+// at least two machines answered.
 func agreementText(title string, columns []column, differing int) string {
 	if len(columns) == 1 {
 		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title,

@@ -43,7 +43,7 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 }
 
 // groups puts machines into one group if their shares of the speed of raw bytes may be equal to the
-// smallest share in the group.
+// smallest one in the group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {

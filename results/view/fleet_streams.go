@@ -195,7 +195,7 @@ func (v fleetStream) groups(members []stat.Member) []group {
 	all := []group{{"all", members}}
 	for _, factor := range factors {
 		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
-		// false if all machines have the same value, or if no two have the same
+		// true if at least two machines have the same value, but not all do
 		isShared := len(byValue) > 1 && len(byValue) < len(members)
 		if !isShared || !v.dependsOn(byValue) {
 			continue

@@ -72,8 +72,8 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// columnsLeftOut lists the columns to leave out so that the table fits: first those marked as
-// Spare, then others that are not marked as Key.
+// columnsLeftOut lists the columns to leave out so that the table fits. First it takes columns
+// marked as Spare, then others that are not marked as Key.
 func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {

@@ -63,8 +63,8 @@ const (
 	largerPipe = true
 )
 
-// writtenWhole finds the measurement at a placement with messages that are written in one call. If
-// larger is set, they pass through the larger pipe, otherwise through the usual one.
+// writtenWhole finds the measurement at a placement with messages that are written in one call. It
+// takes the one with the larger pipe if larger is set, otherwise the one with the usual pipe.
 func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
 	for _, r := range levers {
 		c := r.Cell

@@ -65,7 +65,7 @@ func labelsText(e results.Environment) string {
 	return strings.Join(parts, " ")
 }
 
-// A machineField is one property of a machine. Its text is "" if the property is not known.
+// A machineField is one property of a machine. The text is "" if the property is not known.
 type machineField struct{ title, text string }
 
 // machineFields lists the properties of a machine, in the order in which a page shows them.

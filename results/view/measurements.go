@@ -30,7 +30,7 @@ func cellTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// grouped puts values with the same key into one group. The groups are in the order in which their
+// grouped puts values with the same key into one group. The groups have the order in which their
 // keys first occur.
 func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	var groups [][]T
@@ -245,8 +245,8 @@ func figureTable(rows []stat.Row) Table {
 	return t.dropEmpty()
 }
 
-// plainEstimate returns the median, both ends of the interval, and the number of samples, as texts.
-// What is not known is "".
+// plainEstimate returns the median, the two ends of the interval, and the number of samples, as
+// texts. A text is "" if its value is not known.
 func plainEstimate(e stat.Estimate) []string {
 	out := make([]string, 4)
 	if e.N == 0 {

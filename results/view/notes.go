@@ -218,8 +218,8 @@ func rowWarnings(r stat.Row) []string {
 	return append(out, r.Warnings...)
 }
 
-// A warning has a text and the name of what it is about, such as a measurement. The name is "" if
-// that is obvious.
+// A warning has a text and the name of what the warning is about, such as a measurement. The name
+// is "" if that is obvious.
 type warning struct{ about, text string }
 
 // warningNotes say each warning once, even if the digits differ. The text in total says how many

@@ -88,7 +88,8 @@ func (p Page) writeText(out *strings.Builder, format Format, o Options) error {
 	return nil
 }
 
-// writeSentences writes each sentence as a line, or all as one paragraph in markdown.
+// writeSentences writes each sentence as a line of its own. In markdown, all sentences become one
+// paragraph.
 func (o Options) writeSentences(out *strings.Builder, format Format, sentences []string) {
 	if format == FormatMarkdown && len(sentences) > 0 {
 		sentences = []string{strings.Join(sentences, " ")}
@@ -97,7 +98,7 @@ func (o Options) writeSentences(out *strings.Builder, format Format, sentences [
 }
 
 // writeLines writes the lines that are not empty, the first one in the colour of tone. In markdown,
-// each line begins with the text bullet.
+// the text in bullet begins each line.
 func (o Options) writeLines(out *strings.Builder, format Format, lines []string, bullet string,
 	tone Tone) {
 	lines = nonEmpty(lines)

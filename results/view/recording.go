@@ -165,7 +165,8 @@ func slowestText(calls []stat.Call) string {
 // afterText says what the client sent right before a request.
 func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
 
-// requestNames lists the requests of calls. It leaves out those for which a sentence has no room.
+// requestNames lists the requests of calls. It leaves out requests for which a sentence has no
+// room.
 func requestNames(calls []stat.Call) string {
 	var names []string
 	for _, c := range calls[:min(len(calls), maxUnanswered)] {

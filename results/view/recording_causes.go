@@ -44,7 +44,7 @@ func owedText(messages []results.Message) string {
 }
 
 // stoppedText says how long the sender of messages in direction dir had to wait because the
-// receiver did not read. It returns "" if that was not long.
+// receiver did not read. It returns "" if the sender did not wait long.
 func stoppedText(s *results.Set, messages []results.Message, dir string) string {
 	longest := int64(0)            // of the messages that passed
 	sums := make(map[string]int64) // of the waits of these messages, by run
@@ -76,8 +76,8 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 		results.FormatDuration(float64(max(longest, endless))))
 }
 
-// traffic returns the counts of one direction of a recorded run. All counts are zero if the
-// recording lacks messages.
+// traffic returns the counts of one direction of a recorded run. All counts are zero if some
+// messages were not recorded.
 func traffic(s *results.Set, run, dir string) results.DirectionTraffic {
 	t := recordedTarget(s, run)
 	if t == nil {

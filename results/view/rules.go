@@ -69,8 +69,8 @@ func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
 	return len(systems) > 0 || len(machines) > 1
 }
 
-// ruleTables answer questions about pipes. They have a column for each kind of pipe or, if machines
-// or systems are compared, for each of these.
+// ruleTables answer questions about pipes. If machines or systems are compared, each of these has a
+// column. Otherwise, each kind of pipe has one.
 func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 	all := latestRules(set)
 	machines := probedMachines(set)
@@ -139,8 +139,8 @@ func latestRules(set *results.Set) []results.Finding {
 	return latest
 }
 
-// mainSteps names the questions that most people have about pipes. Each is named by the first step
-// of the probe command that answers it.
+// mainSteps has the questions that most people ask about pipes. The first step of the probe command
+// that answers a question stands for it.
 var mainSteps = []string{"capacity/stated", "slot", "all-or-nothing"}
 
 // differenceSentences says to which main questions a few machines give different answers. For many

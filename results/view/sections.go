@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Section is what a page or a screen says about one kind of record.
+// A Section is the part of a page or a screen that is about one kind of record.
 type Section struct {
 	ID       string
 	Title    string

@@ -20,8 +20,8 @@ type series struct {
 	rows  []stat.Row
 }
 
-// seriesIn selects the measurements with this pattern, and groups those that differ only in framing
-// and message size.
+// seriesIn selects the measurements with this pattern, and groups measurements that differ only in
+// framing and message size.
 func seriesIn(rows []stat.Row, pattern string) []series {
 	var matching []stat.Row
 	for _, r := range rows {

@@ -255,8 +255,8 @@ func (t Table) hasText(column int) bool {
 	return false
 }
 
-// forScreen returns an escaped copy of the table for terminals and markdown, without empty columns
-// and without those marked as Detail.
+// forScreen returns an escaped copy of the table for terminals and markdown. Empty columns and
+// columns marked as Detail are left out.
 func (t Table) forScreen() Table {
 	out := t.withColumns(func(i int) bool { return !t.Columns[i].Detail && t.hasText(i) })
 	out.Title = Escape(t.Title)
@@ -264,8 +264,8 @@ func (t Table) forScreen() Table {
 	return out
 }
 
-// rewrite replaces each title and text of the table itself by what change returns. Call it only on
-// a copy, such as one that withColumns returned.
+// rewrite replaces each title and text of the table by the result of change. It does not copy the
+// table, so call it only on a copy, such as one that withColumns returned.
 func (t Table) rewrite(change func(column int, text string) string) {
 	for i := range t.Columns {
 		t.Columns[i].Title = change(i, t.Columns[i].Title)
@@ -277,7 +277,7 @@ func (t Table) rewrite(change func(column int, text string) string) {
 	}
 }
 
-// withColumns returns a copy of the table with only those columns for whose index keep returns
+// withColumns returns a copy of the table that has only the columns for whose index keep returns
 // true.
 func (t Table) withColumns(keep func(int) bool) Table {
 	kept := Table{Title: t.Title, Whole: t.Whole, Rows: make([][]Value, len(t.Rows))}

@@ -177,7 +177,7 @@ func limitValue(t results.Target) Value {
 }
 
 // quantileValue shows one of [results.Quantiles], such as "p99". It shows nothing if the latency
-// does not have that quantile.
+// lacks that quantile.
 func quantileValue(l results.Latency, name string) Value {
 	ns := l.Quantile(name)
 	if ns == nil {

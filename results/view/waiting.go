@@ -99,7 +99,7 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 }
 
 // pauseText says by what factor a sleeping writer is slower than a polling one. It returns "" if
-// that is not certain.
+// the factor is not certain.
 func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]

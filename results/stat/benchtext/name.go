@@ -21,9 +21,9 @@ var defaults = map[string]string{
 	"payload":  "json",
 }
 
-// CellName returns the name of a cell's benchmark, without "Benchmark":
-// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". Other fields that differ from
-// their defaults follow, sorted by name.
+// CellName returns the name of the benchmark of a cell, without "Benchmark":
+// "Stream/framing=ndjson/size=65536/io=blocking/placement=same". Then come other fields that differ
+// from their defaults, sorted by name.
 func CellName(c results.Cell) string {
 	name := "Cell"
 	if c.Pattern != "" {

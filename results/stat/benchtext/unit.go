@@ -33,7 +33,8 @@ var units = []Unit{
 	{Name: "allocs/op", Metric: "allocs", Scale: 1, known: true},
 }
 
-// CellUnits returns the units that the figures of a cell can have, in the order of the columns.
+// CellUnits returns the units that the figures of a measurement can have, in the order of the
+// columns.
 func CellUnits(c results.Cell) []Unit {
 	var out []Unit
 	for _, u := range units {
