@@ -155,7 +155,8 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
-// IsWaiting reports whether the cell is about how a non-blocking writer waits for room in the pipe.
+// IsWaiting reports whether the settings are for measuring how a non-blocking writer waits for room
+// in the pipe.
 func (c Cell) IsWaiting() bool {
 	return c.Pattern != PatternRoundtrip && strings.HasSuffix(c.IO, "/blocking")
 }

@@ -111,7 +111,7 @@ func CellFieldNames() []string {
 	return out
 }
 
-// Text returns the field's value as the file has it, or "" if the file leaves it out.
+// Text returns the field's value as the file has it, or "" if the file leaves out the field.
 func (f Field) Text(c Cell) string {
 	switch field := f.at(&c).(type) {
 	case *string:
@@ -261,8 +261,8 @@ func (f Field) parseNumber(s string) (int, error) {
 	return int(n), err
 }
 
-// PageOffsets is the upper bound of [Cell.PayloadOffset] and [Cell.ReadOffset], in bytes, whatever
-// the size of the system's pages.
+// PageOffsets is the upper bound of [Cell.PayloadOffset] and [Cell.ReadOffset], in bytes. It does
+// not depend on the size of the system's pages.
 const PageOffsets = 4096
 
 // ParseOffset reads a position within a page of memory, in bytes.

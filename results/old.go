@@ -82,7 +82,8 @@ func decodeOld(kind string, text []byte) (Line, error) {
 	return f, nil
 }
 
-// rule fills in a finding about the system's pipes, such as "rule/fifo/capacity/fill/2049".
+// The method rule fills in a finding about the system's pipes, such as
+// "rule/fifo/capacity/fill/2049".
 func (old oldLine) rule(f *Finding) {
 	f.ID = AreaRule + "/" + old.Step
 	if old.Pipe != "" {
@@ -112,7 +113,8 @@ func (old oldLine) rule(f *Finding) {
 	}
 }
 
-// failure fills in a finding from a line of kind "fault", about stdio or about this machine.
+// The method failure fills in a finding from a line of kind "fault", about stdio or about this
+// machine.
 func (old oldLine) failure(f *Finding) {
 	f.Found = old.Verdict
 	if name, ok := strings.CutPrefix(old.ID, "environment/"); ok {

@@ -99,8 +99,8 @@ type Change struct {
 	Old    Estimate      `json:"old"`
 	New    Estimate      `json:"new"`
 
-	// Ratio is the new figure divided by the old one, or nil if either is zero. It is in the middle
-	// of the Interval, if there is one.
+	// Ratio is the new figure divided by the old one, or nil if either is zero. If there is an
+	// Interval, the ratio is in its middle.
 	Ratio    *float64  `json:"ratio,omitempty"`
 	Interval *Interval `json:"interval,omitempty"` // of the ratio; counters have none
 

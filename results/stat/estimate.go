@@ -34,7 +34,8 @@ type Estimate struct {
 type Interval struct {
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// Confidence is the nominal level, sometimes a little above the constant [Confidence].
+	// Confidence is the confidence level of the interval. It may be a little above the constant
+	// [Confidence].
 	Confidence float64 `json:"confidence"`
 }
 

@@ -310,8 +310,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	return m
 }
 
-// figure computes the figure of one machine for f.cells[at]. The map has the machine's samples by
-// the same index.
+// figure computes the figure of one machine for f.cells[at]. The map has the machine's samples, by
+// the index in f.cells.
 func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]

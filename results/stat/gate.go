@@ -62,7 +62,7 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
-// Conclusive reports whether a CI job has all the verdicts that it needs, and at least one.
+// Conclusive reports whether a CI job has all the verdicts that it needs. It needs at least one.
 func (c *Comparison) Conclusive() bool {
 	lacksVerdict := func(change Change) bool {
 		return change.Gating() && !change.Established() && change.Verdict != NoChange

@@ -139,8 +139,8 @@ func (g TargetGrowth) Growth() Growth {
 	return growth
 }
 
-// leastMessages is how many messages of a size must be measured. A single one may have been slow by
-// chance.
+// leastMessages is how many messages of a size must be measured at least. A single message may have
+// been slow by chance.
 const leastMessages = 2
 
 // FitTargetGrowth fits the growth to a server's records, sorted by size. It leaves out records

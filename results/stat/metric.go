@@ -242,11 +242,11 @@ func ofPart[P any](part func(*results.Sample) *P, count func(P) int64) amount {
 	}
 }
 
-// latencyKeys are the keys of [results.Sample.Latency]. The closer one is to what a user feels, the
-// earlier it comes.
+// latencyKeys are the keys of [results.Sample.Latency]. Latencies that are closer to what a user
+// feels come earlier.
 var latencyKeys = []string{"due", "roundtrip", "oneway", "service", "lateness"}
 
-// primaryLatency returns the key of the latency that "p99" without a key means. It is never
+// primaryLatency returns the key of the latency that "p99" alone stands for. It is never
 // "lateness", because that is a delay of the load generator, not of the pipe.
 func primaryLatency(latency map[string]results.Latency) (string, bool) {
 	for _, key := range latencyKeys[:len(latencyKeys)-1] { // without lateness

@@ -9,7 +9,7 @@ import (
 )
 
 // A Noise says how much one figure varies between runs of one build on one machine. The figure is
-// the CPU time with one framing, divided by that with raw, the framing that adds nothing.
+// the CPU time with one framing, divided by the CPU time with raw, the framing that adds nothing.
 type Noise struct {
 	Cell   results.Cell
 	Values []float64 // the ratio of each run
@@ -18,8 +18,8 @@ type Noise struct {
 	Spread, Bound float64
 }
 
-// NoiseOf returns the noise of each combination of settings that at least two runs measured beside
-// the framing raw. All runs must be of one build.
+// NoiseOf returns the noise of each combination of settings that at least two runs measured
+// together with the framing raw. All runs must be of one build.
 func NoiseOf(s *results.Set) []Noise {
 	var out []Noise
 	rows := gatherRows(s)

@@ -20,8 +20,8 @@ type Outlier struct {
 }
 
 const (
-	// LeastPeers is how many machines with the same system and processor it takes to compare them
-	// only with each other. Fewer are compared with all machines.
+	// LeastPeers is how many machines must have the same system and processor to be compared only
+	// with each other. If they are fewer, they are compared with all machines.
 	LeastPeers = 8
 	// OutlierDeviations is an outlier's least distance from the median, in standard deviations.
 	OutlierDeviations = 6
@@ -112,8 +112,8 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	return usual
 }
 
-// outliersAmong compares the machines in own with those in peers and returns the outliers. Both are
-// indices in members.
+// outliersAmong compares the machines in own with the machines in peers and returns the outliers.
+// The two lists have indices of members.
 func outliersAmong(members []Member, own, peers []int) []Outlier {
 	usual := usualFigures(members, peers)
 	var found []Outlier

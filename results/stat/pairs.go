@@ -111,8 +111,8 @@ func (c *Comparison) PairsFor(limit float64) int {
 	return needed
 }
 
-// LeastPairs is how many pairs a verdict needs. With fewer, it may come from starts of a program
-// that happen to be faster or slower by one or two percent.
+// LeastPairs is how many pairs a verdict needs. With fewer pairs, the verdict may come from starts
+// of a program that happen to be faster or slower by one or two percent.
 const LeastPairs = 5
 
 // pairRatio returns the new run's metric divided by the old run's, for the two runs of a pair. If

@@ -11,7 +11,8 @@ import (
 )
 
 // Files are compared by what a framing costs relative to raw, the framing that adds nothing,
-// because a slower machine slows both. The cost is CPU time, which other programs hardly change.
+// because a slower machine slows both framings. The cost is CPU time, which other programs hardly
+// change.
 
 // toRaw is the metric in which files are compared, unless the options ask for one of
 // relativeMetrics.

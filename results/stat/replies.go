@@ -64,7 +64,7 @@ type sent struct {
 }
 
 // A pairing pairs requests and replies. A reply may be recorded before its request, because a
-// request is recorded only when its write returns. Such a reply is called early.
+// request is recorded only after it is written. Such a reply is called early.
 type pairing struct {
 	calls []Call
 	open  map[callID]int             // indices in calls of requests without a reply

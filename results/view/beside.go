@@ -113,8 +113,8 @@ func joinedAnswer(list []columnAnswer) columnAnswer {
 	return out
 }
 
-// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b,
-// 256 KiB on the 7 others probed." In this example, others is "others probed".
+// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b, 256
+// KiB on the 7 others probed." In this example, the text others is "others probed".
 func answerSentence(asks, others string, columns []column, question int) string {
 	var answers []column // one for each different answer
 	for _, c := range columns {

@@ -122,7 +122,8 @@ func (t *tally) add(ch stat.Change) {
 	}
 }
 
-// others says which figures got better, which did not change, and which have no clear verdict.
+// The method others says which figures got better, which did not change, and which have no clear
+// verdict.
 func (t *tally) others() []string {
 	var parts []string
 	if len(t.better) > 0 {

@@ -62,7 +62,8 @@ func isRemarkable(f results.Finding) bool {
 	return true
 }
 
-// unremarkable names the findings that nobody has to look at, with a line for each verdict.
+// unremarkable returns the names of the findings that nobody has to look at, in a line for each
+// verdict.
 func unremarkable(all []results.Finding) []string {
 	var lines []string
 	others := selectFindings(all, func(f results.Finding) bool { return !isRemarkable(f) })

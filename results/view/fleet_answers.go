@@ -177,7 +177,8 @@ func agreementText(title string, columns []column, differing int) string {
 	return fmt.Sprintf("%s: %d of %s differ between %s.", title, differing, answers, machines)
 }
 
-// foundIn returns the findings of one machine in an area. Only some of their fields are set.
+// foundIn returns the findings of one machine in an area. Only some fields of these findings are
+// set.
 func foundIn(m stat.Member, area string) []results.Finding {
 	var out []results.Finding
 	for _, a := range m.Answers {

@@ -109,7 +109,7 @@ func factorOf(m stat.Member, factor string) string {
 	return "unknown"
 }
 
-// nameSome lists names, or the first few and the number of the others.
+// nameSome lists the names or, if there are many, the first few and the number of the others.
 func nameSome(names []string) string {
 	more := len(names) - mostNamedMachines
 	if more < 2 { // a name is as short as "and 1 more"

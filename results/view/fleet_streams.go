@@ -209,7 +209,8 @@ func (v fleetStream) groups(members []stat.Member) []group {
 	return all
 }
 
-// mostGroups is the largest number of groups by one property, such as the processor, in a table.
+// mostGroups is how many groups of machines by one property, such as the processor, a table may
+// have.
 const mostGroups = 12
 
 // dependsOn reports whether the speed of any framing, relative to raw bytes, surely differs between

@@ -108,8 +108,8 @@ func figuresOf(r stat.Row) []figure {
 	}
 }
 
-// cellHeads returns the columns that tell measurements apart: framing, message size and those for
-// the given fields.
+// cellHeads returns the columns that tell measurements apart: framing, message size and the columns
+// for the given fields.
 func cellHeads(fields []string) []Column {
 	heads := []Column{
 		{Title: "framing", Style: Code, Key: true},

@@ -96,8 +96,8 @@ func messagesSummary(messages []results.Message) []string {
 	return nonEmpty(out)
 }
 
-// unansweredText names the requests that got no answer, and suggests what to run next. command is
-// the command line of the server.
+// unansweredText names the requests that got no answer, and suggests what to run next. The server
+// was started with the given command.
 func unansweredText(calls []stat.Call, command string) string {
 	open := unanswered(calls)
 	if len(open) == 0 {

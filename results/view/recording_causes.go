@@ -18,8 +18,8 @@ const (
 	searchedSize = 2 << 20
 )
 
-// causes names what may have made a client and a server wait for each other, with the surest cause
-// first. All messages must be of one server.
+// The function causes lists what may have made a client and a server wait for each other, with the
+// surest cause first. All messages must be of one server.
 func causes(s *results.Set, messages []results.Message) []string {
 	return nonEmpty([]string{
 		cutText(s, messages),

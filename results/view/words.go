@@ -92,8 +92,8 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// SourceTitle returns the title of a document whose claims are tested, by its number, such as
-// "000".
+// SourceTitle returns the title of a document whose claims are tested, by the number of the
+// document, such as "000".
 func SourceTitle(number string) string {
 	switch number {
 	case "000":
