@@ -116,7 +116,7 @@ func (r rows) cells() []results.Cell {
 }
 
 // titled returns a function that gives the title of a row's panel. The title begins with the result
-// of start. After it come the fields in which rows differ, except the fields in shown.
+// of start. After it come the fields in which rows differ, except those named in shown.
 func (r rows) titled(start func(stat.Row) string, shown ...string) func(stat.Row) string {
 	differ := results.DifferingFields(r.cells(), shown...)
 	return func(row stat.Row) string {

@@ -124,7 +124,7 @@ func (c Cell) Values() []FieldText {
 	return out
 }
 
-// Field returns the text of the named field, or "" if a results file would leave it out.
+// Field returns the text of the named field, or "" if a results file leaves out the field.
 func (c Cell) Field(name string) string {
 	f, known := FieldByName(name)
 	if !known {

@@ -231,8 +231,8 @@ func newChange(old, new Series) Change {
 	return change
 }
 
-// alone returns the names of benchmarks and other cases that only the first side has. If the other
-// side has the case but not the metric, the name is "allocs/op of Name".
+// alone returns the names of the cases, such as benchmarks, that only the first of two sides has.
+// If the second side has the case but not the metric, the name is "allocs/op of Name".
 func alone(own, other []Series, o CompareOptions) []string {
 	var names []string
 	for _, s := range own {

@@ -95,7 +95,8 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 // IsPercentile reports whether the metric is a percentile, computed from all samples together.
 func (m Metric) IsPercentile() bool { return m.quantile != "" }
 
-// Values returns the metric of each sample that has it, in the order of the samples.
+// Values returns the values of the metric in those samples that have it, in the order of the
+// samples.
 func (m Metric) Values(samples []results.Sample) []float64 {
 	return valuesOf(m.observations([]results.Record{{Samples: samples}}))
 }

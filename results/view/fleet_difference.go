@@ -182,8 +182,8 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says for which framing the speed relative to raw bytes differs most between a
-// few machines. It returns "" if none differs, and for many machines.
+// largestDifference says for which framing the speed relative to raw bytes differs most between
+// machines. It returns "" if there is no such framing, or if there are many machines.
 func largestDifference(members []stat.Member) string {
 	if len(members) > FewMachines {
 		return ""

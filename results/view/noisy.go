@@ -177,7 +177,8 @@ func tripSentence(bare []stat.Row) sentence {
 	return sentence{text: text + ".", noisy: rough != "", plain: true}
 }
 
-// overheadSentence says how many bytes framings add to a message. Noise has no influence on that.
+// overheadSentence says how many bytes framings add to a message. Noise has no influence on this
+// number.
 func overheadSentence(bare []stat.Row) sentence {
 	var framed []stat.Row
 	for _, r := range bare {

@@ -11,7 +11,7 @@ import (
 // found. The names of steps look like "capacity/fill/61440".
 type question struct {
 	asks  string
-	steps []string // steps that answer it; "poll/" stands for all that begin with "poll/"
+	steps []string // steps that answer the question; "poll/" stands for all that begin so
 	worst bool     // if there are several answers, take the smallest number or true
 }
 
