@@ -137,6 +137,7 @@ func worst(c *stat.Comparison, limit float64) string {
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to
 // do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
+	varies := func(ch stat.Change) bool { return ch.Verdict == stat.Varies }
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
 	case c.Doubt != "":
@@ -149,6 +150,9 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
+	case slices.ContainsFunc(c.Changes, varies):
+		return "counts vary from start to start, and the least of both sides differ: " +
+			"make them vary less (GOMAXPROCS=1), or judge the time, without --counts"
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
 	case slices.ContainsFunc(c.Changes, stat.Change.HasFewLines):

@@ -22,6 +22,7 @@ const (
 	NoChange          Verdict = "no change"
 	TooNoisy          Verdict = "too noisy"
 	Indicative        Verdict = "unpaired, indicative" // cannot be judged; Change.Basis says why
+	Varies            Verdict = "varies: no verdict"   // a count that differs from start to start
 	DifferentMachines Verdict = "different machines"
 )
 

@@ -20,11 +20,18 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
 	}
 	judged := change.Exact || change.Before.Metric.ByRange
+	// What varies from start to start, such as Go's runtime that wakes itself up, only adds calls.
+	// So a program with another least count may make other calls, although the ranges overlap.
+	worst := worsening(change.Before.Metric.Better, newLeast/max(oldLeast, 1))
 	switch {
 	case change.machinesDiffer() && !o.Across && differs:
 		change.Verdict, change.Basis = change.machineVerdict()
 	case change.machinesDiffer() && !o.Across:
 		return
+	case judged && !differs && !change.Exact && math.Abs(worst) > Tolerance:
+		change.Verdict = Varies
+		change.Basis = "a counter that varies from start to start"
+		change.worst = worst
 	case judged && !differs:
 		change.Basis = "exact"
 		change.Verdict = NoChange

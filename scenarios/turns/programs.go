@@ -51,8 +51,9 @@ type Programs struct {
 type starts struct{ old, new []Start }
 
 const (
-	countStarts = 2 // starts of each side for the counts
-	moreStarts  = 2 // further starts of each side if the counts of any two differ
+	countStarts   = 2 // starts of each side for the counts
+	moreStarts    = 6 // further starts of each side if the counts of any two differ
+	moreValgrinds = 2 // the same under valgrind, which is slow
 
 	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
@@ -84,13 +85,13 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 
 // count counts calls, and instructions if they were asked for.
 func (p *Programs) count(ctx context.Context) error {
-	if err := p.counted.addForCounts(ctx, p.Old, p.New); err != nil {
+	if err := p.counted.addForCounts(ctx, p.Old, p.New, moreStarts); err != nil {
 		return err
 	}
 	if p.oldInstructions == nil || p.whyDifferent() != "" && !p.MayDiffer {
 		return nil
 	}
-	err := p.underValgrind.addForCounts(ctx, p.oldInstructions, p.newInstructions)
+	err := p.underValgrind.addForCounts(ctx, p.oldInstructions, p.newInstructions, moreValgrinds)
 	if err != nil {
 		return err
 	}
@@ -105,10 +106,10 @@ func (p *Programs) count(ctx context.Context) error {
 	return nil
 }
 
-// addForCounts starts both sides countStarts times, and moreStarts times more if the counts differ.
-func (s *starts) addForCounts(ctx context.Context, old, new Starter) error {
+// addForCounts starts both sides countStarts times, and more times if the counts differ.
+func (s *starts) addForCounts(ctx context.Context, old, new Starter, more int) error {
 	const oldFirst = true
-	for n := range countStarts + moreStarts {
+	for n := range countStarts + more {
 		if n == countStarts && !s.countsDiffer() {
 			return nil
 		}

@@ -103,11 +103,12 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 		starts   int // of each side
 	}{
 		{"the same", counted(153), counted(153), stat.NoChange, 2},
-		{"one more", counted(153), counted(154), stat.More, 4},
-		{"fewer", counted(2331), counted(153), stat.Fewer, 4},
-		{"they vary and overlap", counted(378, 379), counted(379, 380), stat.NoChange, 4},
-		{"they vary and touch", counted(294, 300), counted(301, 304), stat.NoChange, 4},
-		{"they vary and lie apart", counted(294, 300), counted(400, 404), stat.More, 4},
+		{"one more", counted(153), counted(154), stat.More, 8},
+		{"fewer", counted(2331), counted(153), stat.Fewer, 8},
+		{"they vary and overlap", counted(378, 379), counted(379, 380), stat.NoChange, 8},
+		{"they vary and touch", counted(294, 300), counted(301, 304), stat.NoChange, 8},
+		{"their least counts differ", counted(1, 3), counted(2, 4), stat.Varies, 8},
+		{"they vary and lie apart", counted(294, 300), counted(400, 404), stat.More, 8},
 	} {
 		p := Programs{Old: tt.old, New: tt.new, CountOnly: true}
 		c, err := p.Run(t.Context(), Plan{})
