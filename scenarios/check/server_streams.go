@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
@@ -219,8 +220,13 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	}
 	after, known := p.PeakMemory()
 	uses := known && after-resident > announced/2
-	if uses || reserved-before > announced/2 {
-		c.fails("allocates what is announced")
+	switch {
+	case uses:
+		c.fails("allocates what is announced: %s of memory",
+			results.FormatSize(after-resident))
+	case reserved-before > announced/2:
+		c.fails("allocates what is announced: %s of addresses, of which it uses %s",
+			results.FormatSize(reserved-before), results.FormatSize(max(0, after-resident)))
 	}
 	return nil
 }
