@@ -172,6 +172,11 @@ func (r *Report) diagnose() []Diagnosis {
 	}
 	if !f.explains() {
 		for i := range r.Channels {
+			f.checkChildAtStdin(&r.Channels[i], r.all)
+		}
+	}
+	if !f.explains() {
+		for i := range r.Channels {
 			f.checkUnreadOutput(&r.Channels[i])
 		}
 	}

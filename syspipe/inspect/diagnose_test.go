@@ -281,6 +281,13 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 			"and also waits for a socket"},
 		{"a server that waits for a child",
 			func(r *Report) { r.Channels[0].Readers[0].waitsForChild = true }, ""},
+		{"a server whose child reads its standard input", func(r *Report) {
+			r.all[3] = Proc{PID: 3, Parent: 2}
+			in := &r.Channels[0]
+			in.Readers[0] = Holder{PID: 2, Command: "server", waitsForChild: true}
+			in.Readers = append(in.Readers,
+				Holder{PID: 3, Command: "cat", Waits: true, inCall: true})
+		}, "2 (server), which waits for its child 3 (cat), and that one reads the stdin of 2 (a)"},
 		{"a server at work", func(r *Report) { r.all[2] = Proc{PID: 2, running: true} }, ""},
 		{"a server that waits for a helper", func(r *Report) {
 			r.Channels = append(r.Channels, Channel{ID: "c", Writers: []Holder{{PID: 3, FD: 1}},
@@ -300,6 +307,23 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 		}
 		if len(found) != 1 || found[0].PID != 2 || !strings.Contains(found[0].Sentence, row.says) {
 			t.Errorf("%s: found %+v, want one that says %q", row.name, found, row.says)
+		}
+	}
+}
+
+// A wrapper such as npx waits for the server that it started, and leaves it its own input and output.
+func TestAWrapperIsNoServerWhoseChildReadsItsInput(t *testing.T) {
+	r := restingPair()
+	r.all[3] = Proc{PID: 3, Parent: 2}
+	in, out := &r.Channels[0], &r.Channels[1]
+	in.Readers = []Holder{
+		{PID: 2, Command: "npx", waitsForChild: true},
+		{PID: 3, Command: "node", Waits: true, inCall: true},
+	}
+	out.Writers = append(out.Writers, Holder{PID: 3, Command: "node", FD: 1})
+	for _, d := range r.diagnose() {
+		if strings.Contains(d.Sentence, "waits for its child") {
+			t.Error(d.Sentence)
 		}
 	}
 }

@@ -87,6 +87,37 @@ func (f *finder) canOnlyRead(p pair) bool {
 		slices.ContainsFunc(p.back.Readers, inCall)
 }
 
+// checkChildAtStdin finds a server that waits for a child that reads the standard input of the
+// server, while the client waits for the server. The child must not have the output of the server:
+// a wrapper leaves both to its child, and waits for it.
+func (f *finder) checkChildAtStdin(in *Channel, all map[int]Proc) {
+	for _, child := range in.Readers {
+		i := slices.IndexFunc(in.Readers, func(h Holder) bool {
+			return h.FD == stdin && h.waitsForChild && h.PID == all[child.PID].Parent
+		})
+		if !child.inCall || i < 0 {
+			continue
+		}
+		server := in.Readers[i]
+		for k := range f.report.Channels {
+			out := &f.report.Channels[k]
+			j := slices.IndexFunc(out.Readers, func(h Holder) bool {
+				return h.Waits && holds(in.Writers, h.PID)
+			})
+			if j < 0 || !holds(out.Writers, server.PID) || holds(out.Writers, child.PID) {
+				continue
+			}
+			const says = "%s waits for %s, which waits for its child %s, and that one reads " +
+				"the stdin of %d (%s): start it with another stdin, such as /dev/null"
+			text := fmt.Sprintf(says, out.Readers[j], server, child, server.PID, in.ID)
+			if found := f.add(MutualRead, text, in, out); found != nil {
+				found.PID = server.PID
+			}
+			return
+		}
+	}
+}
+
 // isRelay reports whether the client of a pair also waits for bytes at its own standard input. Then
 // it may have nothing to ask the server.
 func (f *finder) isRelay(p pair) bool {
