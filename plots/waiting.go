@@ -134,12 +134,16 @@ func waitChart(all rows) Chart {
 	}
 	c.addWhole(r, chunked, "due.p50", title)
 	least, most, known := c.chunksGain()
+	isHidden := slices.ContainsFunc(c.Panels, Panel.hidesGain)
 	switch {
 	case known && least > 2:
 		c.Title = "Chunks let a small message pass a large one: it waits " +
 			timesRange(least, most) + "× less"
 		if len(chunks) > 1 {
 			c.Title += ", at best"
+		}
+		if isHidden {
+			c.Title += ", where noise does not hide it"
 		}
 	case !known && slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }):
 		c.Title = "Noise hides whether chunks shorten the wait of a small message"
@@ -153,18 +157,15 @@ func timesRange(least, most float64) string {
 }
 
 // chunksGain returns how many times longer small messages wait behind whole messages than behind
-// chunks of the best size. The results are the least and the most in any panel.
+// chunks of the best size: the least and the most in any panel, without panels that noise hides.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
 		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
-		if len(chunked.Points) == 0 || len(ndjson.Points) == 0 {
+		if len(chunked.Points) == 0 || len(ndjson.Points) == 0 || panel.hidesGain() {
 			continue
 		}
 		best, _ := chunked.extremes()
 		whole, _ := ndjson.extremes()
-		if best.Y <= 0 || whole.Y <= 0 {
-			return 0, 0, false
-		}
 		gain := whole.Y / best.Y
 		if !known || gain < least {
 			least = gain
@@ -173,6 +174,15 @@ func (c Chart) chunksGain() (least, most float64, known bool) {
 		known = true
 	}
 	return least, most, known
+}
+
+// hidesGain reports whether noise hides how long a small message waits behind chunks, or behind
+// whole messages.
+func (p Panel) hidesGain() bool {
+	chunked, ndjson := p.line("chunked"), p.line("ndjson")
+	best, _ := chunked.extremes()
+	whole, _ := ndjson.extremes()
+	return len(chunked.Points) > 0 && len(ndjson.Points) > 0 && (best.Y <= 0 || whole.Y <= 0)
 }
 
 // line returns the series with a name, or one without points.

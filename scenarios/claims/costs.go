@@ -137,6 +137,10 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	case verdict == results.Refuted:
 		return refuted(figure, "more than "+limit+" more "+what+
 			" than the same bytes without a framing, at every size and placement")
+	case unsure && slices.ContainsFunc(all, func(r ratio) bool { return r.Above(bound) }):
+		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
+			Why: limit + " is not kept to at some sizes and placements, and the intervals leave " +
+				"the others open"}
 	case unsure:
 		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
 			Why: "the intervals leave open whether " + limit + " is kept to everywhere"}

@@ -141,7 +141,11 @@ func judgePipeBuf(e *Evidence) Judgement {
 	figure := fmt.Sprintf("%d B whole, %d B cut", min(whole, shortest-1), shortest)
 	switch {
 	case shortest == 0:
-		return Judgement{Verdict: results.Depends, Figure: fmt.Sprintf("%d B whole", whole),
+		figure = fmt.Sprintf("%d B whole", whole)
+		if whole == 0 {
+			figure = "" // no write had the chance to be cut
+		}
+		return Judgement{Verdict: results.Depends, Figure: figure,
 			Unsure: true, Why: "no write was cut in this run, which is no proof that none can be"}
 	case shortest <= 512:
 		return refuted(figure, "not even 512 bytes stay whole")
