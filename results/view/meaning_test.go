@@ -377,6 +377,28 @@ func TestTheWaitIsToldIfOneFramingDiffers(t *testing.T) {
 	}
 }
 
+// A framing that may be as fast as the fastest or as the slowest is put beside neither.
+func TestABlurredFramingIsPutIntoNoGroup(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	beside := func(chunked []float64) *results.Set {
+		ndjson := resultstest.Around(11000, 0.35)
+		return resultstest.Beside("same", flat,
+			map[string][]float64{"ndjson": ndjson, "chunked:61440": chunked})
+	}
+	set := beside(resultstest.Around(12100, 0.01))
+	for _, r := range beside(resultstest.Around(10400, 0.01)).Records {
+		if r.Cell.Framing == "chunked:61440" {
+			r.Cell.Framing = "length-prefix"
+			set.Add(r)
+		}
+	}
+	got := strings.Join(Summarise(set).Meaning, "\n")
+	const want = "length-prefix 96 %, 60 KiB chunks 83 % (±1 %); ndjson: too noisy to tell."
+	if !strings.Contains(got, want) {
+		t.Errorf("no %q in %s", want, got)
+	}
+}
+
 // Noise hides no framings that are known to differ, and it hides a single one that is blurred,
 // as bare transport and in a program.
 func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {

@@ -120,8 +120,20 @@ func (s series) sharesText() string {
 		}
 		return ""
 	}
+	first, last := known[0], known[len(known)-1]
+	alike := sharesAlike(*first.ToRaw, *last.ToRaw)
+	// A blurred share that may equal the largest and the smallest belongs to neither.
+	fitsAnywhere := func(r stat.Row) bool {
+		return !alike && isBlurred(r) && sharesAlike(*first.ToRaw, *r.ToRaw) &&
+			sharesAlike(*last.ToRaw, *r.ToRaw)
+	}
+	for _, r := range known {
+		if fitsAnywhere(r) {
+			noisy = append(noisy, r)
+		}
+	}
+	known = slices.DeleteFunc(known, fitsAnywhere)
 	blurred := slices.ContainsFunc(known, isBlurred)
-	alike := sharesAlike(*known[0].ToRaw, *known[len(known)-1].ToRaw)
 	if alike && blurred {
 		return tooNoisyToTell
 	}
