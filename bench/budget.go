@@ -11,30 +11,31 @@ import (
 // DefaultForks is how often the worker processes of a measurement are started if [Plan.Forks] is 0.
 const DefaultForks = stat.Forks
 
-// A cost is how long some measurements by the same worker processes take. At first it is a guess,
-// which measured times then correct.
+// A cost says how long it takes to make some measurements with the same worker processes. It begins
+// as a guess, which measured times then correct.
 type cost struct {
 	fork  time.Duration // per start of the workers, without the samples
 	round time.Duration // per round, in which every measurement takes one sample
 }
 
-// count corrects c by the time that round n took, where 0 is the first round after a start of the
-// workers. Round 0 takes longer, because caches are cold. The extra time is added to c.fork.
+// count corrects c by the time that round n took. In a round, every measurement takes one sample.
+// Round 0, the first after a start of the workers, takes longer, because caches are cold. The extra
+// time is added to c.fork.
 func (c *cost) count(n int, took time.Duration) {
 	if n == 1 {
 		longer := c.round - took
 		c.fork += max(0, min(longer, took)) // a larger difference has another cause
 	}
-	c.round += (took - c.round) / time.Duration(max(1, n)) // mean of rounds 1 to n; for n = 0, took
+	c.round += (took - c.round) / time.Duration(max(1, n)) // mean of rounds 1 to n, or took if n is 0
 }
 
-// The guessed times, as measured on a machine with two cores.
+// First guesses of how long things take, from a machine with two cores.
 const (
 	forkOverhead  = 45 * time.Millisecond // to start the worker processes
 	sliceOverhead = 3 * time.Millisecond  // of a sample: warm-up, quiet time, job, reports
 )
 
-// expect adds to c a guess of how long the measurement that cell describes takes.
+// expect guesses how long a measurement takes, and adds the guess to c.
 func (c *cost) expect(p Plan, cell results.Cell) {
 	message := timeOfMessage(cell)
 	slice := max(p.Duration, message)

@@ -25,7 +25,7 @@ func sharedBy(c results.Cell) results.Cell {
 		return c
 	}
 	c = comparedBy(c)
-	c.Size = 0 // starting two processes takes as long as some ten samples
+	c.Size = 0 // all sizes share workers: starting two processes takes as long as some ten samples
 	return c
 }
 
@@ -202,8 +202,8 @@ func validateMemory(c results.Cell) error {
 	return nil
 }
 
-// labelDefaults has the fields of a [results.Cell] whose usual value is not the empty string, each
-// with that value.
+// labelDefaults maps names of fields of a [results.Cell] to the usual values of these fields. It
+// leaves out fields whose usual value is the empty string.
 var labelDefaults = map[string]string{
 	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
 }

@@ -10,8 +10,8 @@ import (
 // pipe can be compared. It may be used concurrently.
 type clock struct{ shift int64 } // nanoseconds to add to syspipe.Now
 
-// clockReadings is how often newClock reads two clocks one right after the other, that of Go and
-// the monotonic one of the system. It keeps the pair that took the shortest time.
+// clockReadings is how often newClock reads two clocks one right after the other: Go's clock and
+// the system's monotonic clock. newClock keeps the pair of readings that took the shortest time.
 const clockReadings = 64
 
 func newClock() (*clock, error) {
@@ -36,11 +36,11 @@ func newClock() (*clock, error) {
 func (c *clock) now() int64 { return c.shift + int64(syspipe.Now()) }
 
 // spinTime is how long await keeps the CPU busy, instead of sleeping, just before the awaited
-// moment. Waking up takes about as long.
+// moment. To wake up from a sleep takes about as long.
 const spinTime = 50 * time.Microsecond
 
 // await returns when the clock has reached the moment. Set spin only if the caller has its CPU for
-// itself. Its thread should have called [minimiseTimerSlack] before.
+// itself. The calling thread should have called [minimiseTimerSlack] before.
 func (c *clock) await(moment int64, spin bool) {
 	wake := moment
 	if spin {

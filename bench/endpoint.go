@@ -29,11 +29,11 @@ type endpoint struct {
 	pipeEnds
 	preparedCell
 
-	out, in  *syspipe.End              // the measured ends to write to and read from, or nil
+	out, in  *syspipe.End              // measured ends, to write to and to read from; either may be nil
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at an endpoint that only sends
 	exchange func(from, n int64) error // moves n messages, counted on from number from
-	batch    *bufio.Writer             // w writes to it if messages leave in batches; else nil
+	batch    *bufio.Writer             // the buffer behind w if messages leave in batches; else nil
 	runQueue runQueue
 	shared   bool   // the process has other endpoints, too
 	clock    *clock // set if times of both ends are compared, else nil
@@ -68,8 +68,9 @@ func newEndpoint(j job, c endpointConfig, ends pipeEnds, messages sources) (*end
 	if err := e.setIO(waits); err != nil {
 		return nil, err
 	}
-	// Give the thread its own copy of the descriptor table, except in two cases: if another thread
-	// uses the pipe ends, too, or if one is to be closed, which the original table would keep open.
+	// Give the thread its own copy of the descriptor table, except in two cases. Another thread may
+	// use the pipe ends, too. Or an end is to be closed, and the original table would keep that end
+	// open.
 	if waits != syspipe.Poller && !e.isLoad() && !e.Closes {
 		ownDescriptors()
 	}
@@ -210,8 +211,8 @@ func (e *endpoint) begin(j job) {
 	}
 }
 
-// newJobsLoad returns a new load, the state of sending the timed messages at a fixed rate or
-// several at a time. It returns nil if the job does neither.
+// newJobsLoad returns a new load: the state of an endpoint that sends the timed messages at a fixed
+// rate, or several at a time. If the job asks for neither, newJobsLoad returns nil.
 func (e *endpoint) newJobsLoad() (*load, error) {
 	if !e.isLoad() || e.Compare {
 		return nil, nil
@@ -225,8 +226,9 @@ func (e *endpoint) newJobsLoad() (*load, error) {
 	return e.newLoad(), nil
 }
 
-// meet waits until both ends of the pipe are ready, and stores this end's counters in before. The
-// result began is when the clock started, and is only set at the end that has the clock.
+// meet waits until both ends of the pipe are ready, and stores this end's counters in *before. At
+// the end that has the clock, the first result is the time at which the clock started. At the other
+// end it is 0.
 func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 	if e.hasClock() {
 		if _, err := e.awaitPeer(); err != nil {
@@ -250,7 +252,7 @@ func (e *endpoint) meet(before *usage) (began time.Duration, err error) {
 // Each time costs some 50 ns.
 const cpuSamples = 16
 
-// runMessages moves the timed messages, and now and then notes on which CPU it runs.
+// runMessages moves the timed messages, and now and then notes the CPU on which it runs.
 func (e *endpoint) runMessages() error {
 	defer e.sampleCPU()
 	if e.load != nil {

@@ -33,7 +33,7 @@ type pipeEnds struct {
 	back             *syspipe.End // of the pipe for replies; nil in a stream
 }
 
-// endsOf says what each of an endpoint's pipe ends is for. They must be in the order in which
+// endsOf says what each pipe end of an endpoint is for. The ends must be in the order in which
 // openPipes opens the pipes.
 func endsOf(r role, ends []*syspipe.End) pipeEnds {
 	p := pipeEnds{toPeer: ends[0], fromPeer: ends[1], data: ends[2]}
@@ -149,7 +149,7 @@ func (w *worker) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("the %s: %w", w.role, err)
 }
 
-// A fork is one start of the two workers that measure cells, with the pipes between them.
+// A fork is one start of two worker processes that make measurements, with the pipes between them.
 type fork struct {
 	ctx     context.Context // ends the workers
 	cancel  context.CancelCauseFunc

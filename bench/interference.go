@@ -35,7 +35,7 @@ func newInterference() *interference {
 const maxQueued = 0.05
 
 // mark sets StealNS and Disturbed of the sample s by the CPU time that other programs and virtual
-// machines took since the previous sample. How fast the messages were plays no part.
+// machines took since the previous sample. The speed of the messages plays no part.
 func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	now := machine.ReadUsage()
 	since := now.Since(i.usage)
@@ -57,8 +57,8 @@ func (i *interference) mark(s *results.Sample, cpus placement.CPUs) {
 	}
 }
 
-// waitedForOthers returns how long both ends of the pipe together waited, at least, for CPUs that
-// other programs used.
+// waitedForOthers returns how long both ends of the pipe together waited for CPUs that other
+// programs used. The true wait may be longer, but not shorter.
 func waitedForOthers(s results.Sample, cpus placement.CPUs) (waited time.Duration, known bool) {
 	w := s.Writer
 	r := s.Reader
@@ -85,8 +85,9 @@ func (i *interference) update() {
 	i.disturbed = len(faults) > 0
 }
 
-// warnings returns the warnings for a finished measurement. The result disturbed says whether more
-// than half of its samples were disturbed or, if that is not known, whether the machine was.
+// warnings returns the warnings for a finished measurement. The second result says whether more
+// than half of the samples were disturbed. If that is not known, it says whether the machine was
+// disturbed.
 func (i *interference) warnings(samples []results.Sample) (texts []string, disturbed bool) {
 	knowsWaits := false
 	marked := 0

@@ -62,8 +62,8 @@ func (e *endpoint) newLoad() *load {
 	return l
 }
 
-// maySpin reports whether this end may keep its CPU busy while it waits. It must only send
-// messages, and have the CPU for itself.
+// maySpin reports whether this end may keep its CPU busy while it waits. Only an end that does
+// nothing but send messages, and has the CPU for itself, may do so.
 func (e *endpoint) maySpin() bool {
 	if e.Role != sender || e.Cell.Pattern == PatternMixed {
 		return false
@@ -80,8 +80,8 @@ func (l *load) deliver(i int64) {
 	}
 }
 
-// setSchedule sets when the load starts, and returns that time. If the parameter start is
-// undecidedStart, setSchedule chooses the time. Without a load, it returns 0.
+// setSchedule sets the time at which messages begin to fall due, and returns that time. If the
+// parameter start is undecidedStart, setSchedule chooses the time. Without a load, it returns 0.
 func (e *endpoint) setSchedule(start int64) int64 {
 	l := e.load
 	if l == nil {
@@ -218,13 +218,13 @@ func (e *endpoint) finishLoad() error {
 	return e.summariseLoad()
 }
 
-// handOver sends the receiver the number n, and when each message of the load was sent.
+// handOver tells the receiver that n messages were sent, and when each of them was sent.
 func (e *endpoint) handOver(n int64) error {
 	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
 }
 
-// takeOver receives what handOver sent. It returns the number, and copies the times at which
-// messages were sent to e.load.sent.
+// takeOver receives what handOver sent. It returns the number of messages, and copies the times at
+// which they were sent to e.load.sent.
 func (e *endpoint) takeOver() (n int64, err error) {
 	account := make([]int64, 1+len(e.load.sent))
 	err = binary.Read(e.fromPeer, binary.NativeEndian, account)

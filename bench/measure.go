@@ -85,8 +85,8 @@ func Complete(c results.Cell) results.Cell {
 	return c
 }
 
-// Placed returns copies of c, one for each placement of the two processes on CPUs that is worth
-// comparing on this machine. See [placement.Topology.Best].
+// Placed returns copies of c that differ in the placement of the two processes on CPUs: one copy
+// for each placement that is worth comparing on this machine. See [placement.Topology.Best].
 func Placed(c results.Cell) []results.Cell {
 	topology, err := placement.Read()
 	if err != nil {

@@ -23,7 +23,7 @@ const PatternMixed = results.PatternMixed
 // about this length.
 const SmallSize = 256
 
-// Priorities of messages in the Mux. The higher one goes first.
+// Priorities of messages in a [framers.Mux], which sends messages of the higher priority first.
 const (
 	largePriority = iota
 	smallPriority
@@ -203,8 +203,8 @@ func (e *endpoint) finishMixed() error {
 	return e.addLoadLatencies("oneway", small)
 }
 
-// readQuantum is the most bytes that a slowReader reads at once. After larger reads, a small
-// message would wait through a longer pause.
+// readQuantum is the most bytes that a slowReader reads at once. The reader pauses between reads.
+// After larger reads, the pauses in which a small message waits would be longer.
 const readQuantum = 4 << 10
 
 // A slowReader reads from in at a limited pace, like a program that works on each byte. It belongs

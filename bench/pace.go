@@ -24,7 +24,8 @@ func (p *pace) Take(n int, now int64) int64 {
 	if p.PerSecond <= 0 {
 		return now
 	}
-	// The reader begins with these bytes when done with earlier ones, but not before now-catchUp.
+	// The reader begins with these bytes when it is done with earlier ones, but not before
+	// now-catchUp.
 	p.Next = max(cmp.Or(p.Next, now), now-int64(catchUp)) + int64(n)*1e9/p.PerSecond
 	return p.Next
 }

@@ -86,8 +86,8 @@ type placedCell struct {
 }
 
 // Validate returns an error if a value in the plan is wrong, or if this system refuses a capacity
-// that the plan asks for. If this machine only lacks something that a measurement needs, it returns
-// nil.
+// that the plan asks for. If this machine only lacks something that a measurement needs, Validate
+// returns nil.
 func (p Plan) Validate() error {
 	_, err := p.withDefaults().validateAndPlace()
 	return err
@@ -154,8 +154,8 @@ func placeCell(c results.Cell) (placement.CPUs, error) {
 	return topology.Choose(c.Placement)
 }
 
-// tryOptions returns an error if c needs a [framers.Option], but its framing is not one of package
-// framers.
+// tryOptions returns an error if c needs a [framers.Option], but names a framing that package
+// framers does not have.
 func tryOptions(c results.Cell) error {
 	needed := c.ReadBuffer > 0 || c.ReadOffset != "" || c.WriteSize > 0
 	if _, err := framers.Parse(c.Framing); err == nil || !needed {

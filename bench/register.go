@@ -35,8 +35,8 @@ func parseFraming(spec string) (framers.Framing, error) {
 	return nil, err
 }
 
-// CheckRegistered returns an error if a worker process that looks for f by its name would find
-// nothing or another framing.
+// CheckRegistered returns an error if a worker process could not find f by its name, because the
+// name is unknown or belongs to another framing.
 func CheckRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 type report struct {
 	Role     role
 	Error    string // empty if all went well
-	PeerGone bool   // Error says that the other endpoint left, whose report has the cause
+	PeerGone bool   // Error only says that the other end left; the cause is in the report of that end
 
 	results.Sample // the fields of the sample that this endpoint knows
 
@@ -18,7 +18,7 @@ type report struct {
 	Checked     bool    // each message was checked, by number and length
 	Trips       []int64 // nanoseconds of each round trip
 	Collections uint32  // runs of the garbage collector while the clock ran; 0 is expected
-	ClosedAt    int64   // when the reader closed its end or the writer learnt of it; shared clock
+	ClosedAt    int64   // shared-clock time when the reader closed its end, or the writer learnt it
 }
 
 // reports are the reports of both endpoints on one job.
@@ -56,8 +56,8 @@ func (rs reports) sample() results.Sample {
 	return s
 }
 
-// failure returns the report that best explains why a job failed. It prefers any other report to
-// one that only says that the other end left.
+// failure returns the report that best explains why a job failed. A report that only says that the
+// other end left is the last choice.
 func (rs reports) failure() (blamed report, failed bool) {
 	for _, r := range rs {
 		if r.Error != "" && (!failed || blamed.PeerGone && !r.PeerGone) {

@@ -39,7 +39,7 @@ type runner struct {
 	interference *interference
 	groups       []*group // those that still need samples
 	measured     bool     // a sample was taken
-	reasons      []error  // why cells cannot run here, or were not begun; each reason once
+	reasons      []error  // why measurements are impossible here or were not begun; each reason once
 }
 
 // A group has the measurements that the same worker processes make.
@@ -47,7 +47,7 @@ type group struct {
 	cells  []*cellRun
 	cpus   placement.CPUs
 	forks  int // how often the workers were started
-	rounds int // how many were begun; in each, every measurement takes a sample
+	rounds int // how many rounds were begun; in a round, every measurement takes a sample
 	cost   cost
 }
 
@@ -59,7 +59,7 @@ type cellRun struct {
 	size       float64 // bytes of a message on average
 	capacity   int     // of the pipe, in bytes, as a worker reported it; 0: not known
 	calibrated bool
-	warm       *fork // the workers that have made a timed run of it; others are cold
+	warm       *fork // the workers that were warmed up for this measurement; nil at first
 }
 
 func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
@@ -189,7 +189,7 @@ func (r *runner) fork(ctx context.Context, g *group) error {
 }
 
 // prepare verifies and calibrates the measurement c, unless that was done after an earlier start of
-// the workers. If a job is too slow and is left out, prepare returns nil, but c.calibrated stays
+// the workers. If a job is too slow, it is left out: prepare returns nil, but c.calibrated stays
 // false.
 func (r *runner) prepare(f *fork, c *cellRun) error {
 	if c.record.Verified == nil {
@@ -285,8 +285,8 @@ func shuffled[T any](random *rand.Rand, list []T) []T {
 	return order
 }
 
-// failed adds the name of the measurement c to err. It notes the resulting error in the record of
-// c, and returns it.
+// failed returns err with the name of the measurement c in front, and notes this error in the
+// record of c.
 func (r *runner) failed(c *cellRun, err error) error {
 	err = fmt.Errorf("%s: %w", Label(c.record.Cell), err)
 	c.record.Failed = err.Error()

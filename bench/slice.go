@@ -99,7 +99,7 @@ func (r *runner) addSample(c *cellRun, got reports) error {
 	s.Round = c.group.rounds
 	r.interference.mark(&s, c.group.cpus)
 	if len(timer.Trips) > 0 {
-		// This makes garbage, so it is not done in a worker.
+		// NewLatency makes garbage for the collector, so it is not called in a worker.
 		latency, err := results.NewLatency(timer.Trips)
 		if err != nil {
 			return err
@@ -150,7 +150,8 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 }
 
 // leaveOut reports whether a failed run of n messages is left out, instead of making the
-// measurement c fail. It leaves out runs that were too slow, if something else may be to blame.
+// measurement c fail. Runs that were too slow are left out if other programs may be to blame, or if
+// the time of the whole plan is up.
 func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
 	var slow errSlow
 	if !errors.As(err, &slow) {
@@ -196,7 +197,7 @@ func (c *cellRun) messagesFor(d time.Duration) int64 {
 }
 
 // messagesOfFills returns how many messages fill the pipe the given number of times. It is for a
-// writer that sleeps when the pipe is full, and so has no steady rate.
+// writer that sleeps when the pipe is full, because such a writer has no steady rate.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
 	capacity := int64(usualCapacity)
 	if c.capacity > 0 {
@@ -206,7 +207,7 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 }
 
 // leastFills is how many times a sample must fill the pipe if the writer sleeps when the pipe is
-// full. If it is filled twice, the pipe refuses at least one write.
+// full. A pipe that is filled twice refuses at least one write.
 const leastFills = 2
 
 // usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
@@ -255,8 +256,8 @@ const (
 	firstWarmupBytes = 16 << 20
 )
 
-// firstWarmup returns how many messages warm up new workers. Only one does if messages are sent at
-// a given rate or read slowly, because eight of them may take seconds.
+// firstWarmup returns how many messages warm up new workers. If messages are sent at a given rate
+// or read slowly, it returns 1, because eight of them may take seconds.
 func (c *cellRun) firstWarmup() int64 {
 	cell := c.record.Cell
 	_, sleeps := sleepOf(cell)

@@ -24,13 +24,13 @@ func (c *clock) sleepUntil(moment int64) {
 }
 
 // watchdogTime is how long Go's watchdog thread goes on waking often: for 50 sleeps of 20 µs and
-// some longer ones, to each of which the kernel adds 50 µs.
+// some longer ones. The kernel makes each of these sleeps 50 µs longer.
 const watchdogTime = 6 * time.Millisecond
 
-// calmWatchdog waits until Go's watchdog thread, sysmon, no longer wakes every 20 µs. When it did
-// so on the CPU of a pipe's ends, up to a third of the samples took twice as long.
+// calmWatchdog waits until Go's watchdog thread, sysmon, no longer wakes every 20 µs. While the
+// thread did so on the CPU of a pipe's ends, up to a third of the samples took twice as long.
 //
-// The watchdog wakes often again after all goroutines have blocked. So a worker process waits in
+// After all goroutines have blocked, the watchdog wakes often again. So a worker process waits in
 // raw system calls, which the scheduler does not notice.
 func calmWatchdog() { rawSleep(watchdogTime) }
 

@@ -49,8 +49,8 @@ func (e *endpoint) heap() (m runtime.MemStats) {
 	return m
 }
 
-// alone reports whether no other goroutine of the process can be in a long raw system call. In a
-// client that sends while it receives, one can be.
+// alone reports whether no other goroutine of the process can be in a long raw system call. A
+// client that sends while it receives may have such a goroutine.
 func (e *endpoint) alone() bool { return e.load == nil || e.Role != client }
 
 // counters returns the counters of all measured pipes. The counter Short counts only writes,
@@ -76,7 +76,8 @@ func (e *endpoint) counters() syspipe.Counters {
 	return all
 }
 
-// fillReport fills in the report: what the job moved, and what it used between before and after.
+// fillReport fills in the report: what the job moved, and what was used between the two readings,
+// before and after.
 func (e *endpoint) fillReport(before, after usage) error {
 	after.heap = e.heap()
 	e.report.WireBytes = int64(after.wire - before.wire)
@@ -102,8 +103,8 @@ func (e *endpoint) fillReport(before, after usage) error {
 	return nil
 }
 
-// countersSince returns what was used between the two moments before and after. A figure is nil if
-// it is not known.
+// countersSince returns what was used between two readings, the earlier one in before and the later
+// one in after. A figure is nil if it is not known.
 func (e *endpoint) countersSince(before, after usage) results.Counters {
 	was := before.calls
 	is := after.calls
@@ -132,7 +133,7 @@ func (e *endpoint) countersSince(before, after usage) results.Counters {
 	if e.alone() {
 		c.Allocs = new(int64(after.heap.Mallocs - before.heap.Mallocs))
 	}
-	if !e.shared { // reading it takes a tenth of a short sample
+	if !e.shared { // reading the peak takes a tenth of a short sample
 		if peak, ok := proc.PeakMemory(os.Getpid()); ok {
 			c.PeakBytes = new(peak)
 		}

@@ -31,8 +31,8 @@ const workerMemory = 1 << 30
 // program that calls Run must call Worker first in main and TestMain.
 func Worker() { proc.Main(Jobs()) }
 
-// A job tells both worker processes to pass some messages from one to the other. They read it from
-// their standard input, as one line of JSON.
+// A job tells both worker processes to pass some messages from one to the other. The workers read
+// the job from their standard input, as one line of JSON.
 type job struct {
 	Cell      results.Cell
 	Seed      int64
@@ -67,8 +67,8 @@ const (
 // isOrigin reports whether messages, as opposed to replies, come from the end with this role.
 func (r role) isOrigin() bool { return r == sender || r == client }
 
-// serveJobs does the jobs that it reads from standard input, on a thread that is bound to its CPU.
-// It returns after a job that failed or is the last.
+// serveJobs does the jobs that it reads from standard input, on a thread that is bound to the CPU
+// of this worker. It returns after the last job, or after one that failed.
 func serveJobs(p *proc.Work) error {
 	var c endpointConfig
 	if err := p.Args(&c); err != nil {
@@ -93,8 +93,8 @@ func serveJobs(p *proc.Work) error {
 		r := w.do(j)
 		last := j.isLast() || r.Error != ""
 		if last {
-			// The other end may still wait for messages that are never sent. Closing the ends wakes
-			// it.
+			// The other end may still wait for messages that are never sent. It wakes up when the
+			// ends here are closed.
 			proc.CloseAll(p.Ends)
 		}
 		if err := p.Report(r); err != nil || last {
@@ -113,7 +113,8 @@ func collectGarbage() {
 	}
 }
 
-// A workplace is what a worker keeps from job to job, such as one endpoint per measurement.
+// A workplace is what a worker keeps after a job for the next ones, such as an endpoint for each
+// measurement.
 type workplace struct {
 	config  endpointConfig
 	ends    pipeEnds
@@ -149,8 +150,8 @@ func (w *workplace) do(j job) report {
 	return e.report
 }
 
-// endpoint returns the endpoint for a job, which may be one that an earlier job left. An endpoint
-// that compares every byte is not kept.
+// endpoint returns the endpoint for a job: the one that an earlier job left, or a new one. An
+// endpoint that compares every byte is not kept.
 func (w *workplace) endpoint(j job) (*endpoint, error) {
 	if w.broken != nil {
 		return nil, w.broken

@@ -205,7 +205,8 @@ func uuidPrefix(id []byte) bool {
 	return true
 }
 
-// number reads a decimal number that a colon follows. used is the number of its digits.
+// number reads a decimal number that ends at a colon, and stores it in *to. The result used counts
+// the digits of the number.
 func number(b []byte, to *int) (used int, v verdict) {
 	n := int64(0)
 	for i, c := range b {

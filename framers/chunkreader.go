@@ -23,7 +23,7 @@ type chunkReader struct {
 	lineReader
 
 	bare   bool // a line that is no frame is a message
-	packed bool // messages are compressed, and an error about one names its last frame
+	packed bool // messages are compressed; an error about a message names the last frame
 
 	frame   chunkHeader     // of the frame at hand
 	offset  int64           // where in the stream that frame begins
@@ -95,7 +95,8 @@ func (r *chunkReader) sole() []byte {
 	return held[soleHeader:end:end]
 }
 
-// line receives one line. The result is the message, if the line is one or completes one, else nil.
+// line receives one line. If the line is a message or completes one, line returns that message,
+// else nil.
 func (r *chunkReader) line() ([]byte, error) {
 	kind, err := r.header()
 	if err != nil {
@@ -140,8 +141,8 @@ func (r *chunkReader) line() ([]byte, error) {
 	return nil, &ChunkError{Offset: in.offset(in.base), Line: excerpt(line), Err: ErrMalformed}
 }
 
-// header reads until it is known whether the line at hand is a frame. If it is one, header parses
-// the header of the frame.
+// header reads until it is known whether the line at hand is a frame. If so, it parses the header
+// of the frame.
 func (r *chunkReader) header() (verdict, error) {
 	for {
 		held := r.in.held()
@@ -243,8 +244,9 @@ func (r *chunkReader) messageOf(now time.Time) (*partialMessage, error) {
 // mostJoined is the most frames that a message may have if the method joined is to put it together.
 const mostJoined = 8
 
-// joined puts the message p together inside the read buffer. If any of its frames is not there,
-// joined returns nil and changes nothing. data is what the first frame carries.
+// joined puts the message p together inside the read buffer. If one of the frames of p is not
+// there, joined returns nil and changes nothing. The parameter data is what the first frame
+// carries.
 func (r *chunkReader) joined(p *partialMessage, data []byte) []byte {
 	in := &r.in
 	usual := p != nil && r.frame.index == 0 && p.total <= mostJoined && p.received == 0 &&
@@ -300,8 +302,8 @@ func (r *chunkReader) progress(p *partialMessage, data []byte) Chunk {
 	return c
 }
 
-// Reset drops the incomplete messages, and returns how many. It also drops an incomplete frame,
-// unless the frame is a whole message.
+// Reset drops the incomplete messages, and returns how many there were. It also drops an incomplete
+// frame, unless the frame is a whole message.
 func (r *chunkReader) Reset() (dropped int) {
 	for _, p := range r.partials.list {
 		if !p.dropped {

@@ -7,8 +7,8 @@ import (
 
 // This file has what a chunkReader does with frames and messages that it does not deliver.
 
-// chunkError returns an error about the frame at hand. received is how many frames of the message
-// came before.
+// chunkError returns an error about the frame at hand. The parameter received is how many frames of
+// the message came before.
 func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	return &ChunkError{
 		Offset: r.offset, ID: r.frame.id.String(), Index: r.frame.index, Total: r.frame.total,
@@ -16,8 +16,8 @@ func (r *chunkReader) chunkError(why error, received int) *ChunkError {
 	}
 }
 
-// checkLimits drops the frame at hand and its message p if they exceed a limit, and returns the
-// error. p is nil if the frame is the whole message.
+// checkLimits returns an error if the frame at hand or its message p exceeds a limit, and then
+// drops both. If the frame is the whole message, p is nil.
 func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	size := len(data) // of the message
 	held := 0         // of all incomplete messages
@@ -52,8 +52,8 @@ func (r *chunkReader) checkLimits(p *partialMessage, data []byte) error {
 	return r.set.refuse(err, &r.broken)
 }
 
-// beginning returns the first bytes of a message, as far as they are known. chunk is the data of
-// the latest frame, which is not stored yet.
+// beginning returns the first bytes of a message, as far as they are known. The parameter chunk is
+// the data of the latest frame, which is not stored yet.
 func (p *partialMessage) beginning(index int, chunk []byte) []byte {
 	begins := head(p.data, len(p.data))
 	if p.next == index && len(p.ahead) == 0 {
@@ -116,8 +116,8 @@ func (r *chunkReader) skip() error {
 	return r.end(err)
 }
 
-// expire drops a message whose latest chunk came too long ago, if there is one, and returns the
-// error about the message.
+// expire looks for a message whose latest chunk came too long ago. If there is one, expire drops
+// the message and returns the error about it.
 func (r *chunkReader) expire(now time.Time) error {
 	if r.set.expiry <= 0 {
 		return nil
@@ -147,8 +147,8 @@ func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {
 	return nil
 }
 
-// end turns err, which came instead of a line, into what ReadMessage returns. At the end of the
-// stream, each call returns an error about another incomplete message, and the last one io.EOF.
+// end returns what ReadMessage reports for err, an error that came instead of a line. At the end of
+// the stream, each call reports another incomplete message. When none is left, end returns io.EOF.
 func (r *chunkReader) end(err error) error {
 	if err != io.EOF {
 		return err

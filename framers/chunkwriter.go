@@ -49,8 +49,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 		putUUID((*[uuidBytes]byte)(w.sole[:]), &id)
 		return w.out.send(w.sole[:], msg, newline)
 	}
-	// Write the id into the frame itself. To store it elsewhere in small pieces and copy it at once
-	// would be slow.
+	// Write the id into the frame itself. It would be slow to store the id elsewhere in small
+	// pieces and then copy it as a whole.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
 	if err == nil && n == len(frame) {
@@ -59,8 +59,8 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	return w.out.writeError(n, len(frame), err)
 }
 
-// sendMany sends a message in several frames. A Vectored, which takes many pieces in one call, gets
-// as many frames as one call can take.
+// sendMany sends a message in several frames. If the underlying writer is a [Vectored], one call
+// passes as many frames as it can take.
 func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	c := cutter{layout: newLayout(int64(len(msg)), w.size), id: id, msg: msg, headers: w.head}
 	batch := 1 // frames per call
@@ -90,9 +90,9 @@ type cutter struct {
 	headers []byte // the headers of the frames that the latest cut returned
 }
 
-// cut appends the pieces of the next frames, at most batch of them, to vec. size is the number of
-// bytes in these pieces. The newline of a frame is in the same piece as the header of the next
-// frame.
+// cut appends the pieces of the next frames to vec. The parameter batch is the largest number of
+// frames, and the result size counts the bytes in these pieces. The newline of a frame is in the
+// same piece as the header of the next frame.
 func (c *cutter) cut(vec [][]byte, batch int) (pieces [][]byte, size int) {
 	end := min(c.index+batch, int(c.total))
 	c.headers = c.headers[:0]
@@ -123,8 +123,8 @@ type layout struct {
 // maxFrames is the largest number of frames that a message may have. It fits 31 bits.
 const maxFrames = math.MaxInt32
 
-// newLayout splits a message of size bytes into frames of at most frame bytes. The total may be
-// above maxFrames.
+// newLayout splits a message into frames. The parameter frame is the largest size of a frame in
+// bytes. The resulting number of frames may be above maxFrames.
 func newLayout(size int64, frame int) layout {
 	for digits := 1; ; digits++ { // of index and total: as few as suffice
 		data := frame - (uuidBytes + 2*digits + 3) - 1 // 3 colons and a newline

@@ -52,8 +52,8 @@ func decimals(n int64) int {
 	return d
 }
 
-// A headerReader receives messages that have a Content-Length header. It parses the usual form of
-// the header as a whole, any other line by line.
+// A headerReader receives messages that have a Content-Length header. It parses a header of the
+// usual form as a whole, and any other header line by line.
 type headerReader struct {
 	bodyReader
 	// The header at hand, while it is read line by line:
@@ -90,8 +90,8 @@ func (r *headerReader) header() error {
 	return nil
 }
 
-// usualHeader parses a header of exactly the form that a Writer sends. used is the length of the
-// header in bytes. It is 0 for a header of another form, or an incomplete one.
+// usualHeader parses a header of exactly the form that a Writer sends. The second result is the
+// length of the header in bytes. It is 0 if the header is incomplete or has another form.
 func usualHeader(b []byte) (n int64, used int) {
 	if len(b) < len(lengthPrompt) || string(b[:len(lengthPrompt)]) != lengthPrompt {
 		return 0, 0
@@ -220,8 +220,8 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail ends the header at hand and returns the error about line. The search for the next header
-// begins at index next of the buffer.
+// fail gives up the header at hand, and returns the error about one of its lines. The search for
+// the next header begins at the index next of the buffer.
 func (r *headerReader) fail(line []byte, next int, err error) error {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next

@@ -11,8 +11,8 @@ const (
 	// atomicBytes is PIPE_BUF of Linux: a pipe takes a write of up to this many bytes whole or not
 	// at all. A frame of at most this size always goes out in one call.
 	atomicBytes = 4096
-	// gatherFrom is the size in bytes from which a Vectored gets the pieces of a frame as a list.
-	// For a smaller frame, it is cheaper to copy the pieces together.
+	// gatherFrom is the size in bytes of the smallest frame that a Vectored gets as a list of
+	// pieces. For a smaller frame, it is cheaper to copy the pieces together.
 	gatherFrom = 16 << 10
 	// fileCopy is the most bytes that are copied together for one write to an *os.File: the usual
 	// capacity of a pipe.
@@ -160,8 +160,8 @@ func (o *frameWriter) sendCalls(total int) error {
 	return nil
 }
 
-// callBytes returns how many bytes to write in the next call. left has the pieces that are not sent
-// yet, of a frame of total bytes.
+// callBytes returns how many bytes to write in the next call. The parameter left has those pieces
+// of a frame that are not sent yet, and total is the size of the frame.
 func (o *frameWriter) callBytes(left [][]byte, unsent, total int) int {
 	n := unsent
 	if o.writeSize > 0 && total > atomicBytes {
@@ -194,8 +194,8 @@ func (o *frameWriter) plainBytes(left [][]byte, unsent int) int {
 	return first &^ (pageSize - 1)
 }
 
-// call writes the first n bytes of left in one call. It passes one slice if copied is true, or if
-// the writer takes no list of pieces.
+// call writes the first n bytes of the pieces left in one call. It passes a single slice if copied
+// is true, or if the writer takes no list of pieces.
 func (o *frameWriter) call(left [][]byte, n int, copied bool) (written int, err error) {
 	if o.vectored == nil || copied {
 		return o.w.Write(o.together(left, n))
@@ -226,8 +226,8 @@ func drop(pieces [][]byte, n int) [][]byte {
 	return pieces
 }
 
-// together returns the first n bytes of pieces as one slice. It copies only if they lie in several
-// pieces.
+// together returns the first n bytes of pieces as one slice. It copies only if these bytes lie in
+// several pieces.
 func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 	if len(pieces[0]) >= n {
 		return pieces[0][:n]
@@ -243,8 +243,8 @@ func (o *frameWriter) together(pieces [][]byte, n int) []byte {
 // cacheLine is the size of a cache line in bytes.
 const cacheLine = 64
 
-// frameBuffer returns memory for a frame, in which the message behind the header begins a cache
-// line. With messages of 4 KiB this saves 5 % of the time.
+// frameBuffer returns memory for a frame, such that the message behind the header starts at the
+// start of a cache line. With messages of 4 KiB this saves 5 % of the time.
 func (o *frameWriter) frameBuffer(headerSize, frameSize int) []byte {
 	skew := -headerSize & (cacheLine - 1)
 	need := skew + frameSize

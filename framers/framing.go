@@ -51,7 +51,8 @@ type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
 
-// A framing is a Framing of this package: its form, and the size in its spec, such as "raw:61440".
+// A framing implements Framing. It has a form, such as chunked, and the size that a spec such as
+// "raw:61440" states.
 type framing struct {
 	*form
 	size int // bytes of a raw message, or the most bytes of a frame; 0 if the spec has no size

@@ -43,7 +43,7 @@ type bodyReader struct {
 	receive  func() error // receives what stands before a message, and calls declare
 	declared bool         // the length of the next message is known
 	length   int64        // the length of that message in bytes
-	start    int64        // where in the stream the frame of that message begins
+	start    int64        // where in the stream the frame of the next message begins
 	skipping int64        // bytes that are still to come of a message that is too large
 	broken   error        // the error that ended the stream; every later call returns it
 }

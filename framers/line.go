@@ -57,8 +57,8 @@ func checkEnds(msg []byte, verbatim bool) error {
 	return nil
 }
 
-// A lineReader receives lines. It serves ndjson and two slow variants of it, and is a part of
-// chunkReader.
+// A lineReader receives lines. It serves the framing ndjson and two slow variants of that framing.
+// It is also a part of chunkReader.
 type lineReader struct {
 	in       readBuffer
 	set      settings
@@ -66,7 +66,7 @@ type lineReader struct {
 	rescans  bool    // search the whole line again after each read, as in Rescan
 	late     bool    // check the length of a line only when its newline has come
 	skipping bool    // inside a line whose rest is to be dropped
-	skipFrom int64   // where in the stream the first byte lies that skip counts
+	skipFrom int64   // position in the stream of the first byte that the method skip counts
 	refused  refusal // about the message in the line that is dropped
 	broken   error   // the error that ended the stream
 }
@@ -102,7 +102,7 @@ func (r *lineReader) ReadMessage() ([]byte, error) {
 }
 
 // await reads until the line at hand has its newline, the stream ends, or the line is longer than
-// the limit. n is how many bytes of the line have come, and ended says whether its newline has.
+// the limit. The results say how many bytes of the line have come, and whether the newline has.
 func (r *lineReader) await() (n int, ended bool, err error) {
 	in := &r.in
 	for {
@@ -127,8 +127,9 @@ func (r *lineReader) await() (n int, ended bool, err error) {
 	}
 }
 
-// take removes the line of n bytes from the buffer; ended says whether a newline follows. It
-// returns the message, nil for a blank line, or an error if the message is too large.
+// take removes a line of n bytes from the buffer, and also the newline behind it if ended is true.
+// It returns the message in the line, or nil for a blank line. A message that is too large is an
+// error.
 func (r *lineReader) take(n int, ended bool) ([]byte, error) {
 	in := &r.in
 	line := in.buf[in.base : in.base+n : in.base+n]
@@ -164,7 +165,7 @@ func (r *lineReader) skip() error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	r.skipping = err != nil // at the end of the stream: no newline has come
+	r.skipping = err != nil // at the end of the stream, the newline of the line has not come
 	r.refused.size += r.in.offset(r.in.base) - r.skipFrom
 	if err == nil {
 		r.refused.size-- // the newline
@@ -173,8 +174,8 @@ func (r *lineReader) skip() error {
 	return err
 }
 
-// tooLong returns the error for a message that is too large, in a framing that states no sizes. msg
-// is the part of the message that has come.
+// tooLong returns the error for a message that is too large, in a framing that states no sizes. The
+// parameter msg is the part of the message that has come.
 func tooLong(msg []byte, limit int, offset int64) *TooLargeError {
 	return &TooLargeError{
 		Size:   int64(limit) + 1,

@@ -69,8 +69,8 @@ func NewAssembler(f Chunker, opts ...Option) *Assembler {
 // ErrSeveralFrames is returned by ProcessFrame if its argument holds more than one frame.
 var ErrSeveralFrames = errors.New("process frame: a newline inside the frame")
 
-// ProcessFrame takes one frame, with or without its newline. If whole is true, the frame completes
-// msg, which is valid until the next call. The errors are those of a Reader.
+// ProcessFrame takes one frame, with or without its newline. If the frame completes a message,
+// whole is true, and msg is valid until the next call. The errors are those of a Reader.
 func (a *Assembler) ProcessFrame(frame []byte) (msg []byte, whole bool, err error) {
 	frame = bytes.TrimSuffix(frame, newline)
 	if bytes.IndexByte(frame, '\n') >= 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 // A Mux sends messages of many goroutines over one stream, frame by frame: a small message waits
-// for one frame of a large one, not for all. A Mux need not be closed. Nothing else may write to
-// the stream.
+// for one frame of a large one, not for all of them. A Mux need not be closed. Nothing else may
+// write to the stream.
 type Mux struct {
 	f     Framing
 	set   settings
@@ -24,12 +24,12 @@ type Mux struct {
 	mu      sync.Mutex
 	busy    bool      // a Send has the turn
 	grants  int       // how often grantNext gave the turn to a waiter
-	waiting []*waiter // those that wait for the turn, the longest waiting first
+	waiting []*waiter // calls of Send that wait for their turn, the longest waiting first
 	// perSecond is the average rate of the writes in bytes per second, 0 before the first.
 	perSecond float64
 }
 
-// A waiter is a Send while it waits for the turn.
+// A waiter is a call of Send that waits for its turn to send a frame.
 type waiter struct {
 	priority int
 	granted  chan struct{} // receives an element when the Send has the turn
@@ -156,8 +156,8 @@ func (m *Mux) FrameSize() int {
 	return int(min(max(m.perSecond*m.set.wait.Seconds(), smallestTuned), float64(c.size)))
 }
 
-// acquire waits until t has the turn for its next frame. If hasTurn is true, t still has the turn
-// from its previous frame. After an error the caller does not have the turn.
+// acquire waits until t has the turn, which means that t may send its next frame. If hasTurn is
+// true, t still has the turn from its previous frame. After an error, t does not have the turn.
 func (m *Mux) acquire(ctx context.Context, t *waiter, hasTurn bool) error {
 	m.mu.Lock()
 	if hasTurn && ctx.Err() != nil {
@@ -199,8 +199,8 @@ func (m *Mux) release() {
 	m.mu.Unlock()
 }
 
-// grantNext gives the turn to the next waiter, or frees the turn if nobody waits. The caller must
-// have the turn and hold m.mu.
+// grantNext gives the turn, the right to send a frame, to the next waiter. If nobody waits, the
+// turn becomes free. The caller must have the turn and hold m.mu.
 func (m *Mux) grantNext() {
 	if len(m.waiting) == 0 {
 		m.busy = false

@@ -34,7 +34,7 @@ const (
 )
 
 // refuse returns err, which is about a message that is too large. With the policy Close it also
-// stores err in *broken, which ends the stream.
+// stores err in *broken. That ends the stream.
 func (s *settings) refuse(err error, broken *error) error {
 	if s.policy == Close {
 		*broken = err
@@ -114,8 +114,9 @@ func WithReadOffset(n int) Option {
 	return func(s *settings) { s.readOffset = n & (pageSize - 1) }
 }
 
-// WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. If n is
-// zero, the default, or less, there is no such bound. A frame of up to 4096 bytes is never split.
+// WithWriteSize sets the most bytes that a Writer or a Mux passes to one Write or Writev. By
+// default, or if n is zero or less, there is no such bound. A frame of up to 4096 bytes is never
+// split.
 //
 // With smaller writes, a reader on another CPU can begin sooner. But if several processes write to
 // the stream without a common lock, their pieces can mix.
@@ -162,7 +163,7 @@ func WithProgress(f func(Chunk)) Option { return func(s *settings) { s.progress 
 // only with the policy Resync, in framings that state no sizes.
 func WithSkipped(f func(*TooLargeError)) Option { return func(s *settings) { s.skipped = f } }
 
-// WithQueue sets how many Sends of a Mux may wait or write at once. Further calls of Send wait
+// WithQueue sets how many calls of Send of one Mux may wait or write at once. Further calls wait
 // until one of these returns. Zero or less means 1024.
 func WithQueue(messages int) Option {
 	return func(s *settings) { s.queue = positive(messages, defaultQueue) }

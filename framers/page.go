@@ -7,9 +7,9 @@ import (
 
 const maxInt = math.MaxInt
 
-// Some processors copy slowly if the destination lies 1 to 31 bytes farther into its page than the
-// source lies in its own. An AMD Zen 3 took 4 to 5 times as long. The kernel copies each write to
-// the start of a page.
+// Some processors copy slowly if the destination's offset in its page is 1 to 31 bytes above the
+// source's offset in its own page. An AMD Zen 3 took 4 to 5 times as long. When the kernel copies a
+// write into a pipe, the destination is the start of a page.
 const (
 	pageSize = 4096
 	slowZone = 31
@@ -33,7 +33,7 @@ func slowTogether(pieces [][]byte) bool {
 	if len(pieces) < 2 || len(pieces[1]) < gatherFrom {
 		return false
 	}
-	// The pipe begins a page with pieces[0], so pieces[1] goes to offset len(pieces[0]).
+	// In the pipe, pieces[0] begins a page. So pieces[1] goes to offset len(pieces[0]).
 	behind := (len(pieces[0]) - pageOffset(pieces[1])) & (pageSize - 1)
 	return 1 <= behind && behind <= slowZone
 }

@@ -21,8 +21,8 @@ type partialMessage struct {
 	refused  refusal        // set if the message was dropped because it is too large
 }
 
-// outOfOrderCost is how many bytes a chunk that came too early counts in addition to its data, for
-// the map that holds the chunk.
+// outOfOrderCost is added to the size of a chunk that came too early, in bytes, because the map
+// that holds the chunk takes memory, too.
 const outOfOrderCost = 64
 
 // size returns how many bytes of the message have come.
@@ -36,7 +36,7 @@ func (p *partialMessage) has(index int) bool {
 	return index < p.next || ahead
 }
 
-// store keeps a copy of a chunk. top is the largest capacity of the message's buffer.
+// store keeps a copy of a chunk. The parameter top is the largest capacity of the message's buffer.
 func (p *partialMessage) store(index int, chunk []byte, top int) {
 	p.received++
 	if index != p.next {
@@ -74,13 +74,13 @@ type partialSet struct {
 	list       []*partialMessage // the incomplete messages, oldest first
 	spares     []*partialMessage // complete messages, kept for their buffers
 	spareBytes int               // capacity of these buffers
-	unused     int               // messages in a row that needed at most a quarter of such a buffer
+	unused     int               // messages in a row that needed at most a quarter of a spare
 	charged    int               // bytes that are charged for the messages in list
 	top        int               // the largest capacity of one message's buffer
 }
 
-// find returns the message with an id, or nil. It looks at the newest message first, which is the
-// most likely one.
+// find returns the message with an id, or nil. It looks at the newest message first, because chunks
+// of that message are the most likely.
 func (s *partialSet) find(id *chunkID) *partialMessage {
 	for _, p := range slices.Backward(s.list) {
 		if p.id == *id {
@@ -138,8 +138,8 @@ func (s *partialSet) empty(p *partialMessage) {
 	p.dropped = true
 }
 
-// mostSpare is the most bytes that several spare buffers may have together. A single one may be
-// larger.
+// mostSpare is the most bytes that several spare buffers may have together. A single spare buffer
+// may be larger.
 const mostSpare = 16 << 20
 
 // recycle keeps the buffer of a message that was taken off the list, because new memory would be
@@ -160,7 +160,7 @@ func (s *partialSet) recycle(p *partialMessage) {
 }
 
 // makeRoom frees spare buffers, the smallest first, until there is room for another of size bytes.
-// It returns false rather than free one of at least size bytes.
+// It frees no buffer of size bytes or more, and returns false if there is no room without that.
 func (s *partialSet) makeRoom(size int) bool {
 	for len(s.spares) > 0 && s.spareBytes+size > mostSpare {
 		least := 0

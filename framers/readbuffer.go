@@ -18,9 +18,9 @@ type readBuffer struct {
 	r              io.Reader
 	buf            []byte
 	base, pos, end int   // see above
-	read           int64 // bytes of the stream read so far: the offset of buf[end] in it
+	read           int64 // bytes of the stream read so far: the position of buf[end] in it
 	pageOffset     int   // where in a page of memory the buffer begins
-	size           int   // bytes that one read asks for; the capacity while messages are small
+	size           int   // bytes that one read asks for; also the capacity while messages are small
 	top            int   // the largest capacity
 	fullRead       bool  // the last read filled the size it asked for: more may be waiting
 	last           int   // bytes of the last message
@@ -52,8 +52,8 @@ func newReadBuffer(r io.Reader, s *settings) readBuffer {
 // held returns what was read and has not been delivered.
 func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 
-// offset returns where in the stream buf[i] lies. fill may move bytes, so i must not be from before
-// the latest call of fill.
+// offset returns where in the stream buf[i] lies. Because fill may move bytes, an index i from
+// before the latest call of fill is wrong.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
 // next ends the message at hand. From now on the held part begins at i.
@@ -121,8 +121,8 @@ func (in *readBuffer) makeRoom() {
 	}
 }
 
-// shouldSlide reports whether to move the held bytes to the front. want is the room needed behind
-// them.
+// shouldSlide reports whether to move the held bytes to the front. The parameter want is the room
+// needed behind them.
 func (in *readBuffer) shouldSlide(held, want int) bool {
 	switch {
 	case held == 0: // nothing has to be moved

@@ -99,7 +99,7 @@ func escape(to, b []byte) []byte {
 	return append(to, b[from:]...)
 }
 
-// unescape undoes escape in place. ok is false if escape cannot have made b.
+// unescape undoes escape in place. The second result is false if b cannot be a result of escape.
 func unescape(b []byte) (text []byte, ok bool) {
 	at := bytes.IndexByte(b, escapeByte)
 	if at < 0 {

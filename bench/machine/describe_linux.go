@@ -88,7 +88,7 @@ func emulated(program string) bool {
 	case strings.Contains(info, "QEMU TCG"): // x86
 		return true
 	case field(info, "CPU implementer") == "0x00" && field(info, "CPU part") == "0x051":
-		return true // arm64: no maker has the number 0, and 0x51 is the letter Q
+		return true // arm64: an emulated CPU; no maker has the number 0, and 0x51 is the letter Q
 	case strings.Contains(read("proc/sysinfo"), "QEMU"): // s390x
 		return true
 	}

@@ -14,7 +14,7 @@ type Fault struct {
 	ID     string // a word that names it, such as "governor"
 	Found  string // what is wrong
 	Advice string // the remedy
-	always bool   // it affects every figure of a run, whatever was measured
+	always bool   // the fault affects every figure of a run, whatever was measured
 }
 
 // Warning returns the fault as one line of text, for [results.Record.Warnings].

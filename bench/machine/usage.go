@@ -33,8 +33,8 @@ func ReadUsage() Usage {
 	return u
 }
 
-// Since returns the usage between two readings, earlier and u. It is known only if both readings
-// are known.
+// Since returns the usage between two readings, of which u is the later one. The result is known
+// only if both readings are known.
 func (u Usage) Since(earlier Usage) Usage {
 	if !u.Known || !earlier.Known {
 		return Usage{}
@@ -62,7 +62,7 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 
 // Limits above which a disturbance is reported.
 const (
-	busyCPUs    = 0.1  // CPUs that other programs use; more changes a figure by over 1 %
+	busyCPUs    = 0.1  // CPUs that other programs use; using more changes a figure by over 1 %
 	stolenShare = 0.01 // of the time in which something ran or wanted to run
 	minElapsed  = 0.5  // seconds; systems count in steps of 0.01, too coarse for less time
 )

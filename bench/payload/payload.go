@@ -25,9 +25,9 @@ const stampLen = 8
 // A Source is an endless sequence of numbered messages.
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
-	copies [][]byte // nil, or copies of bodies[0], which are sent in turn in its place
+	copies [][]byte // copies of bodies[0] that are sent in turn, or nil
 
-	head, tail int // offsets of a message's number, carried twice; -1: none
+	head, tail int // where a message carries its number, at two offsets; -1: nowhere
 }
 
 // Message returns message i. Its bytes are valid until the next call, and the caller must not alter
@@ -44,8 +44,8 @@ func (s *Source) Message(i int64) []byte {
 	return m
 }
 
-// Body returns message i without writing its number into it. That is enough for a reader that does
-// not tell messages apart.
+// Body returns message i without writing the number i into the message. That is enough for a reader
+// that does not tell messages apart.
 func (s *Source) Body(i int64) []byte {
 	if s.copies != nil {
 		return s.copies[i%int64(len(s.copies))]
@@ -63,7 +63,7 @@ func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 
-// Bytes returns the total length in bytes of n messages, beginning with message from.
+// Bytes returns the total length in bytes of n messages, of which the first has the number from.
 func (s *Source) Bytes(from, n int64) int64 {
 	var total int64
 	for _, b := range s.bodies {

@@ -38,8 +38,8 @@ func (s *Source) Place(offset int) {
 	s.bodies = bodies
 }
 
-// Spread fills 64 MiB of memory with copies of the source's message. They are sent in turn, so that
-// none is in the cache. It must not be called on a source of recorded messages.
+// Spread fills 64 MiB of memory with copies of the source's message. The copies are sent in turn,
+// so that none is in the cache. Spread must not be called on a source of recorded messages.
 func (s *Source) Spread() {
 	body := s.bodies[0]
 	const line = 64 // bytes of a cache line; no two copies share a line

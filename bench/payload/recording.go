@@ -26,7 +26,7 @@ type Message struct {
 
 	Redacted bool // values in the body were overwritten
 
-	At time.Duration // when it had passed, since the recording began; 0 if unknown
+	At time.Duration // when the message had passed, since the recording began; 0 if unknown
 }
 
 // maxRecording is the largest number of bytes that all messages of a recording may have together.

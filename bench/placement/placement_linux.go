@@ -81,8 +81,8 @@ func readTopology() (t Topology, err error) {
 	for id := range len(allowed) * 64 { // 64: no word of the set has more bits
 		if allowed.IsSet(id) {
 			dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d", id)
-			// In some containers sysfs does not tell. Then each CPU counts as a core, and all as
-			// sharing a cache.
+			// In some containers sysfs does not tell. Then each CPU counts as a core of its own,
+			// and all CPUs count as sharing one cache.
 			core := cmp.Or(line(dir, "topology/thread_siblings_list"), strconv.Itoa(id))
 			t.CPUs = append(t.CPUs, CPU{ID: id, Core: core, Cache: lastCache(dir)})
 		}

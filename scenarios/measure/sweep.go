@@ -43,8 +43,8 @@ type Sweep struct {
 	Further results.Cell // for all combinations: fields that are seldom set, such as Rate and Drain
 }
 
-// These are not powers of two: a message that exactly fills the pages of a pipe needs another page
-// for its header.
+// These sizes are not powers of two: if a message exactly filled the pages of a pipe, its header
+// would need another page.
 var (
 	streamSizes    = []int{256, 4000, 65_000, 1_000_000}
 	roundtripSizes = []int{256, 65_000}
@@ -124,9 +124,9 @@ func (s Sweep) overPipes(c results.Cell) []results.Cell {
 	return cells
 }
 
-// BesideRaw adds, before each measurement that can be compared between runs, the same one with
-// the framing "raw", unless the list has it already. Runs are compared by their speeds relative to
-// "raw".
+// BesideRaw adds measurements with the framing "raw", because runs are compared by their speeds
+// relative to "raw". Before each measurement that can be compared between runs, it adds the same
+// one with "raw", unless the list has it already.
 func BesideRaw(cells []results.Cell) []results.Cell {
 	var out []results.Cell
 	for _, c := range cells {

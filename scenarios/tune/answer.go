@@ -97,7 +97,7 @@ func (d Decision) workingAdvice() string {
 	if c == unchanged {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var ratios, few []string // ratios has changes as text, few readers with too few samples
+	var ratios, few []string // ratios has changes as text; few has readers with too few samples
 	var gains, noisy bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
@@ -289,7 +289,8 @@ func (d Decision) pipeWarning() string {
 	if !found || !foundAfter {
 		return ""
 	}
-	// Above 1, the wait is shorter with the larger pipe. Below 1, it is longer.
+	// A ratio above 1 means that the wait is shorter with the larger pipe. Below 1, the wait is
+	// longer.
 	ratio, _ := d.ratio(waitMetric, larger, "free", bench.PatternMixed, slowest)
 	switch {
 	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
@@ -365,8 +366,8 @@ func (d Decision) makeTables() []view.Table {
 	return []view.Table{goodput, times}
 }
 
-// appendMeasured adds a row to a table, unless all the row's figures, which stand after its name,
-// are missing.
+// appendMeasured adds a row to a table. It leaves the row out if all figures are missing. The
+// figures stand after the row's name.
 func appendMeasured(t *view.Table, row []string) {
 	measured := func(figure string) bool { return figure != notMeasured }
 	if slices.ContainsFunc(row[1:], measured) {

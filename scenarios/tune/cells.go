@@ -81,7 +81,7 @@ func (c Choice) String() string {
 	return "whole messages through the usual pipe"
 }
 
-// short names the choice in a table: "pipe 1 MiB, writes 64 KiB".
+// short returns the choice's name for a table: "pipe 1 MiB, writes 64 KiB".
 func (c Choice) short() string {
 	if c == unchanged {
 		return "whole, usual pipe"
@@ -140,7 +140,7 @@ func Cells(t placement.Topology, o Options) []results.Cell {
 	return cells
 }
 
-// cell returns what to measure for a choice: one of [Cells].
+// cell returns the measurement of the choice c, as in the result of [Cells].
 func (o Options) cell(c Choice, place, pattern string, r reader) results.Cell {
 	cell := results.UsualCell(o.Framing, pattern, place, o.Size)
 	cell.Capacity = c.Capacity

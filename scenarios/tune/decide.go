@@ -24,8 +24,8 @@ type Decision struct {
 	grid
 }
 
-// A grid holds the records of a run. It finds a record by the choice, the placement, the pattern
-// and the reader that were measured.
+// A grid holds the records of a run. It finds a record by what was measured: the way to send, the
+// placement of the processes, the pattern and the reader.
 type grid struct {
 	records []results.Record
 	shared  results.Cell // has the Size of all records, and the Framing of those without chunks
@@ -158,8 +158,9 @@ func (g grid) places() []string {
 	return places
 }
 
-// ratio compares the choice c with sending messages whole through the usual pipe. Above 1, the
-// choice is better. The second result is false if one of the two was not measured.
+// ratio compares the choice c with sending messages whole through the usual pipe. If the ratio is
+// above 1, the choice is better. The second result is false if one of these two ways was not
+// measured.
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
@@ -326,8 +327,8 @@ func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	return value, true
 }
 
-// chunkSpeed compares the speed of chunks with that of whole messages. Below 1, chunks are slower.
-// If both processes share a CPU, it compares CPU times, which other programs do not change.
+// chunkSpeed returns the speed of chunks divided by that of whole messages. Below 1, chunks are
+// slower. If both processes share a CPU, it compares CPU times, which other programs do not change.
 func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 	place := d.places()[0]
 	if place == "same" {

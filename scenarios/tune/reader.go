@@ -15,11 +15,11 @@ import (
 // A ReaderCost is the CPU time that a program spends on what it reads.
 type ReaderCost struct {
 	NSPerByte float64 `json:"ns_per_byte"` // ns of CPU time per byte, user and system
-	Bytes     int64   `json:"bytes"`       // how many bytes it was given
+	Bytes     int64   `json:"bytes"`       // how many bytes the program was given
 }
 
 // The measured program gets as much input as it reads in readerTime, but at most readerBytes, or
-// two messages if these are longer. It has to end within readerEnds after that.
+// two messages if these are longer. After that, it has to end within readerEnds.
 const (
 	readerTime  = 2 * time.Second
 	readerBytes = 256 << 20
