@@ -26,7 +26,7 @@ func (c *cost) count(n int, took time.Duration) {
 		longer := c.round - took
 		c.fork += max(0, min(longer, took)) // a larger difference has another cause
 	}
-	c.round += (took - c.round) / time.Duration(max(1, n)) // mean of rounds 1 to n, or took if n is 0
+	c.round += (took - c.round) / time.Duration(max(1, n)) // mean of rounds 1 to n; took if n is 0
 }
 
 // First guesses of how long things take, from a machine with two cores.

@@ -29,7 +29,7 @@ type endpoint struct {
 	pipeEnds
 	preparedCell
 
-	out, in  *syspipe.End              // measured ends, to write to and to read from; either may be nil
+	out, in  *syspipe.End              // measured ends, to write to and read from; may be nil
 	w        framers.Writer            // nil at an endpoint that only receives
 	r        framers.Reader            // nil at an endpoint that only sends
 	exchange func(from, n int64) error // moves n messages, counted on from number from

@@ -38,8 +38,8 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 	return e.respond
 }
 
-// maxFrameOverhead is how many bytes a framing may add to a message, at most. With less room for
-// them in the buffer, a batch of messages would be sent too early.
+// maxFrameOverhead is the most bytes that a framing may add to a message. If the buffer had less
+// room for them, a batch of messages would be sent too early.
 const maxFrameOverhead = 128
 
 // writer makes the endpoint's writer of framed messages.

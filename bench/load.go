@@ -26,8 +26,8 @@ type schedule struct {
 
 func (s schedule) due(i int64) int64 { return s.start + int64(float64(i)*s.period) }
 
-// leadTime is how far ahead the start is chosen if messages are sent at a fixed rate, so that both
-// ends know the start in time.
+// leadTime lies between the choice of a start time and the start itself, if messages are sent at a
+// fixed rate. In this time both ends learn when the start is.
 const leadTime = time.Millisecond
 
 // A load records when each message was sent and received, in nanoseconds of the clock that both

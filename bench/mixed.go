@@ -45,8 +45,8 @@ type mixed struct {
 // messages are large.
 func (e *endpoint) isMixed() bool { return e.Cell.Pattern == PatternMixed && e.load != nil }
 
-// A muxWriter sends large messages through a Mux, which lets small ones overtake them. It sends one
-// at a time.
+// A muxWriter sends large messages, one at a time, through a Mux, which lets small ones overtake
+// them.
 type muxWriter struct{ mux *framers.Mux }
 
 func (w muxWriter) WriteMessage(msg []byte) error {

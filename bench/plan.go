@@ -93,7 +93,8 @@ func (p Plan) Validate() error {
 	return err
 }
 
-// validateAndPlace validates a plan that withDefaults has completed, and finds CPUs for its cells.
+// validateAndPlace validates a plan that withDefaults has completed, and finds CPUs for its
+// measurements.
 func (p Plan) validateAndPlace() ([]placedCell, error) {
 	if err := p.checkNumbers(); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 type report struct {
 	Role     role
 	Error    string // empty if all went well
-	PeerGone bool   // Error only says that the other end left; the cause is in the report of that end
+	PeerGone bool   // Error only says that the other end left; the report of that end has the cause
 
 	results.Sample // the fields of the sample that this endpoint knows
 

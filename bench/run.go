@@ -12,14 +12,14 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// Run measures the plan's cells, and passes each record to the function keep. The samples of each
-// cell are spread over the whole run, so that whatever else the machine does affects all cells
-// alike.
+// Run makes the measurements that the plan's cells describe, and passes each record to the function
+// keep. The samples of each measurement are spread over the whole run, so that whatever else the
+// machine does affects all measurements alike.
 //
-// Run returns early if the function keep returns an error, if ctx ends, or if a cell fails: a
-// message is lost or altered, or a worker process dies or hangs. After ctx ends or a cell fails,
-// what was measured until then is still passed to keep. When Run returns, no worker process is
-// left.
+// Run returns early if the function keep returns an error, if ctx ends, or if a measurement fails:
+// a message is lost or altered, or a worker process dies or hangs. After ctx ends or a measurement
+// fails, what was measured until then is still passed to keep. When Run returns, no worker process
+// is left.
 func Run(ctx context.Context, p Plan, keep func(results.Record) error) error {
 	r, err := newRunner(p, keep)
 	if err != nil {
@@ -39,7 +39,7 @@ type runner struct {
 	interference *interference
 	groups       []*group // those that still need samples
 	measured     bool     // a sample was taken
-	reasons      []error  // why measurements are impossible here or were not begun; each reason once
+	reasons      []error  // why measurements cannot be made or were not begun; each reason once
 }
 
 // A group has the measurements that the same worker processes make.

@@ -46,7 +46,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
-	// For 0 messages, leaveOut returns true only if MaxTime was up.
+	// The argument 0 makes leaveOut return true only if MaxTime was up.
 	if err != nil && r.leaveOut(c, 0, err) {
 		return nil
 	}
@@ -233,8 +233,8 @@ func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// timed makes the job a timed one of n messages, after a warm-up that fills the caches and wakes
-// the CPUs.
+// timed returns j as a job of n timed messages, after a warm-up that fills the caches and wakes the
+// CPUs.
 func (j job) timed(n int64) job {
 	least := int64(1)
 	if _, sleeps := sleepOf(j.Cell); sleeps {

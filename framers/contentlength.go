@@ -65,7 +65,7 @@ type headerReader struct {
 	resyncing bool // a header was faulty: look for the next one
 }
 
-// header receives a header, and declares the length of its message.
+// header receives a header, and stores the length of the message that follows it.
 func (r *headerReader) header() error {
 	if r.resyncing {
 		if err := r.resync(); err != nil {

@@ -34,7 +34,7 @@ func (e *TooLargeError) Error() string {
 		e.Offset, e.Size, e.Limit)
 }
 
-// A refusal counts the bytes of a message that is too large while they are skipped.
+// A refusal counts the bytes of one message that is too large, while a Reader skips them.
 type refusal struct {
 	err  *TooLargeError // nil if no message is being skipped
 	size int64          // bytes of the message that have come

@@ -9,9 +9,9 @@ import (
 // that arrive on r become lines on the returned reader, and lines written to the returned writer
 // become messages on w.
 //
-// A newline inside a message becomes a space. Closing the writer sends a last line that has no
-// newline. To close the reader also closes r, and to close the writer also closes w, if they are
-// io.Closers. The reader and the writer belong to one goroutine each.
+// A newline inside a message becomes a space. Closing the returned writer sends a last line that
+// has no newline, and also closes w if w is an io.Closer. Closing the returned reader also closes r
+// if r is an io.Closer. The reader and the writer belong to one goroutine each.
 func Lines(f Framing, r io.Reader, w io.Writer, opts ...Option) (io.ReadCloser, io.WriteCloser) {
 	in := &messagesAsLines{r: f.NewReader(r, opts...), under: r}
 	out := &linesAsMessages{w: f.NewWriter(w, opts...), under: w}

@@ -129,7 +129,8 @@ func (s *partialSet) forget(p *partialMessage) {
 	s.list = slices.Delete(s.list, i, i+1)
 }
 
-// empty drops the data of a message but keeps its id, so that its later chunks can be dropped, too.
+// empty drops the data of a message but keeps its id, so that later chunks of the message can be
+// dropped, too.
 func (s *partialSet) empty(p *partialMessage) {
 	s.charged -= p.charged()
 	p.data = nil
@@ -185,7 +186,7 @@ const largeSpare = 1 << 20
 // countUnused notes a message of size bytes that did not need a spare buffer.
 func (s *partialSet) countUnused(size int) {
 	s.unused++
-	// After a large message, the read buffer is large, too, and one large buffer is enough.
+	// After a large message, the read buffer is large, too. Then no large spare buffer is needed.
 	if s.unused >= shrinkAfter || size > largeSpare {
 		s.giveBack()
 	}

@@ -56,7 +56,7 @@ func (in *readBuffer) held() []byte { return in.buf[in.base:in.end] }
 // before the latest call of fill is wrong.
 func (in *readBuffer) offset(i int) int64 { return in.read - int64(in.end-i) }
 
-// next ends the message at hand. From now on the held part begins at i.
+// next ends the message at hand. From now on the bytes that the buffer has to keep begin at i.
 func (in *readBuffer) next(i int) {
 	in.last = i - in.base
 	if len(in.buf) > in.size {

@@ -20,7 +20,7 @@ type Fault struct {
 // Warning returns the fault as one line of text, for [results.Record.Warnings].
 func (f Fault) Warning() string { return fmt.Sprintf("%s: %s; %s", f.ID, f.Found, f.Advice) }
 
-// Finding returns the fault as a finding for a results file.
+// Finding returns the fault as a finding, which is a record of a results file.
 func (f Fault) Finding() results.Finding {
 	return results.Finding{
 		Kind: results.KindFinding, ID: results.AreaMachine + "/" + f.ID, Verdict: results.Noted,

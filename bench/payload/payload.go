@@ -1,4 +1,4 @@
-// Package payload makes the messages that a cell sends, and checks them at the other end.
+// Package payload makes the messages of a measurement, and checks them at the other end.
 //
 //	src, err := payload.Generate("json", 4096, 1)
 //	msg := src.Message(7)          // 4,096 bytes of JSON-RPC, numbered 7

@@ -123,7 +123,7 @@ func waitingCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// largeCells returns cells that are streams of messages of 16 MB.
+// largeCells returns measurements of streams whose messages have 16 MB.
 func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }

@@ -41,8 +41,8 @@ type Choice struct {
 // unchanged is the Choice with which all others are compared.
 var unchanged = Choice{}
 
-// choices are the ways to send that are compared, the simplest change first: a larger pipe takes a
-// call at either end, smaller writes a change of the writer, and chunks another protocol.
+// choices are the ways to send that are compared, the simplest change first. A larger pipe takes a
+// call at either end, smaller writes take a change of the writer, and chunks take another protocol.
 var choices = []Choice{
 	unchanged,
 	{Capacity: 1 << 20},

@@ -13,7 +13,7 @@ import (
 
 // A Decision says whether a larger pipe or smaller writes are worth it (field Lever), and which
 // chunk size is best if small messages must not wait behind large ones (field Chunk). If Unproven
-// is set, these two are only what looked best.
+// is set, Lever and Chunk only say what looked best.
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
