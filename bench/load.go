@@ -218,13 +218,14 @@ func (e *endpoint) finishLoad() error {
 	return e.summariseLoad()
 }
 
-// handOver tells the receiver that n messages were sent, and when each of them was sent.
+// handOver sends the receiver n, a number of messages that were sent, and the times at which the
+// messages of the load were sent.
 func (e *endpoint) handOver(n int64) error {
 	return binary.Write(e.toPeer, binary.NativeEndian, append([]int64{n}, e.load.sent...))
 }
 
-// takeOver receives what handOver sent. It returns the number of messages, and copies the times at
-// which they were sent to e.load.sent.
+// takeOver receives what handOver sent. It returns the number n, and copies the times to
+// e.load.sent.
 func (e *endpoint) takeOver() (n int64, err error) {
 	account := make([]int64, 1+len(e.load.sent))
 	err = binary.Read(e.fromPeer, binary.NativeEndian, account)
