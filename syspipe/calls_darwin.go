@@ -10,7 +10,7 @@ import (
 )
 
 // pipe makes a pipe that child processes do not inherit. macOS has no pipe2(2), so ForkLock keeps
-// children from being started until both ends are marked.
+// child processes from being started until both ends are marked close-on-exec.
 func pipe(fds *[2]int) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -46,7 +46,7 @@ func replace(source, fd int) error {
 	return nil
 }
 
-// wakeThreads has nothing to do: on macOS, the function replace ends the calls under way.
+// wakeThreads has nothing to do: on macOS, a call that waits ends when its descriptor is replaced.
 func wakeThreads() error { return nil }
 
 // pollable refuses FIFOs: kqueue does not report that the last writer has left, so a reader would

@@ -316,8 +316,8 @@ func (e *End) SetWriteDeadline(t time.Time) error {
 }
 
 // Close closes the descriptor and the duplicates that [End.Pass] made. A read or write under way
-// fails with an error that wraps [os.ErrClosed], and Close waits until it has returned. With [Spin]
-// or [Sleep], the read or write returns at its next try.
+// fails with an error that wraps [os.ErrClosed], and Close waits until that call has returned. With
+// [Spin] or [Sleep], the read or write returns at its next try.
 func (e *End) Close() error {
 	if !e.open.Swap(false) {
 		return e.failed("close", os.ErrClosed)

@@ -45,7 +45,7 @@ func (e *End) sysRead(p []byte) (int, syscall.Errno) {
 }
 
 // readAgain reads once more after EIO, the error by which a terminal reports the end of file. In
-// rare cases there are still bytes to read: it happened to 3 of 120,000 writers that wrote and left
+// rare cases there are still bytes to read, as after 3 of 120,000 writers that wrote and then left
 // at once.
 func (e *End) readAgain(p []byte) (int, syscall.Errno) {
 	n, errno := sysRead(e.fd, p)
@@ -87,7 +87,8 @@ func (e *End) setIO(want IO) error {
 	return nil
 }
 
-// countersSeen reports which counters are known. A blocking call waits unseen, inside the kernel.
+// countersSeen reports whether refusals and waits are counted. If calls block, they wait inside the
+// kernel, where the waits cannot be counted.
 func (e *End) countersSeen() (eagain, waits bool) { return true, e.io != Blocking }
 
 func (e *End) readPolled(p []byte) (int, error) {

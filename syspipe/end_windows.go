@@ -14,8 +14,8 @@ import (
 // Windows waits until a pipe has bytes or room.
 var supportedIOs = []IO{Blocking, Poller, Spin}
 
-// pollerSubstitute is how an end waits if Go's poller does not take it. On Windows, a blocking call
-// stops only its own thread.
+// pollerSubstitute is how an end waits if Go's poller cannot watch the end. On Windows, a blocking
+// call stops only its own thread.
 const pollerSubstitute = Blocking
 
 // descriptor is what an [End], one end of a pipe, consists of on Windows.
@@ -71,7 +71,8 @@ func (e *End) setNowait(nowait bool) error {
 	return nil
 }
 
-// countersSeen reports which counters are known. Neither is known if Windows waits inside the call.
+// countersSeen reports whether refusals and waits are counted. Neither can be counted if Windows
+// waits inside the call.
 func (e *End) countersSeen() (eagain, waits bool) { return e.nowait, e.nowait }
 
 // sysRead reads once and returns what read(2) of Unix would return: 0 bytes at the end of file, and

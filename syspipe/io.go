@@ -75,7 +75,7 @@ func ParseIO(name string) (IO, error) {
 	return 0, fmt.Errorf("unknown io %q (known: %s)", name, joinNames(IOs()))
 }
 
-// Supported returns nil if this system can wait as io says, at least for some kinds of pipe.
+// Supported returns nil if this system has this way of waiting, at least for some kinds of pipe.
 // Otherwise the error wraps [errors.ErrUnsupported].
 func (io IO) Supported() error {
 	if io.Pause() > 0 || slices.Contains(supportedIOs, io) {

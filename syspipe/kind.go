@@ -23,7 +23,7 @@ const (
 	// Named is a named pipe of Windows. Deadlines and Go's poller work with it.
 	Named Kind = "named"
 	// PTY is a pseudo-terminal that passes bytes on unchanged, from a program that runs in it to
-	// the program that shows it. Only Linux has it here.
+	// the program that shows it. This package has it only on Linux.
 	PTY Kind = "pty"
 )
 

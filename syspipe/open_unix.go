@@ -213,7 +213,7 @@ func describe(fd int) (Stream, error) {
 }
 
 // capacity returns the capacity of the end's pipe. For a socket pair or a terminal, it fills a new
-// one and counts, because the system does not state a usable number.
+// one and counts the bytes, because the system does not state a usable number.
 func (e *End) capacity() (int, error) {
 	if e.kind.IsPipe() {
 		return pipeCapacity(e.kind, e.fd)

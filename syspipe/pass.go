@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// A reference tells a child, as JSON, which of its descriptors is an end.
+// A reference tells a child process, as JSON, which of the child's descriptors is a pipe end.
 type reference struct {
 	Number    uint64    `json:"number"` // of the descriptor (Windows: handle) in the child
 	Kind      Kind      `json:"kind"`

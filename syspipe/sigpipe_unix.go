@@ -9,8 +9,8 @@ import (
 )
 
 // CountSIGPIPE begins to count the SIGPIPE signals that this process gets. The returned function
-// tells how many came since its last call, or nil if the system has no such signal. Only one
-// goroutine may call it. Signals at the same time count as one.
+// returns how many came since it was last called, or nil if the system has no such signal. Only one
+// goroutine may call that function. Signals at the same time count as one.
 func CountSIGPIPE() func() *int {
 	pipes := make(chan os.Signal, 16)
 	marks := make(chan os.Signal, 1)

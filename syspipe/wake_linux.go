@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeThreads makes every system call in which this process waits return or start over. It sends
-// each thread a SIGURG, as Go's scheduler does.
+// wakeThreads interrupts all threads that wait in a system call, so that the call returns or starts
+// over. It sends each thread a SIGURG, as Go's scheduler does.
 func wakeThreads() error {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

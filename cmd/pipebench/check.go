@@ -77,8 +77,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("expect-exit", "server", "client")
 }
 
-// situations returns the names of the situations in which check tests a program, a server or a
-// client.
+// situations returns the names of the situations in which the command "check" tests a program, a
+// server or a client.
 func situations(side catalogue.Side) []string {
 	var names []string
 	for _, s := range catalogue.For(side) {

@@ -290,7 +290,7 @@ func (f *compareFlags) comparePrograms(
 	return f.do(cmd, nil, t)
 }
 
-// plan returns the plan that the flags ask for. usualTime is its time limit without --max-time.
+// plan returns the plan that the flags ask for. Without --max-time, its time limit is usualTime.
 func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	p := turns.Plan{
 		MaxTime: cmp.Or(f.maxTime, usualTime),
@@ -326,8 +326,8 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 	return p
 }
 
-// contestTask returns the task that compares two commands by calling run. Even if run returns an
-// error, it returns the comparison so far, or nil if there is none.
+// contestTask returns the task that compares two commands by calling the function run. Even
+// together with an error, run returns the comparison so far, or nil if there is none.
 func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {

@@ -11,8 +11,8 @@ import (
 //go:embed docs/*.md
 var guideFiles embed.FS
 
-// topicTitle is the key of an annotation. A command that has it is a help topic, and the value is
-// the topic's title.
+// topicTitle is the key of an annotation. A command with this annotation is a help topic, and the
+// value of the annotation is the topic's title.
 const topicTitle = "topic"
 
 // addGuides adds a help topic for each guide in docs. The first line of a guide is its title.

@@ -89,7 +89,7 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 }
 
 // nextCommands says which commands to type next if a server waits for input while its client waits
-// for an answer. It is about the first such server.
+// for an answer. If there are several such servers, it says this for the first.
 func nextCommands(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
 		if d.Kind != inspect.MutualRead {
@@ -252,7 +252,7 @@ func channelState(c inspect.Channel) string {
 }
 
 // holders describes the processes that hold one end of a channel, as in "4711 cat fd 1 (writing)".
-// Here word is "writing": it stands behind a process that waits at that end.
+// In this example, word is "writing". It stands behind a process that waits at that end.
 func holders(list []inspect.Holder, word string) string {
 	if len(list) == 0 {
 		return "-"

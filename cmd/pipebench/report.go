@@ -124,8 +124,8 @@ func (g *gathered) read(cmd *cobra.Command, filter *results.Filter, paths []stri
 	return filter.Err()
 }
 
-// add adds a record. At the second machine, it turns the records so far into summaries of machines,
-// because the records of a thousand machines do not fit into memory.
+// add adds a record. When the first record of a second machine comes, add turns the records so far
+// into summaries of machines, because the records of a thousand machines do not fit into memory.
 func (g *gathered) add(line results.Line) {
 	if g.fleet != nil {
 		g.fleet.Add(line)

@@ -80,8 +80,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// minSize is the smallest allowed size of the large messages, in bytes. They must be large beside
-// the small ones that wait behind them.
+// minSize is the smallest allowed size of the large messages, in bytes. They must be much larger
+// than the small messages that wait behind them.
 const minSize = 4 * bench.SmallSize
 
 // check returns an error if the flags ask for something that cannot be tuned.

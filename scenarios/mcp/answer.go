@@ -58,8 +58,8 @@ func (s *Server) send(msg []byte) error {
 	return err
 }
 
-// countFrames counts the frames of a message, up to most. It returns 0 if the framing does not
-// split messages into frames.
+// countFrames counts the frames of a message, but stops at the number most. It returns 0 if the
+// framing does not split messages into frames.
 func countFrames(f framers.Framing, msg []byte, most int) int {
 	n := 0
 	chunker, ok := f.(framers.Chunker)
@@ -81,7 +81,7 @@ type ChunkLog struct {
 	Framing framers.Framing // of the messages that are sent
 }
 
-// Received is for [framers.WithProgress]. It logs a message when the last chunk has come.
+// Received logs a message when its last chunk has come. Give this method to [framers.WithProgress].
 func (l ChunkLog) Received(c framers.Chunk) {
 	if c.Total > 1 && c.Received == c.Total {
 		took := time.Since(c.Began)

@@ -155,7 +155,7 @@ func (s *Server) capabilities() map[string]any {
 	return map[string]any{"tools": struct{}{}}
 }
 
-// notCached adds members to a result that forbid the client to cache the result.
+// notCached adds to a result the members that forbid the client to cache it.
 func notCached(result map[string]any) map[string]any {
 	result["ttlMs"] = 0
 	result["cacheScope"] = "public"
@@ -183,7 +183,7 @@ func (s *Server) listTools(r *request) (any, *jsonrpc.Error) {
 	return result, nil
 }
 
-// setLevel accepts every level of MCP, and changes nothing, since the server sends no logs.
+// setLevel accepts every log level of MCP, and changes nothing, because the server sends no logs.
 func setLevel(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Level string `json:"level"`
@@ -219,8 +219,8 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendResult(nil, r.id, text)) // answer logs its error
 }
 
-// withResultType adds to a JSON object the members that every result has without a handshake.
-// subscription is "" except in the answer to a subscription.
+// withResultType adds to a result, a JSON object, the members that MCP requires where it has no
+// handshake. subscription is "" except in the answer to a subscription.
 func (s *Server) withResultType(object []byte, subscription jsonrpc.ID) []byte {
 	about, _ := json.Marshal(s.about()) // texts always marshal
 	head := `{"resultType":"complete","_meta":{"` + scope + `serverInfo":` + string(about)
@@ -238,8 +238,8 @@ func (s *Server) answerError(r *request, err *jsonrpc.Error) {
 	_ = s.answer(r, jsonrpc.AppendError(nil, r.id, *err)) // answer logs its error
 }
 
-// listen serves a subscription until the client or the server ends it. If nothing can change that
-// the client wants to hear of, listen answers at once.
+// listen serves a subscription until the client or the server ends it. If the client wants to hear
+// only of things that never change here, listen answers at once.
 func (s *Server) listen(r *request) {
 	var params struct {
 		Notifications struct {

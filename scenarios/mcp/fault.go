@@ -132,8 +132,8 @@ func (f *faultInjector) truncate(w io.Writer) io.Writer {
 	})
 }
 
-// handle has the server handle a message unless the fault says otherwise. The parameters are those
-// of [Server.handle].
+// handle lets the server handle a message of size bytes, unless the fault says otherwise. malformed
+// is the error of jsonrpc.Parse, or nil.
 func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 	s := f.s
 	opens := malformed == nil && slices.Contains(OpeningMethods, m.Method)
@@ -163,7 +163,8 @@ func (f *faultInjector) handle(size int, m jsonrpc.Message, malformed error) {
 // stopReading leaves the input unread until the server is stopped, or until this process has lost
 // its parent.
 func (f *faultInjector) stopReading() {
-	// Go on for three seconds more, so that a test can see that the server was left behind.
+	// Without a parent, go on for three seconds more, so that a test can see that the server was
+	// left behind.
 	for orphaned := 0; orphaned < 3; {
 		select {
 		case <-f.s.drained.Done():

@@ -74,8 +74,8 @@ type ToolInfo struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// A Content is a piece of the answer of a tool. Members that only types other than "text" have are
-// left out.
+// A Content is a piece of the answer of a tool. The struct leaves out members that only types other
+// than "text" have.
 type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

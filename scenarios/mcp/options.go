@@ -46,21 +46,22 @@ type Options struct {
 	Lenient bool
 
 	// NullParseErrorID gives an error the id null, as JSON-RPC says, if the id of the message is
-	// not known. If it is false, the id is "", for clients whose ids must be strings.
+	// not known. If NullParseErrorID is false, the id is "", for clients whose ids must be strings.
 	NullParseErrorID bool
 
 	// ToolErrorsAsRPC answers with an error of code -32603 if a tool fails, and not with a result
 	// that has isError.
 	ToolErrorsAsRPC bool
 
-	// StrictLifecycle refuses requests before initialize, except ping and stateless requests.
+	// StrictLifecycle refuses requests before "initialize", except "ping" and requests that need no
+	// handshake.
 	StrictLifecycle bool
 
 	ToolTimeout time.Duration // default: DefaultToolTimeout; negative: none
-	// After the end of the input, the server serves requests for EOFGrace, then writes answers for
-	// FlushTimeout, but takes ShutdownTimeout at most in all. The defaults are DefaultEOFGrace,
-	// DefaultFlushTimeout and DefaultShutdownTimeout. A negative EOFGrace or FlushTimeout means no
-	// time.
+	// After the end of the input, the server serves requests for the time EOFGrace, and then writes
+	// answers for the time FlushTimeout. In all it takes at most ShutdownTimeout. The defaults are
+	// DefaultEOFGrace, DefaultFlushTimeout and DefaultShutdownTimeout. A negative EOFGrace or
+	// FlushTimeout means no time.
 	EOFGrace, FlushTimeout, ShutdownTimeout time.Duration
 
 	// Playback, if set, answers the requests that it knows. The server answers the others.

@@ -34,8 +34,8 @@ var paths = regexp.MustCompile(
 // of a Windows server.
 const pathRoot = `(?:~?/|[A-Za-z]:[\\/]|\\\\)`
 
-// hidePaths replaces each path in the text of an error by "(path)". It keeps the path of a place in
-// a JSON schema, which tells a client what argument is wrong.
+// hidePaths replaces each path in the text of an error by "(path)". It keeps a path that points
+// into a JSON schema, because such a path tells a client which argument is wrong.
 func hidePaths(text string) string {
 	return paths.ReplaceAllStringFunc(text, func(path string) string {
 		if strings.Contains(path, "/properties/") {

@@ -48,7 +48,7 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state to next, if it is old, and otherwise returns false.
+// advance changes the state from old to next. If the state is not old, advance returns false.
 func (t *pendingTable) advance(old, next State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,8 +62,8 @@ func (t *pendingTable) advance(old, next State) bool {
 	return true
 }
 
-// add counts r as waiting for its answer. reading is false if the server reads no more. free is
-// false if another request has the same id.
+// add counts r as waiting for its answer. The result reading is false if the server reads no more
+// requests. free is false if another request has the same id.
 func (t *pendingTable) add(r *request) (reading, free bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

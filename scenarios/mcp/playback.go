@@ -11,10 +11,10 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
-// A Playback answers requests from a recording of a client and a server. A request gets an answer
-// to a recorded request with the same method and params, or else one to the same method. If there
-// are several, they come in turn. If the body of an answer was not recorded, padding takes its
-// place.
+// A Playback answers requests from a recording of a client and a server. A request gets the
+// recorded answer to a request with the same method and params, or else the answer to any request
+// with the same method. If there are several such answers, they come in turn. If the body of an
+// answer was not recorded, padding takes its place.
 //
 // A Playback may be used by many goroutines.
 type Playback struct {
@@ -71,8 +71,8 @@ func NewPlayback(messages []payload.Message) (*Playback, error) {
 	return p, nil
 }
 
-// add keeps the answer to a request. If its content is unknown and clients depend on that, add
-// drops it.
+// add keeps the answer to a request. If the content of the answer is unknown, and clients depend on
+// the content, add drops the answer.
 func (p *Playback) add(request jsonrpc.Message, a recordedAnswer) {
 	if a.result == nil && a.failure == nil && slices.Contains(OpeningMethods, request.Method) {
 		return

@@ -103,7 +103,7 @@ const (
 	requestWeight = 256 << 10
 )
 
-// A waitingItem is a message that waits for its turn. Then the function do is called.
+// A waitingItem is a message that waits for its turn. At its turn, the function do is called.
 type waitingItem struct {
 	size int64
 	do   func()

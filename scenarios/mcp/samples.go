@@ -54,7 +54,7 @@ func required(name string, of Type, description string) Param {
 	return Param{Name: name, Type: of, Description: description}
 }
 
-// largeDataTool returns a tool that answers with up to 64 MiB. In no measurement was a server asked
+// largeDataTool returns a tool that answers with up to 64 MiB. No measurement has asked a server
 // for more.
 func largeDataTool() Tool {
 	type in struct{ Bytes *int }

@@ -193,7 +193,8 @@ func (s *Server) ending(failure error, dropped int) error {
 		return abort.err
 	case failure != nil && closedByPeer(failure): // the client has left
 		return s.err
-	// An answer that drain cuts off when its time is up is no failure here. It counts as dropped.
+	// An answer that is cut off because the time to write is up is no failure here. It counts as
+	// dropped.
 	case failure != nil && !errors.Is(failure, os.ErrDeadlineExceeded):
 		return cmp.Or(s.err, fmt.Errorf("write answer: %w", failure))
 	case dropped > 0:
@@ -283,7 +284,7 @@ func (s *Server) drain() {
 }
 
 // stallTime is how long the server waits for the next message in the queue to have its turn. After
-// that, it gives up all that wait.
+// that, it gives up all messages in the queue.
 const stallTime = time.Second
 
 // awaitAnswers waits until every request is answered or no more answers can be sent. It returns

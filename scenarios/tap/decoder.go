@@ -28,8 +28,8 @@ type message struct {
 // first KiB of a larger message is searched for the id and the method.
 const heldBytes = 2 << 20
 
-// A decoder finds the messages in a stream. Its reader is a coroutine that runs until it needs
-// bytes, and goes on when feed brings some.
+// A decoder finds the messages in a stream. Its reader is a coroutine: it pauses when it needs more
+// bytes, and goes on when the method feed brings some.
 type decoder struct {
 	framing framers.Framing  // nil until the first bytes show which
 	limit   int              // most bytes of a message that is kept
@@ -75,8 +75,8 @@ func lines() framers.Framing {
 	return f
 }
 
-// feed takes bytes that were just passed on, at the time at. stall is for how long their write was
-// blocked.
+// feed takes the bytes p, which were passed on at the time at. Before that, the write of these
+// bytes was blocked for the time stall.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
 	d.stalled += stall
@@ -85,7 +85,7 @@ func (d *decoder) feed(p []byte, at, stall int64) {
 	d.piece = nil
 }
 
-// close tells the reader that the stream has ended. A last line needs no newline.
+// close tells the reader that the stream has ended. The last line may lack its newline.
 func (d *decoder) close(at int64) {
 	d.at = at
 	d.ended = true
@@ -139,7 +139,8 @@ func detect(stream io.Reader) (f framers.Framing, head []byte) {
 	return framers.ContentLength(), head
 }
 
-// pieces is the input of the reader: the bytes that feed was given. Read yields if there are none.
+// pieces is the input of the reader: the bytes that feed was given. If there are none, Read yields
+// until feed brings more.
 type pieces struct {
 	d     *decoder
 	yield func(struct{}) bool

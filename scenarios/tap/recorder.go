@@ -14,8 +14,8 @@ import (
 // A recorder writes the messages of both directions to the recording, in the order of time. Neither
 // direction waits for the disk.
 //
-// When a direction has passed on what one read returned, it calls begin, then record for each
-// message that ended in those bytes, then end.
+// When a direction has passed on what one read returned, it calls the method begin, then the method
+// record for each message that ended in those bytes, and finally the method end.
 type recorder struct {
 	Options
 	began time.Time
@@ -201,7 +201,7 @@ type gapEvidence struct {
 	UntilNS  int64  `json:"until_ns"`
 }
 
-// gap returns a line that says how many messages are missing so far. now is the time.
+// gap returns a line that says how many messages are missing up to the time now.
 func (t *track) gap(now int64) []byte {
 	f := results.Finding{
 		Kind: results.KindFinding, Run: t.Run, Time: time.Now().UTC(),

@@ -16,7 +16,7 @@ import (
 //   - MCP revisions
 //   - the name of a tool that is called
 //
-// From where the text stops being JSON, all is overwritten.
+// If the text stops being JSON, everything from there on is overwritten.
 func redact(b []byte, method string) bool {
 	before := bytes.Clone(b)
 	overwrite(b, method)
@@ -66,7 +66,8 @@ const toolCall = "tools/call"
 // keptMembers are those members of the outermost object that redact does not change.
 var keptMembers = []string{"jsonrpc", "method", "id"}
 
-// revisionMembers hold MCP revisions. redact keeps these, because a server refuses others.
+// revisionMembers are the members that hold MCP revisions. redact keeps the revisions, because a
+// server refuses one that it does not know.
 var revisionMembers = []string{
 	"protocolVersion", "io.modelcontextprotocol/protocolVersion", "supportedVersions",
 }

@@ -57,7 +57,8 @@ func (r *relay) run() {
 			err = errors.Join(unwritten, err)
 		}
 		// After 10 ms, Go's runtime would preempt this goroutine, and then wake a thread every 20
-		// µs. On one CPU, that took a third of a round trip of 1 MiB. So yield before that.
+		// µs. On one CPU, waking threads took a third of a round trip of 1 MiB. So yield before the
+		// 10 ms are over.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()
@@ -133,8 +134,8 @@ type stream interface {
 	// read waits until there are bytes to read. It returns io.EOF at the end.
 	read(p []byte) (int, error)
 	writeAll(p []byte) error
-	// readerStays waits up to a second for the reader to leave, and reports whether it stays.
-	// Except on Unix, it always returns true.
+	// readerStays waits up to a second for the reader to leave, and reports whether it stays. On
+	// systems other than Unix, it always returns true.
 	readerStays() bool
 	close()
 }

@@ -95,8 +95,8 @@ func (d *descriptor) close() { d.file.Close() }
 // server, if the system allows it. With less room, the processes at both ends are woken more often.
 const relayCapacity = 1 << 20
 
-// pipeLike makes a socket pair if the file model is a socket, and otherwise a pipe. If possible, it
-// has the capacity of model. Both ends are blocking.
+// pipeLike makes a socket pair if the file model is a socket, and otherwise a pipe. If possible,
+// the new pipe has the capacity of model. Both ends are blocking.
 func pipeLike(model *os.File) (w, r *os.File, err error) {
 	like, _ := syspipe.Describe(model) // if that fails, make a pipe
 	kind := syspipe.Anonymous
@@ -127,8 +127,8 @@ func pipeLike(model *os.File) (w, r *os.File, err error) {
 	return w, r, nil
 }
 
-// mirrorMode makes end non-blocking if model is, so that the server's writes fail or wait as they
-// would on model itself.
+// mirrorMode makes the file end non-blocking if the file model is non-blocking, so that the
+// server's writes fail or wait as they would on model itself.
 func mirrorMode(model, end *os.File) {
 	if like, err := syspipe.Describe(model); err == nil && like.NonBlocking {
 		control(end, func(fd int) { unix.SetNonblock(fd, true) })
@@ -155,6 +155,7 @@ func dieBySignal(number int) {
 	signal.Reset(s)
 	resetHandler(number)
 	unix.Kill(unix.Getpid(), s)
-	// The signal may take a moment to arrive. If it does not arrive, the exit status has to tell.
+	// The signal may take a moment to arrive. If it does not arrive, this process exits with a
+	// status instead.
 	time.Sleep(time.Second)
 }

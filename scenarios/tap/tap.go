@@ -43,7 +43,8 @@ type Options struct {
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
 	Run    string    // the id of the run, written into each line
-	// Protocol is one of [Protocols]. If it is "" or "auto", it is found out from the messages.
+	// Protocol is one of [Protocols]. If Protocol is "" or "auto", the protocol is found out from
+	// the messages.
 	Protocol string
 	// Framing is how messages are told apart. If it is nil, the protocol decides.
 	Framing framers.Framing
@@ -69,7 +70,7 @@ func framingOf(protocol string) framers.Framing {
 // kernel has to wait: a round trip of 1 KiB took 16 µs instead of 8.
 const sessionThreads = 6 // two directions, server, recording, signals, one to spare
 
-// How long Run still waits when the server has ended and one of the endingSignals has come.
+// How long Run still waits when the server has ended and a signal such as SIGTERM has come.
 const (
 	outputGrace = 200 * time.Millisecond // for the last of the output to reach the client
 	recordGrace = time.Second            // for the recording to be written
@@ -167,7 +168,7 @@ func (s *session) start() error {
 }
 
 // catchSignals begins to queue signals. A signal that is ignored, as under nohup, stays ignored
-// until the server has started, because the server inherits that.
+// until the server has started, because the server inherits which signals are ignored.
 func (s *session) catchSignals() {
 	s.signals = make(chan os.Signal, 16)
 	for _, sig := range forwardedSignals {

@@ -66,7 +66,7 @@ func packagePath(word string) string {
 	return info.Path
 }
 
-// commandPath begins the package paths of pipebench and of its test binary.
+// commandPath is the beginning of the package paths of pipebench and of its test binary.
 const commandPath = "github.com/pipebench/pipebench/cmd/pipebench"
 
 // reserved are the flags that must not be passed on to a run, with the reasons.

@@ -11,7 +11,8 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// A Contest is two commands that are run in pairs: [Builds], [Programs] or [GoTests].
+// A Contest is a comparison of two commands, which are run in pairs: [Builds], [Programs] or
+// [GoTests].
 type Contest interface {
 	// Pair runs each side once, and keeps the results.
 	Pair(ctx context.Context, oldFirst bool) error
@@ -23,7 +24,7 @@ type Contest interface {
 // A Plan says how many pairs of runs are made, and what the comparison is to find.
 type Plan struct {
 	// A comparison that stays undecided stops when Pairs pairs were run and the time Spend is over.
-	// If Pairs is 0, it stops at MaxTime.
+	// If Pairs is 0, such a comparison stops at MaxTime.
 	Pairs int
 	Spend time.Duration
 
@@ -41,8 +42,8 @@ type Plan struct {
 // DefaultMaxTime is the MaxTime of a Plan that sets none.
 const DefaultMaxTime = time.Minute
 
-// Run runs pairs until their comparison is decided or the plan is fulfilled. Together with an
-// error, Run returns the comparison so far, or nil if there is none.
+// Run runs both commands in pairs, until the comparison is decided or the plan is fulfilled.
+// Together with an error, Run returns the comparison so far, or nil if there is none.
 func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	ctx, cancel := p.limited(ctx)
 	defer cancel()

@@ -70,8 +70,9 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// Compare judges the starts so far. Unless the user names figures, the CPU time decides, or the
-// elapsed time if the clock of CPU time is too coarse. If nothing was timed, the counts decide.
+// Compare judges both commands by what was counted and timed so far. Unless the user names figures,
+// the CPU time decides. If the clock of CPU time is too coarse, the elapsed time decides. If
+// nothing was timed, the counts decide.
 func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
 	t.old.Name = p.OldName
@@ -127,8 +128,8 @@ func (s *starts) knows(f figure) bool {
 	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
 }
 
-// isCoarse reports whether the clock of CPU time ticks too slowly: a start took no CPU time, or too
-// many of the first starts took the same time.
+// isCoarse reports whether the clock of CPU time ticks too slowly. It does if a start of a command
+// took no CPU time, or if too many of the first starts took the same time.
 func (s *starts) isCoarse() bool {
 	if !s.knows(cpuTime) {
 		return true

@@ -94,7 +94,7 @@ func firstLine(text string) string {
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
 // noBenchmark returns an error that names the benchmarks of a test binary. If the arguments ask for
-// a sub-benchmark, such as "Copy/64", that a benchmark lacks, the error names that benchmark.
+// a sub-benchmark that does not exist, such as "Copy/64", the error names its benchmark.
 func noBenchmark(ctx context.Context, argv []string) error {
 	name := filepath.Base(argv[0])
 	arguments := strings.Join(argv[1:], " ")

@@ -47,7 +47,8 @@ type Programs struct {
 	counted, underValgrind, timed starts
 }
 
-// starts are the starts of both sides. old[i] and new[i] ran one after the other.
+// starts are what was measured at the starts of both commands. old[i] and new[i] ran one after the
+// other.
 type starts struct{ old, new []Start }
 
 const (
@@ -58,8 +59,9 @@ const (
 	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
 
-// Run first counts, and then times pairs as the plan says, unless the commands turn out to do
-// different things. Together with an error, Run returns the comparison so far, if any.
+// Run first counts the calls of both commands, and then times pairs of starts as the plan says,
+// unless the commands turn out to do different things. Together with an error, Run returns the
+// comparison so far, if any.
 func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error) {
 	ctx, cancel := plan.limited(ctx)
 	defer cancel()

@@ -25,7 +25,7 @@ const (
 )
 
 // enquiry is what a run writes to standard output when its turn is over. Any byte on its standard
-// input gives it the next turn.
+// input gives the run its next turn.
 const enquiry = '\x05'
 
 // RecordsOnly reports whether this process need only make records, and no charts.

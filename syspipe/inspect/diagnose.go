@@ -83,8 +83,8 @@ func (d Diagnosis) order() int {
 	return n
 }
 
-// needsTwoLooks reports whether the problem can only be found by looking at a process twice, as
-// [Over] does, and comparing.
+// needsTwoLooks reports whether the problem can only be found by comparing two looks at a process,
+// as [Over] does.
 func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
 
 // Problems describes the kinds of problem that were looked for. [Over] looks for more of them than
@@ -99,9 +99,9 @@ func (r *Report) Problems() []string {
 	return list
 }
 
-// compare adds to r what has happened since an earlier report. It keeps only diagnoses that the
-// earlier report confirms, and those that take two reports. inDoubt says that a process may spin,
-// but that only a longer look can tell.
+// compare adds to r what has happened since an earlier report. It drops each diagnosis that the
+// earlier report does not confirm, unless the diagnosis takes two reports. inDoubt is true if a
+// process may be busy for nothing, but only a longer look can tell.
 func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
@@ -125,7 +125,7 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	return inDoubt
 }
 
-// moves reports whether the process with this PID moved at least fewBytes bytes, read or written,
+// moves reports whether the process with this PID read and wrote at least fewBytes bytes in all
 // between the two looks at it.
 func (r *Report) moves(pid int) bool {
 	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
@@ -297,7 +297,7 @@ func (f *finder) checkChannel(c *Channel) {
 }
 
 // readerOfItself returns a process that reads the channel and is its only writer. A process that
-// only polls it does not count: programs have such pipes to wake up their own threads.
+// only polls the channel does not count: programs have such pipes to wake up their own threads.
 func (c *Channel) readerOfItself() (Holder, bool) {
 	for _, r := range c.Readers {
 		if r.inCall && heldOnlyBy(c.Writers, r.PID) {
@@ -362,8 +362,8 @@ func firstWaiting(list []Holder) Holder {
 	return list[max(i, 0)]
 }
 
-// describeIdle names the processes that hold the reading end without reading. If there is only one,
-// the text also says what it does instead.
+// describeIdle names the processes that hold the reading end without reading. If there is only one
+// such process, the text also says what that process does instead.
 func (f *finder) describeIdle(readers []Holder) string {
 	if len(readers) == 0 {
 		return "who holds the reading end cannot be seen from here"
@@ -440,8 +440,8 @@ func (r *Report) waitsElsewhere(pid int) string {
 	return text
 }
 
-// leakCount channels that lead nowhere count as a leak. A few of them are normal: programs wake up
-// their own threads with such channels.
+// leakCount is how many channels that lead nowhere count as a leak. A few such channels are normal:
+// programs wake up their own threads with them.
 const leakCount = 16
 
 // checkLeaks finds processes with many channels that lead nowhere: the process has both ends, or
@@ -502,7 +502,7 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 }
 
 // whyNeedless says why the process w seems not to need the writing end that it has inherited. It
-// returns "" if w may need it.
+// returns "" if w may need that end.
 func whyNeedless(w Holder, c *Channel, all map[int]Proc) string {
 	reading := slices.ContainsFunc(c.Readers, func(r Holder) bool { return r.inCall })
 	for _, other := range c.Writers {

@@ -73,8 +73,8 @@ func readOpenFile(pid, fd int) (openFile, bool) {
 }
 
 // measurePipe finds out how full a pipe is and whether its other end is gone. To do so, it opens
-// the end of one of the holders a second time. The mode is O_WRONLY if they are writers, and
-// O_RDONLY if they are readers.
+// the pipe once more, through the descriptor of one of the holders. The mode is O_WRONLY if the
+// holders are writers, and O_RDONLY if they are readers.
 func (c *Channel) measurePipe(holders []Holder, mode int) {
 	for _, h := range holders {
 		path := procfs.Path(h.PID, "fd", strconv.Itoa(h.FD))

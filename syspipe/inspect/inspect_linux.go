@@ -58,12 +58,13 @@ func Process(pid int) (r *Report, err error) {
 	return r, nil
 }
 
-// maxDoubt bounds how long [Over] goes on while it cannot tell whether a process spins.
+// maxDoubt bounds how long [Over] goes on while it cannot tell whether a process is busy for
+// nothing.
 const maxDoubt = 5 * time.Second
 
 // Over looks at a process twice, with a pause in between, and leaves out problems that are gone at
-// the second look. If it cannot tell whether the process spins, it goes on for up to five seconds.
-// If the process ends before that, the error wraps [fs.ErrNotExist].
+// the second look. If Over cannot tell whether the process is busy for nothing, it goes on for up
+// to five seconds. If the process ends before that, the error wraps [fs.ErrNotExist].
 func Over(ctx context.Context, pid int, pause time.Duration) (*Report, error) {
 	before, err := Process(pid)
 	if err != nil {
@@ -155,8 +156,8 @@ func (s *snapshot) tree(root int) []Proc {
 	return tree
 }
 
-// channels returns the channels of which a process in tree holds an end, with all holders of each.
-// The second list has those that belong in Report.Inherited.
+// channels returns the channels of which a process in tree holds an end, with all holders of each
+// channel. The second list has the channels that belong in Report.Inherited.
 func (s *snapshot) channels(tree []Proc) (list, inherited []Channel) {
 	inTree := map[int]bool{}
 	for _, p := range tree {
@@ -249,8 +250,8 @@ func (s *snapshot) channelsOf(f openFile) []Channel {
 	return []Channel{out, in}
 }
 
-// withWaits returns a copy of h whose fields say what its process waits for. The call, "read" or
-// "write", is the one to look for.
+// withWaits returns a copy of h whose fields say whether the process waits, and how. The parameter
+// call names the system call to look for: "read" or "write".
 func (s *snapshot) withWaits(h Holder, call string) Holder {
 	if h.stopped {
 		return h

@@ -14,8 +14,9 @@ type pair struct {
 }
 
 // waitingPair returns the processes a and b as a pair if they wait for each other. The first
-// channel leads from a to b, the second from b to a. The server is the one that reads the other at
-// its standard input; if both or neither do, it is the descendant.
+// channel leads from a to b, the second from b to a. The server is the process whose standard input
+// comes from the other process. If this is so for both or for neither, the server is the
+// descendant.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
@@ -53,7 +54,7 @@ type chain struct {
 }
 
 // checkMutualRead finds clients and servers that wait for each other. If certain is true, it looks
-// for those in which an answer must be missing. Otherwise it looks for those that may just be idle.
+// for pairs in which an answer must be missing. Otherwise it looks for pairs that may just be idle.
 func (f *finder) checkMutualRead(certain bool) {
 	for _, p := range f.pairs {
 		var c chain
@@ -119,7 +120,7 @@ func (f *finder) checkChildAtStdin(in *Channel, all map[int]Proc) {
 }
 
 // isRelay reports whether the client of a pair also waits for bytes at its own standard input. Then
-// it may have nothing to ask the server.
+// the client may have nothing to ask the server.
 func (f *finder) isRelay(p pair) bool {
 	return slices.ContainsFunc(f.report.Channels, func(c Channel) bool {
 		_, oneHolder := c.Owner()

@@ -67,10 +67,10 @@ type Usage struct {
 	WriteCalls int64         `json:"write_calls"`
 	ReadBytes  int64         `json:"read_bytes"`
 	WriteBytes int64         `json:"write_bytes"`
-	Runnable   time.Duration `json:"runnable_ns"` // the busiest thread's time on or awaiting a CPU
+	Runnable   time.Duration `json:"runnable_ns"` // time the busiest thread ran or awaited a CPU
 
 	threads map[int]cpuTime // by TID
-	busy    cpuTime         // of the thread that was runnable longest; only since sets it
+	busy    cpuTime         // of the thread that was runnable longest; set by the method since
 }
 
 // cpuTime says how long a thread ran on a CPU and how long it waited for one.
@@ -177,7 +177,8 @@ func (c *Channel) fill() string {
 	return fmt.Sprintf("%s, %d bytes", c.ID, c.Queued)
 }
 
-// since returns what was done since an earlier reading, old. It returns nil if u or old is nil.
+// since returns what the process has done since the earlier counts in old were read. It returns nil
+// if u or old is nil.
 func (u *Usage) since(old *Usage) *Usage {
 	if u == nil || old == nil {
 		return nil

@@ -27,7 +27,8 @@ const (
 	bothWays        = 3  // RCV_SHUTDOWN | SEND_SHUTDOWN
 )
 
-// unixSockets returns the Unix sockets of this network namespace that the kernel shows, by inode.
+// unixSockets returns a map from inodes to the Unix sockets that the kernel shows in this network
+// namespace.
 func unixSockets() map[uint64]socket {
 	all := map[uint64]socket{}
 	const kind = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC

@@ -12,8 +12,9 @@ import (
 	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
-// calls names the system calls in which a thread can wait, by number. A "read" or "write" must have
-// the descriptor as its first argument. Some architectures add calls in an init function.
+// calls gives a short name to each system call in which a thread can wait. The keys are call
+// numbers. A call named "read" or "write" must have the descriptor as its first argument. Some
+// architectures add calls in an init function.
 var calls = map[int]string{
 	unix.SYS_READ: "read", unix.SYS_READV: "read",
 	unix.SYS_RECVFROM: "read", unix.SYS_RECVMSG: "read",
@@ -45,8 +46,9 @@ func readThreads(p *Proc) []Thread {
 	return list
 }
 
-// readThread describes a thread, if the thread waits in one of [calls]. If the system call may not
-// be read, it is inferred from the kernel function in which the thread sleeps.
+// readThread describes a thread that waits in one of the system calls that [calls] lists. If we may
+// not read which call that is, readThread infers the call from the kernel function in which the
+// thread sleeps.
 func readThread(pid, tid int) (Thread, bool) {
 	t := Thread{TID: tid, FD: -1}
 	task := strconv.Itoa(tid)

@@ -35,7 +35,7 @@ func watched(pid int, call string, args [3]uint64) []watch {
 	return list
 }
 
-// newWatch makes a watch from events of epoll. Those of poll have the same values.
+// newWatch makes a watch from events of epoll. The events of poll have the same values.
 func newWatch(fd int, events uint32) watch {
 	return watch{
 		fd:   fd,
@@ -107,8 +107,9 @@ func nestedWatches(pid, fd, depth int) []watch {
 	return list
 }
 
-// anyEpoll returns what all epoll descriptors of a process watch. It is for a thread that waits for
-// one of them, when it is not known for which. So no watch is certain, and edge is set in each.
+// anyEpoll returns what all epoll descriptors of a process watch. It is used if a thread waits for
+// one of these descriptors, but we do not know for which. As no watch is certain then, edge is set
+// in each.
 func anyEpoll(pid int) []watch {
 	var list []watch
 	fds, _ := procfs.Descriptors(pid)

@@ -13,7 +13,7 @@ import (
 
 var (
 	adopting    atomic.Bool  // Adopt was called
-	starting    sync.RWMutex // held for reading to start a child, for writing to list children
+	starting    sync.RWMutex // read-locked to start a child, write-locked to list children
 	ownChildren sync.Map     // PIDs of the children that we started and have not waited for
 )
 
@@ -28,7 +28,8 @@ func Adopt() bool {
 }
 
 // adopted lists the living processes that this process has adopted (see [Adopt]), and their
-// descendants. It reaps those that have ended. known is false if [Adopt] was not called.
+// descendants. It reaps the adopted processes that have ended. known is false if [Adopt] was not
+// called.
 func adopted() (list []int, known bool) {
 	if !adopting.Load() {
 		return nil, false
@@ -52,9 +53,10 @@ func adopted() (list []int, known bool) {
 	return list, true
 }
 
-// EndAdopted does what [EndMarked] does, for the processes that this process has adopted and their
-// descendants. known is false if [Adopt] was not called. Call EndAdopted only when no other child
-// may leave a process behind, because nobody can tell which child left what.
+// EndAdopted waits until the processes that this process has adopted, and their descendants, have
+// ended. After the time patience, it kills the rest (see [EndMarked]). known is false if [Adopt]
+// was not called. Call EndAdopted only when no other child may leave a process behind, because
+// nobody can tell which child left what.
 func EndAdopted(patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() (pids []int, unclear, known bool) {
 		pids, known = adopted()

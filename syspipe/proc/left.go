@@ -31,8 +31,8 @@ func Marked(variable string) (list []int, unclear, known bool) {
 	return list, unclear, known
 }
 
-// isInExec reports whether a process without an environment is just executing another program: it
-// has memory, but no arguments yet.
+// isInExec reports whether a process without an environment is just starting another program by
+// exec. Such a process has memory, but no arguments yet.
 func isInExec(pid int) bool {
 	arguments, err := procfs.Text(pid, "cmdline")
 	if err != nil || arguments != "" {
@@ -43,7 +43,7 @@ func isInExec(pid int) bool {
 }
 
 // EndMarked waits until all processes that [Marked] lists have ended. After the time patience, it
-// kills those that are left. If one of them is running, it waits four times as long. It returns
+// kills the rest. While a process is running, EndMarked waits up to four times as long. It returns
 // each killed process as "1234 (name)". known is false if the system does not show environments.
 func EndMarked(variable string, patience time.Duration) (left []string, known bool) {
 	return endAll(patience, func() ([]int, bool, bool) { return Marked(variable) })
@@ -56,12 +56,12 @@ const (
 	maxUnclear   = 50              // the same, if all of these lists are unclear
 )
 
-// moreTime is how many times its patience endAll waits while a process is running, because the
-// process may be about to end.
+// While a process is running, endAll waits moreTime times as long as usual, because the process may
+// be about to end.
 const moreTime = 4
 
-// endAll calls list until no process is left. After patience, it kills the listed processes, again
-// and again, because they may fork.
+// endAll calls the function list until no process is left. After the time patience, endAll kills
+// the listed processes, again and again, because they may fork.
 func endAll(
 	patience time.Duration, list func() (pids []int, unclear, known bool),
 ) (left []string, known bool) {

@@ -111,7 +111,7 @@ func ShellLine(argv []string) string {
 }
 
 // Pipe connects a standard stream of the child (0, 1 or 2) with a new pipe and returns our end,
-// which [Process.Close] closes. Call it before Start. If it fails, it closes the process.
+// which [Process.Close] closes. Call Pipe before Start. If Pipe fails, it closes the Process.
 func (p *Process) Pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -129,8 +129,9 @@ func (p *Process) Pipe(stream int) (*os.File, error) {
 	return ours, nil
 }
 
-// Connect does what [Process.Pipe] does, with a pipe of this kind and capacity (see
-// [syspipe.Open]). nonBlocking sets the mode of the child's end. Our end uses Go's poller.
+// Connect connects a standard stream of the child (0, 1 or 2) with a new pipe of this kind and
+// capacity, and returns our end, which uses Go's poller. nonBlocking sets the mode of the child's
+// end.
 func (p *Process) Connect(
 	stream int, kind syspipe.Kind, capacity int, nonBlocking bool,
 ) (ours *syspipe.End, err error) {

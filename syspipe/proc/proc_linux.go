@@ -48,7 +48,7 @@ func PeakMemory(pid int) (int64, bool) { return procfs.StatusBytes(pid, "VmHWM")
 
 // peakOf returns the largest resident memory of a process that has ended, in bytes. Every child
 // begins with our own peak as its peak. So the second result is false if the child did not exceed
-// this.
+// our peak.
 func peakOf(state *os.ProcessState) (int64, bool) {
 	r, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -59,8 +59,8 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	return peak, known && peak > ours
 }
 
-// readCounts returns how many reads and writes a zombie made. The counts include the children for
-// which it waited.
+// readCounts returns how many reads and writes a process made that has ended, but was not waited
+// for. The counts include the children for which the process itself waited.
 func readCounts(pid int) (c Counts, ok bool) {
 	text, err := procfs.Text(pid, "io")
 	if err != nil {

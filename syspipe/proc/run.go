@@ -187,8 +187,9 @@ func (p *Process) signal(s syscall.Signal) bool {
 	return p.started && !p.reaped && p.signalGroup(s)
 }
 
-// Stop waits for a process that was asked to end, as by closing its input. It calls Terminate after
-// untilTerminate, and kills after another untilKill. forced is false if neither was needed.
+// Stop waits for a process that was asked to end, as by closing its input. After the time
+// untilTerminate, it calls Terminate. After the further time untilKill, it kills the process.
+// forced is false if neither was needed.
 func (p *Process) Stop(untilTerminate, untilKill time.Duration) (forced bool) {
 	done := p.Done()
 	if done == nil || p.Ended(untilTerminate) {

@@ -26,7 +26,8 @@ type assignment struct {
 	Ends []string        `json:"ends"` // references (see End.Pass): leash, reports, then Work.Ends
 }
 
-// begun is the first report of every worker. A process that does not call [Main] does not send it.
+// begun is the first report that a worker process sends. A process that does not call [Main] never
+// sends it.
 const begun = "begun"
 
 // ErrNotBegun says that a process ended before it began its work. Usually its main function does
@@ -143,8 +144,8 @@ type Work struct {
 // A Job does a piece of named work.
 type Job func(*Work) error
 
-// Main does the work of this process and exits, if [Self] started it. If not, it returns at once.
-// Call it first in main and in TestMain of every program that calls [Self].
+// If [Self] started this process, Main does the work that was given to Self, and exits. Otherwise
+// Main returns at once. Call it first in main and in TestMain of every program that calls [Self].
 func Main(jobs ...map[string]Job) {
 	text, ok := os.LookupEnv(workEnv)
 	if !ok {
@@ -173,7 +174,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// do takes up the ends that were handed over, and does the job.
+// do takes up the pipe ends that the parent handed over, and does the job.
 func (a assignment) do(job Job) (err error) {
 	defer func() {
 		if err != nil {

@@ -96,8 +96,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives up a call, whose answer will then be dropped. The server is told the reason why,
-// unless that is nil.
+// abandon gives up a call, whose answer will then be dropped. Unless the error is nil, the server
+// is told the error as the reason.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *Conn) addCall() *pendingCall {
 }
 
 // remove removes the call that has this id, and returns it. If no call has the id, late says
-// whether an earlier one had it. The caller must hold the lock.
+// whether an earlier call had the id. The caller must hold the lock.
 func (c *Conn) remove(id jsonrpc.ID) (p *pendingCall, late bool) {
 	p = c.pending[id]
 	if p != nil {

@@ -64,7 +64,8 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 // Wait returns when the connection is ready. Its error wraps ErrClosed or the error of ctx.
 func (c *Conn) Wait(ctx context.Context) error { return c.whenReady(ctx, func() {}) }
 
-// whenReady waits as Wait does, and then calls the function do while it holds the lock.
+// whenReady waits until the connection is ready, and then calls the function do while it holds the
+// lock.
 func (c *Conn) whenReady(ctx context.Context, do func()) error {
 	for {
 		c.mu.Lock()

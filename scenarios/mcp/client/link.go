@@ -83,9 +83,9 @@ const (
 	maxDrainChecks = 40
 )
 
-// awaitEnd is called when a process has ended. It waits until over is closed, which happens at the
-// end of the output. It gives up when nothing is left to read, because a child of the process may
-// hold the pipe open.
+// awaitEnd is called when a process has ended. It waits until the channel over is closed, which
+// happens at the end of the output. awaitEnd gives up when nothing is left to read, because a child
+// of the process may hold the pipe open.
 func awaitEnd(over <-chan struct{}, unread func() (n int, known bool)) bool {
 	for range maxDrainChecks {
 		select {

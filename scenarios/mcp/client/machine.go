@@ -105,7 +105,7 @@ func transition(s State, e event) step {
 }
 
 // dispatch runs the state machine for an event. l is the server that the event is about, or nil.
-// Events of an earlier server are ignored, except that it has started too late.
+// Events of an earlier server are ignored, except the event that this server has started too late.
 func (c *Conn) dispatch(l *link, e event, data eventData) {
 	c.mu.Lock()
 	was := c.state

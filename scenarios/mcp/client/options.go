@@ -53,8 +53,8 @@ type Options struct {
 	MaxMessage int             // bytes without the terminator; default: DefaultMaxMessage
 	Policy     Policy          // default: CloseOnOversize
 	Lenient    bool            // skip malformed header lines; only for the framing content-length
-	// MaxNoise is how many lines in a row may not be messages, before the server counts as lost.
-	// The default is DefaultMaxNoise. A negative number allows no such line.
+	// MaxNoise is how many lines in a row are skipped if they are no messages. After one more, the
+	// server counts as lost. The default is DefaultMaxNoise. A negative number allows no such line.
 	MaxNoise int
 
 	// RequestTimeout bounds a request whose context has no deadline; default:

@@ -56,7 +56,8 @@ func (p *Pool) Call(ctx context.Context, method string, params any) (json.RawMes
 	return c.Call(ctx, method, params)
 }
 
-// Notify sends a notification to every server, because it may concern the session of each.
+// Notify sends a notification to every server, because the notification may concern the session of
+// each.
 func (p *Pool) Notify(ctx context.Context, method string, params any) error {
 	ctx, cancel := p.conns[0].withTimeout(ctx)
 	defer cancel()

@@ -24,8 +24,8 @@ type Launcher interface {
 // A Process is a server that runs.
 type Process struct {
 	Conn *child.Conn
-	// Stop waits until the process is gone. The caller must have closed its stdin. A process that
-	// does not end in time is told to end, and then killed; forced is then true.
+	// Stop waits until the process is gone. The caller must have closed the stdin of the process. A
+	// process that does not end in time is told to end, and then killed; forced is then true.
 	Stop     func() (forced bool)
 	Done     <-chan struct{} // closed when the process has ended
 	ExitCode func() int      // after its end: the code, or 128 plus the signal's number

@@ -56,7 +56,8 @@ func numbers(folder string) ([]int, error) {
 	return list, err
 }
 
-// Children returns the children of a process, with those that have ended and not been waited for.
+// Children returns the children of a process, including those that have ended and were not waited
+// for.
 func Children(pid int) []int {
 	var list []int
 	threads, _ := Threads(pid)
