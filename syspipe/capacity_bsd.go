@@ -32,8 +32,8 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 	return nil
 }
 
-// fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int). x/sys has it
-// neither for macOS nor for FreeBSD.
+// fionread is FIONREAD of <sys/filio.h>, _IOR('f', 127, int). golang.org/x/sys lacks this constant
+// for macOS and for FreeBSD.
 const fionread = 0x4004667f
 
 // buffered asks only the reading end. On FreeBSD, the writing end would tell how many bytes wait in

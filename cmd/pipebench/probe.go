@@ -142,8 +142,8 @@ func (f *probeFlags) comparedWith(
 	return others, systems, nil
 }
 
-// showRules prints the findings. Beside them, it shows the findings in the files to compare with,
-// and the documented rules of operating systems.
+// showRules prints the findings, which are the results of experiments. Beside them, it shows the
+// findings in the files to compare with, and the documented rules of operating systems.
 func (f *probeFlags) showRules(
 	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
 ) error {

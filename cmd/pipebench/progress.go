@@ -20,7 +20,7 @@ type progress struct {
 	stderr    io.Writer
 	part      string      // what one part is called; "" if it has no name
 	done      int         // parts that are finished
-	showUnits bool        // the bar shows units, not parts
+	showUnits bool        // the bar shows units of work, not finished parts
 	percent   atomic.Bool // the bar shows a percentage, because units mean nothing to a person
 	full      bool        // the bar has reached its total
 	container *mpb.Progress

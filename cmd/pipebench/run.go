@@ -70,8 +70,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 		view.FormatBench)
 }
 
-// registerCell adds the flags that say what to measure. As cmd has no other flags, cellFlag can
-// tell these from the other flags of the command "run".
+// registerCell adds to cmd the flags that say what to measure. As cmd has no other flags, cmd tells
+// whether any of these flags was given.
 func (f *runFlags) registerCell(cmd *cobra.Command) {
 	s := &f.sweep
 	flags := cmd.Flags()
@@ -103,7 +103,7 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 }
 
 // parseCapacities adds the pipe capacities in a list to those that are measured. It returns the
-// list as typed, for a hint about "macos".
+// list as typed, because the word "macos" in it may call for a hint.
 func (f *runFlags) parseCapacities(list string) (string, error) {
 	capacities, err := measure.ParseCapacities(list)
 	f.sweep.Capacities = append(f.sweep.Capacities, capacities...)

@@ -26,7 +26,7 @@ import (
 //	reorder      answers in another order; takes no size
 type Fault struct {
 	Kind  string // a name in the catalogue
-	Bytes int64  // threshold or quantity; threshold 0: the first message after the handshake
+	Bytes int64  // the size after @ or =; for @, 0 means the first message after the handshake
 }
 
 // ParseFault reads a fault such as "deaf@1MiB".

@@ -69,7 +69,8 @@ func (s *Server) handle(size int, m jsonrpc.Message, malformed error) {
 	} // other notifications change nothing, and answers do not come: the server asks nothing
 }
 
-// handleRequest queues a request, to be answered from the Playback or else served.
+// handleRequest queues a request, which is answered from the Playback or, if that has no answer,
+// served.
 func (s *Server) handleRequest(size int, m jsonrpc.Message) {
 	recorded, found := s.opts.Playback.reply(m)
 	if bytes.Equal(m.Params, []byte("null")) { // some clients write this for no params

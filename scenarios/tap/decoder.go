@@ -66,7 +66,8 @@ func (d *decoder) framingName() string {
 	return d.framing.String()
 }
 
-// lines returns a framing that reads bare lines, and among them frames of the chunked framing.
+// lines returns a framing that takes each line as a message, and also reads frames of the chunked
+// framing among the lines.
 func lines() framers.Framing {
 	f, err := framers.Adaptive(framers.DefaultChunk)
 	if err != nil {

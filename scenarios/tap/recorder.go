@@ -57,7 +57,7 @@ const (
 )
 
 // keptLines is the largest buffer that is kept for reuse, in bytes. Even the fastest traffic fills
-// less in a flushInterval.
+// less within the time flushInterval.
 const keptLines = 8 << 20
 
 // flushInterval is how long lines wait to be written. To write each line at once would cost some

@@ -73,7 +73,7 @@ func (r *relay) run() {
 	r.from.close()
 }
 
-// yieldInterval is how long a relay may go on without yielding, in ns.
+// yieldInterval is how long the goroutine of a relay may run before it lets others run, in ns.
 const yieldInterval = 5_000_000
 
 // pass writes p to the other side, and then looks for messages in it.

@@ -135,7 +135,7 @@ func mirrorMode(model, end *os.File) {
 	}
 }
 
-// endingSignals are those of the forwardedSignals that ask a process to end.
+// endingSignals are the forwardedSignals that ask a process to end.
 var endingSignals = []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM}
 
 // forwardedSignals are the signals that a client, a terminal or a supervisor sends to a server.

@@ -11,11 +11,11 @@ func pipeLike(*os.File) (w, r *os.File, err error) {
 	return w, r, err
 }
 
-// forwardedSignals are signals that do not end this process. Windows sends Ctrl-C to the server,
-// too.
+// forwardedSignals are signals that do not end this process. Windows itself sends Ctrl-C to the
+// server, too.
 var forwardedSignals = []os.Signal{os.Interrupt}
 
-// endingSignals are those of the forwardedSignals that ask a process to end.
+// endingSignals are the forwardedSignals that ask a process to end.
 var endingSignals = forwardedSignals
 
 // mirrorMode does nothing, because on Windows pipes always block.

@@ -13,8 +13,8 @@ type Diagnosis struct {
 	Kind     Problem  `json:"kind"`
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
-	// PID is the process that the diagnosis is about, or 0 if it is not about a single one. For
-	// [MutualRead], it is the server.
+	// PID is the process that the diagnosis is about, or 0 if the diagnosis is not about a single
+	// process. For [MutualRead], PID is the server.
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread

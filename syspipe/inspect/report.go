@@ -48,8 +48,8 @@ type Proc struct {
 	// SIGTERM says whether that signal "ends" the process, is "handled" or is "ignored". It is ""
 	// if this is not known.
 	SIGTERM string `json:"sigterm,omitempty"`
-	// Total counts from the start of the process, and Recent between the two looks of [Over].
-	// Either is nil if it is not known.
+	// Total has the counts since the start of the process, and Recent those between the two looks
+	// of [Over]. A field is nil if its counts are not known.
 	Total  *Usage `json:"total,omitempty"`
 	Recent *Usage `json:"recent,omitempty"`
 	// Unreadable says why the descriptors could not be read; "" if they could.

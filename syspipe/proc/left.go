@@ -95,7 +95,7 @@ func endAll(
 	}
 }
 
-// kill ends a process and adds its number and name to left.
+// kill ends a process, and adds its number and name to the list left.
 func kill(pid int, left []string) []string {
 	if stat, err := procfs.ReadStat(pid); err == nil {
 		name := fmt.Sprintf("%d (%s)", pid, stat.Command)

@@ -96,8 +96,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 	}
 }
 
-// abandon gives up a call, whose answer will then be dropped. Unless the error is nil, the server
-// is told the error as the reason.
+// abandon gives up a call, whose answer will then be dropped. The server is told why, unless the
+// parameter why is nil.
 func (c *Conn) abandon(p *pendingCall, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// A link is the connection to one process of the server. A Conn has one after another.
+// A link is the connection to one process of the server. A Conn has one link after another.
 type link struct {
 	c     *Conn
 	proc  *Process

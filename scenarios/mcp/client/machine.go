@@ -132,7 +132,8 @@ func (c *Conn) dispatch(l *link, e event, data eventData) {
 	}
 }
 
-// setState changes the state, and with it the channels ready and over.
+// setState changes the state, and closes or renews the channels ready and over as the new state
+// demands.
 func (c *Conn) setState(next State) {
 	if next == c.state {
 		return
