@@ -40,7 +40,7 @@ func openNamed(capacity int) (w, r *End, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Duplex, because the system does not tell the quota of an end that can only write.
+	// The pipe is duplex, because the system does not tell the quota of an end that can only write.
 	server, err := windows.CreateNamedPipe(name,
 		windows.PIPE_ACCESS_DUPLEX|
 			windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,

@@ -7,8 +7,8 @@ package syspipe
 // trip of one byte between two processes takes 5 % less time.
 func (e *End) ReadUnguarded(p []byte) (int, error) {
 	if e.io == Blocking && e.open.Load() {
-		// Here fewer functions lie between the caller and the system call. After a wait, the
-		// processor mispredicts the return from each of them.
+		// Fewer functions lie between the caller and the system call than in Read. After a wait,
+		// the processor mispredicts the return from each of them.
 		n, errno := sysRead(e.fd, p)
 		if errno == 0 && n > 0 {
 			e.in.moved(len(p), n)

@@ -27,7 +27,7 @@ type sharedFlags struct {
 	anonymous  bool // records name no host and no user
 	maxTime    time.Duration
 	detail     bool   // each command registers it with its own help text
-	part       string // not a flag: the name of a part of the work in lines of progress; "": no name
+	part       string // not a flag: how lines of progress call a part of the work; "": no name
 }
 
 const noMaxTime = 0 // no limit: the default of --max-time in most commands

@@ -15,7 +15,8 @@ var guideFiles embed.FS
 // value of the annotation is the topic's title.
 const topicTitle = "topic"
 
-// addGuides adds a help topic for each guide in docs. The first line of a guide is its title.
+// addGuides adds a help topic for each guide in docs. The first line of a guide is the title of the
+// topic.
 func addGuides(root *cobra.Command) {
 	names, err := fs.Glob(guideFiles, "docs/*.md")
 	if err != nil {

@@ -48,7 +48,7 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state from old to next. If the state is not old, advance returns false.
+// advance changes the state from old to next. If the state differs from old, advance returns false.
 func (t *pendingTable) advance(old, next State) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -118,7 +118,8 @@ func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	return s.toolAnswer(t.Tool, text, failed)
 }
 
-// arguments checks and returns the arguments of the client: an object, empty if there are none.
+// arguments checks the arguments that a client gave, and returns them as a JSON object. The object
+// is empty if there are none.
 func (t *offered) arguments(args json.RawMessage) (json.RawMessage, *jsonrpc.Error) {
 	if len(args) == 0 || bytes.Equal(args, []byte("null")) {
 		args = json.RawMessage("{}")

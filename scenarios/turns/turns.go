@@ -5,8 +5,9 @@
 //	…
 //	comparison, err := turns.Run(ctx, builds, turns.Plan{Pairs: 20})
 //
-// [Run] runs a [Contest] in pairs until it is decided. The contest is between two builds of
-// pipebench ([Builds]), any two commands ([Programs]) or two Go test binaries ([GoTests]).
+// [Run] runs two commands in pairs until the comparison, a [Contest], is decided. A contest is
+// between two builds of pipebench ([Builds]), any two commands ([Programs]) or two Go test binaries
+// ([GoTests]).
 //
 // Functions may be called concurrently, but runs on the same machine disturb each other's figures.
 // The package is for pipebench's commands and may change.

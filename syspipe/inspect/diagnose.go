@@ -217,8 +217,8 @@ func (f *finder) explains() bool {
 	})
 }
 
-// addProcess records a diagnosis of p. Its sentence is the PID and the name of p, followed by the
-// predicate.
+// addProcess records a diagnosis of p. The sentence of the diagnosis is the PID and the name of p,
+// followed by the predicate.
 func (f *finder) addProcess(kind Problem, p Proc, predicate string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, predicate)
 	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})

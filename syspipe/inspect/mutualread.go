@@ -15,8 +15,8 @@ type pair struct {
 
 // waitingPair returns the processes a and b as a pair if they wait for each other. The first
 // channel leads from a to b, the second from b to a. The server is the process whose standard input
-// comes from the other process. If this is so for both or for neither, the server is the
-// descendant.
+// comes from the other process. If this is so for both or for neither, the server is the process
+// that descends from the other.
 func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	empty := there.Queued == 0 && back.Queued == 0
 	bothWait := pidWaits(there.Readers, b.PID) && pidWaits(back.Readers, a.PID)
