@@ -78,6 +78,10 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
 			"interval: "+moreSamples(c))
 	}
+	if slices.ContainsFunc(c.Changes, isClearButNoisy) {
+		p.Notes = append(p.Notes, "the intervals shown are of 95 %, and a verdict takes more: "+
+			"of a hundred comparisons without a change, one may have a wrong verdict")
+	}
 	if leftOut > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
 	}
@@ -90,6 +94,12 @@ func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 // isHidden reports whether noise hides the change of a figure. Figures that are only shown, and not
 // judged, do not count.
 func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
+
+// isClearButNoisy reports whether a figure has no verdict, although the interval beside it leaves
+// out that nothing changed.
+func isClearButNoisy(ch stat.Change) bool {
+	return isHidden(ch) && ch.Interval != nil && (ch.Interval.Lo > 1 || ch.Interval.Hi < 1)
+}
 
 // moreSamples says how to get more samples for a comparison.
 func moreSamples(c *stat.Comparison) string {
