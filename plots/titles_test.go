@@ -109,7 +109,7 @@ func TestChunkTitle(t *testing.T) {
 }
 
 // Only panels that have chunks and whole messages tell what chunks gain. A panel in which whole
-// messages are in doubt hides it.
+// messages are in doubt hides it, and says nothing of the others.
 func TestChunksGain(t *testing.T) {
 	chunked := Series{Name: "chunked", Points: []Point{exact(0, 10), exact(1, 20)}}
 	whole := Series{Name: "ndjson", Points: []Point{exact(0, 90)}}
@@ -128,13 +128,17 @@ func TestChunksGain(t *testing.T) {
 		{[]Panel{both, alone}, 9, 9, true},
 		{[]Panel{more, both}, 9, 19, true},
 		{[]Panel{alone}, 0, 0, false},
-		{[]Panel{both, doubtful}, 0, 0, false},
+		{[]Panel{doubtful}, 0, 0, false},
+		{[]Panel{both, doubtful}, 9, 9, true},
 	} {
 		least, most, known := Chart{Panels: tt.panels}.chunksGain()
 		if least != tt.least || most != tt.most || known != tt.known {
 			t.Errorf("chunks gain %v to %v, %v; want %v to %v, %v", least, most, known, tt.least,
 				tt.most, tt.known)
 		}
+	}
+	if both.hidesGain() || alone.hidesGain() || !doubtful.hidesGain() {
+		t.Error("noise hides what chunks gain in the doubtful panel alone")
 	}
 }
 
