@@ -236,7 +236,8 @@ func TestNewWorkersWarmUpWithSeveralLargeMessages(t *testing.T) {
 	for _, s := range collect(t, p)[0].Samples {
 		several := s.Warmup.Messages == firstWarmups
 		if s.Fork == 2 && several != (last == 1) || s.Fork == last && several {
-			t.Errorf("start %d after %d: warmed up with %d messages", s.Fork, last, s.Warmup.Messages)
+			t.Errorf("start %d after %d: warmed up with %d messages", s.Fork, last,
+				s.Warmup.Messages)
 		}
 		last = s.Fork
 	}

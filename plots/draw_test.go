@@ -298,7 +298,8 @@ func TestAPercentSignStaysBesideItsNumber(t *testing.T) {
 }
 
 func TestNoWordStandsAloneInTheLastLineOfATitle(t *testing.T) {
-	const title = "Framings carry 65,000 B at 3.1 to 3.4 GB/s on one CPU, 2.9 to 3.1 GB/s on two CPUs"
+	const title = "Framings carry 65,000 B at 3.1 to 3.4 GB/s on one CPU, " +
+		"2.9 to 3.1 GB/s on two CPUs"
 	in := bold(titleSize, foreground)
 	width := in.Width(title)
 	lines := balance(title, in, width)

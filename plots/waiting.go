@@ -160,13 +160,10 @@ func timesRange(least, most float64) string {
 // chunks of the best size: the least and the most in any panel, without panels that noise hides.
 func (c Chart) chunksGain() (least, most float64, known bool) {
 	for _, panel := range c.Panels {
-		chunked, ndjson := panel.line("chunked"), panel.line("ndjson")
-		if len(chunked.Points) == 0 || len(ndjson.Points) == 0 || panel.hidesGain() {
+		gain := panel.chunksGain()
+		if gain == 0 {
 			continue
 		}
-		best, _ := chunked.extremes()
-		whole, _ := ndjson.extremes()
-		gain := whole.Y / best.Y
 		if !known || gain < least {
 			least = gain
 		}
@@ -176,13 +173,22 @@ func (c Chart) chunksGain() (least, most float64, known bool) {
 	return least, most, known
 }
 
-// hidesGain reports whether noise hides how long a small message waits behind chunks, or behind
-// whole messages.
+// chunksGain returns how many times longer small messages wait behind whole messages. The result is
+// 0 if noise hides it, or if the panel does not have both.
+func (p Panel) chunksGain() float64 {
+	best, _ := p.line("chunked").extremes()
+	whole, _ := p.line("ndjson").extremes()
+	if best.Y <= 0 {
+		return 0
+	}
+	return whole.Y / best.Y
+}
+
+// hidesGain reports whether the panel has chunks and whole messages, and noise hides the
+// difference.
 func (p Panel) hidesGain() bool {
-	chunked, ndjson := p.line("chunked"), p.line("ndjson")
-	best, _ := chunked.extremes()
-	whole, _ := ndjson.extremes()
-	return len(chunked.Points) > 0 && len(ndjson.Points) > 0 && (best.Y <= 0 || whole.Y <= 0)
+	hasBoth := len(p.line("chunked").Points) > 0 && len(p.line("ndjson").Points) > 0
+	return hasBoth && p.chunksGain() == 0
 }
 
 // line returns the series with a name, or one without points.

@@ -86,13 +86,8 @@ func (f *compareFlags) compareCommands(
 		return err
 	}
 	if sameProgram(old, new) {
-		if f.isGate() && oldName != newName {
-			// Reproducible builds of a change to the documentation alone are the same.
-			f.say(cmd, "%s and %s are the same program, byte for byte, so nothing got slower "+
-				"(if the program was changed: was the old version checked out?)", oldName, newName)
-			return nil
-		}
-		if err := f.warnOfSame(cmd, oldName, newName); err != nil {
+		done, err := f.judgeSame(cmd, oldName, newName)
+		if done || err != nil {
 			return err
 		}
 	}
@@ -130,18 +125,26 @@ func sameProgram(old, new []string) bool {
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// warnOfSame warns that both commands are the same program. If a change can make this comparison
-// fail, it returns an error instead.
-func (f *compareFlags) warnOfSame(cmd *cobra.Command, oldName, newName string) error {
+// judgeSame says that both commands are the same program. If a change can make this comparison
+// fail, nothing is left to do: one name given twice is an error, and two equal builds pass. Builds
+// are equal if only the documentation changed.
+func (f *compareFlags) judgeSame(
+	cmd *cobra.Command, oldName, newName string,
+) (done bool, err error) {
+	const wasCheckedOut = "was the old version checked out?"
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
 	if oldName == newName {
 		what = oldName + " is given twice"
 	}
-	if f.isGate() {
-		return usageError(errors.New(what + ": was the old version checked out?"))
+	switch {
+	case !f.isGate():
+		f.say(cmd, "%s: whatever is found is noise", what)
+		return false, nil
+	case oldName == newName:
+		return true, usageError(errors.New(what + ": " + wasCheckedOut))
 	}
-	f.say(cmd, "%s: whatever is found is noise", what)
-	return nil
+	f.say(cmd, "%s, so nothing got slower (if it was changed: %s)", what, wasCheckedOut)
+	return true, nil
 }
 
 // hasTestFlag reports whether a command has one of the named flags of a Go test binary. The name

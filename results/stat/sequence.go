@@ -39,8 +39,8 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 // meanSequence returns an interval of the mean that holds for every number n of values at once,
 // with a chance of 1-alpha. ok is false if there are too few values.
 //
-// With the average a, V = Σ(x-m)² and shrink = priorWeight/(n + priorWeight), the interval has each
-// m for which
+// With the average a, V = Σ(x-m)² and shrink = priorWeight/(n + priorWeight), the interval has
+// each m for which
 //
 //	√shrink · (V / (V - (1-shrink)·n(a-m)²))^(n/2)  <  1/alpha.
 //

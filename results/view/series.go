@@ -99,8 +99,7 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 	return known, noisy
 }
 
-// sharesAlike reports whether two shares of the speed of raw bytes may be the same: their intervals
-// overlap or nearly do.
+// alikeShare is the gap between two intervals that still counts as none: one percentage point.
 const alikeShare = 0.01
 
 // sharesAlike reports whether two shares of raw's speed may be the same: their intervals overlap or

@@ -125,8 +125,8 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 
-// sampleRange shows the range of a metric in a measurement's samples: "378 µs to 3.51 ms". If there
-// are few samples, it marks the range as rough.
+// sampleRange shows the range of a metric in a measurement's samples: "378 µs to 3.51 ms". If
+// there are few samples, it marks the range as rough.
 func sampleRange(r stat.Row, metric string, format func(float64) string) string {
 	values := stat.MustMetric(metric).Values(r.Pooled())
 	if len(values) == 0 {

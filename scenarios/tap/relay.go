@@ -57,8 +57,8 @@ func (r *relay) run() {
 			err = errors.Join(unwritten, err)
 		}
 		// After 10 ms, Go's runtime would preempt this goroutine, and then wake a thread every 20
-		// µs. On one CPU, waking threads took a third of a round trip of 1 MiB. So yield before the
-		// 10 ms are over.
+		// µs. On one CPU, waking threads took a third of a round trip of 1 MiB. So yield before
+		// the 10 ms are over.
 		now := r.track.now()
 		if now-r.yielded > yieldInterval {
 			runtime.Gosched()

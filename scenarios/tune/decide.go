@@ -308,8 +308,8 @@ func (d *Decision) decideChunk() {
 	}
 }
 
-// chunkValue returns the logarithm of speed ÷ waitʷ, where w is waitWeight. The speed and the wait
-// are those of chunks relative to whole messages.
+// chunkValue returns the logarithm of speed ÷ waitʷ, where w is waitWeight. The speed and the
+// wait are those of chunks relative to whole messages.
 func (d *Decision) chunkValue(c Choice) (float64, bool) {
 	speed, ok := d.chunkSpeed(c)
 	if !ok {

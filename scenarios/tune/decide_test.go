@@ -289,7 +289,8 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}{
 		"a reader that works": {
 			func(c results.Cell) bool { return isPipe(c) && c.Work == 1 },
-			"noise hides what a pipe of 1 MiB would change: goodput too noisy to tell at 1 ns per byte",
+			"noise hides what a pipe of 1 MiB would change: " +
+				"goodput too noisy to tell at 1 ns per byte",
 		},
 		"a round trip": {
 			func(c results.Cell) bool {

@@ -107,6 +107,8 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 		{"fewer", counted(2331), counted(153), stat.Fewer, 8},
 		{"they vary and overlap", counted(378, 379), counted(379, 380), stat.NoChange, 8},
 		{"they vary and touch", counted(294, 300), counted(301, 304), stat.NoChange, 8},
+		{"they may be 0", counted(0, 2), counted(0, 1), stat.NoChange, 8},
+		{"only one may be 0", counted(0, 2), counted(1, 2), stat.Varies, 8},
 		{"their least counts differ", counted(1, 3), counted(2, 4), stat.Varies, 8},
 		{"they vary and lie apart", counted(294, 300), counted(400, 404), stat.More, 8},
 	} {

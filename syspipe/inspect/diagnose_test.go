@@ -10,9 +10,13 @@ import (
 func TestDiagnose(t *testing.T) {
 	client := func(fd int, waits bool) []Holder { return []Holder{{PID: 1, Command: "client", FD: fd, Waits: waits}} }
 	server := func(fd int, waits bool) []Holder { return []Holder{{PID: 2, Command: "server", FD: fd, Waits: waits}} }
-	// made is an end of a pipe that a Go program made: it watches such an end, and may never use it.
-	made := func(fd int) []Holder { return []Holder{{PID: 1, Command: "parent", FD: fd, Waits: true, edge: true}} }
-	reads := func(pid int) []Holder { return []Holder{{PID: pid, Command: "child", Waits: true, inCall: true}} }
+	// made is an end of a pipe that a Go program made, which watches it and may never use it.
+	made := func(fd int) []Holder {
+		return []Holder{{PID: 1, Command: "parent", FD: fd, Waits: true, edge: true}}
+	}
+	reads := func(pid int) []Holder {
+		return []Holder{{PID: pid, Command: "child", Waits: true, inCall: true}}
+	}
 	for _, row := range []struct {
 		name     string
 		channels []Channel
@@ -311,7 +315,7 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 	}
 }
 
-// A wrapper such as npx waits for the server that it started, and leaves it its own input and output.
+// A wrapper such as npx waits for the server that it started, which has its input and its output.
 func TestAWrapperIsNoServerWhoseChildReadsItsInput(t *testing.T) {
 	r := restingPair()
 	r.all[3] = Proc{PID: 3, Parent: 2}

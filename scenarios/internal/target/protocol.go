@@ -81,7 +81,7 @@ func (p *Protocol) Sends() string {
 	switch {
 	case p.sends == "" && p.ignores:
 		return "method " + listMethod
-	case p.sends == "" && p.Demand == nil && strings.HasPrefix(p.Name, "mcp"):
+	case p.sends == "" && p.Demand == nil && p.Speaks() == "mcp":
 		return refusedRequests + "; large replies are not tried: no tool echoes (see --reply-tool)"
 	case p.sends == "":
 		return refusedRequests
