@@ -86,7 +86,7 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.IOs, "io", nil,
 		"how the ends wait: one value for both, or writer/reader (default blocking)")
 	flags.StringSliceVar(&s.Placements, "placement", nil,
-		"where the ends run (default same, apart and free, as far as the machine has them)")
+		"where the ends run (default same and apart, as far as the machine has them)")
 	flags.StringSliceVar(&s.Patterns, "pattern", nil, "stream, roundtrip (default both), or "+
 		"mixed: small messages are due at --rate behind large ones")
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")

@@ -59,7 +59,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 		Sizes:    []int{programSize},
 		Further:  results.Cell{Source: "fresh", Touch: true},
 	})...)
-	for _, place := range t.BestAndFree() {
+	for _, place := range t.Best() {
 		for _, capacity := range []int{0, largerPipe} {
 			for _, writeSize := range []int{0, 64 << 10, 8 << 10} {
 				c := results.UsualCell(baseFraming, "stream", place, baseSize)
@@ -73,8 +73,9 @@ func defaultCells(t placement.Topology) []results.Cell {
 		}
 	}
 	for _, framing := range []string{baseFraming, "chunked:61440"} {
-		c := results.UsualCell(framing, bench.PatternMixed, "free", baseSize)
-		c.Drain = 20_000_000 // bytes/s that the reader takes: so few that all messages have to wait
+		best := t.Best()
+		c := results.UsualCell(framing, bench.PatternMixed, best[len(best)-1], baseSize)
+		c.Drain = slowReader // so slow that all messages have to wait
 		c.Rate = 8000        // small messages/s: enough in a usual sample for a median
 		cells = append(cells, c)
 	}

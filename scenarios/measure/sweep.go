@@ -61,7 +61,7 @@ func (s Sweep) withDefaults(t placement.Topology) Sweep {
 	s.Capacities = orUsual(s.Capacities, 0)
 	s.WriteSizes = orUsual(s.WriteSizes, 0)
 	s.IOs = orUsual(s.IOs, syspipe.Blocking.String())
-	s.Placements = orUsual(s.Placements, t.BestAndFree()...)
+	s.Placements = orUsual(s.Placements, t.Best()...)
 	s.Patterns = orUsual(s.Patterns, "stream", results.PatternRoundtrip)
 	s.Payload = cmp.Or(s.Payload, "json")
 	return s

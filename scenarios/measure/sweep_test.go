@@ -66,8 +66,7 @@ func TestTheDefaultSweepIsWhatTheHelpSays(t *testing.T) {
 		count[c.Pattern+" "+c.Placement]++
 	}
 	want := map[string]int{
-		"stream same": 20, "stream apart": 20, "stream free": 20,
-		"roundtrip same": 10, "roundtrip apart": 10, "roundtrip free": 10,
+		"stream same": 20, "stream apart": 20, "roundtrip same": 10, "roundtrip apart": 10,
 	}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Error(diff)
@@ -86,9 +85,9 @@ func TestPlacesAreThoseTheMachineHas(t *testing.T) {
 		on   placement.Topology
 		want []string
 	}{
-		{"two cores", twoCores, []string{"same", "apart", "free"}},
-		{"two threads of a core", siblings, []string{"same", "sibling", "free"}},
-		{"one CPU", placement.Topology{CPUs: twoCores.CPUs[:1]}, []string{"same", "free"}},
+		{"two cores", twoCores, []string{"same", "apart"}},
+		{"two threads of a core", siblings, []string{"same", "sibling"}},
+		{"one CPU", placement.Topology{CPUs: twoCores.CPUs[:1]}, []string{"same"}},
 		{"a system that lets nobody choose", placement.Topology{}, []string{"free"}},
 	} {
 		got := (Sweep{}).withDefaults(c.on).Placements
