@@ -132,7 +132,7 @@ func ratioPoint(row stat.Row) (Point, bool) {
 }
 
 // ratioTitle says what framings cost at the message size nearest to 64 KiB, the usual capacity of a
-// pipe.
+// pipe. If noise hides that, it takes the nearest size at which the cost is known.
 func ratioTitle(r rows) string {
 	if len(r.all) == 0 {
 		return "What framings cost"
@@ -140,9 +140,24 @@ func ratioTitle(r rows) string {
 	distance := func(size int) float64 {
 		return math.Abs(math.Log(float64(max(size, 1)) / 65536))
 	}
-	size := slices.MinFunc(r.sizes(), func(a, b int) int {
+	sizes := slices.Clone(r.sizes())
+	slices.SortStableFunc(sizes, func(a, b int) int {
 		return cmp.Compare(distance(a), distance(b))
 	})
+	nearest, isKnown := ratioTitleAt(r, sizes[0])
+	if isKnown {
+		return nearest
+	}
+	for _, size := range sizes[1:] {
+		if title, known := ratioTitleAt(r, size); known {
+			return title + "; noise hides it at " + view.SizeTitle(sizes[0])
+		}
+	}
+	return nearest
+}
+
+// ratioTitleAt says what framings cost at one message size. known is false if noise hides all costs.
+func ratioTitleAt(r rows, size int) (title string, known bool) {
 	var costs []float64 // in percent, without the figures in doubt
 	noisy := false
 	own := withValue(r, sizeOf, size)
@@ -163,21 +178,21 @@ func ratioTitle(r rows) string {
 		view.PlacementPhrase(r.all[0].Cell.Placement))
 	switch {
 	case len(costs) == 0:
-		return "Noise hides what framing costs" + place
+		return "Noise hides what framing costs" + place, false
 	case slices.Max(costs) == 0 && noisy:
-		return "Noise hides what some framings cost" + place
+		return "Noise hides what some framings cost" + place, false
 	case slices.Max(costs) == 0:
-		return "Framing costs nothing that can be seen" + place
+		return "Framing costs nothing that can be seen" + place, true
 	}
 	least, most := slices.Min(costs), slices.Max(costs)
-	title := fmt.Sprintf("Framing costs %.0f to %.0f %%%s", least, most, place)
+	title = fmt.Sprintf("Framing costs %.0f to %.0f %%%s", least, most, place)
 	if least == most {
 		title = fmt.Sprintf("Framing costs %.0f %%%s", costs[0], place)
 	}
 	if noisy {
 		title += ", as far as the noise lets it be seen"
 	}
-	return title
+	return title, true
 }
 
 // wideRatio limits the interval of a ratio to raw bytes, in percent to each side. If the interval

@@ -83,6 +83,21 @@ func TestRatioTitle(t *testing.T) {
 	}
 }
 
+// A title says what the picture shows: where noise hides the usual size, another size.
+func TestRatioTitleOfAnotherSize(t *testing.T) {
+	var r rows
+	for size, half := range map[int]float64{256: 0.01, 4000: 0.4, 65_000: 0.4} {
+		e := &stat.Estimate{N: 9, Median: 0.52,
+			Interval: &stat.Interval{Lo: 0.52 - half, Hi: 0.52 + half}}
+		cell := testCell("ndjson", size, "same", "stream")
+		r.all = append(r.all, stat.Row{Cell: cell, ToRaw: e})
+	}
+	const want = "Framing costs 48 % at 256 B on one CPU; noise hides it at 65,000 B"
+	if got := ratioTitle(r); got != want {
+		t.Errorf("title %q, want %q", got, want)
+	}
+}
+
 func TestChunkTitle(t *testing.T) {
 	const none = "The size of chunks makes no difference to goodput that can be seen"
 	doubtful := Point{X: 1, Y: 50, Low: 1, High: 99, Doubt: true}
