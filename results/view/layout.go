@@ -164,7 +164,9 @@ func (o Options) Fill(text string) string { return strings.Join(wrap(text, o.Col
 func wrap(line string, width int) []string {
 	fits := func(part string) bool { return utf8.RuneCountInString(part) <= width }
 	var out []string
-	for _, word := range strings.Fields(line) {
+	const noBreak = "\x00" // the blank between a number and the sign for percent
+	for _, word := range strings.Fields(strings.ReplaceAll(line, " %", noBreak+"%")) {
+		word = strings.ReplaceAll(word, noBreak, " ")
 		parts := []string{word}
 		between := " "
 		if !fits(word) {
