@@ -31,37 +31,19 @@ func RoughText(metric string, e stat.Estimate) string {
 	return text
 }
 
-// measuredText writes a figure as [withSpread] does, but marks the figure as rough if it has no
-// interval.
+// measuredText writes a figure with the half-width of its interval, "0.94 ± 2%". It marks the
+// figure instead if [IsRough] reports true.
 func measuredText(figure string, e stat.Estimate) string {
-	if e.Interval == nil {
-		figure = roughSign + figure
+	if IsRough(e) {
+		return roughSign + figure
 	}
-	return withSpread(figure, e)
-}
-
-// withSpread writes a figure with the half-width of its interval, "0.94 ± 2%". It returns
-// [tooNoisy] if the interval is too wide.
-func withSpread(figure string, e stat.Estimate) string {
-	percent, ok := e.Spread()
-	switch {
-	case !ok:
-		return figure
-	case percent > MaxShownSpread:
-		return tooNoisy
-	}
+	percent, _ := e.Spread()
 	return fmt.Sprintf("%s ±%2.0f%%", figure, percent)
 }
 
-// isTooNoisy reports whether the interval of a measurement's ratio to raw bytes is too wide to show
-// the ratio.
-func isTooNoisy(r stat.Row) bool {
-	percent, _ := r.ToRaw.Spread()
-	return percent > MaxShownSpread
-}
-
-// tooNoisy is shown instead of a figure whose interval is too wide.
-const tooNoisy = "too noisy"
+// roughNote explains the mark of rough figures.
+var roughNote = fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, or of fewer than %d "+
+	"samples", roughSign, MaxShownSpread, stat.LeastSamples)
 
 // RoughNote explains the mark of rough figures. It returns "" if the tables have no such figure.
 func RoughNote(tables []Table) string {
@@ -69,9 +51,7 @@ func RoughNote(tables []Table) string {
 		for _, row := range t.Rows {
 			for _, v := range row {
 				if strings.HasPrefix(v.Text, roughSign) {
-					return fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, "+
-						"or of fewer than %d samples", roughSign, MaxShownSpread,
-						stat.LeastSamples)
+					return roughNote
 				}
 			}
 		}

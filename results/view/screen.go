@@ -144,13 +144,10 @@ const ofMedian = " (median of messages)"
 // medianTripValue shows the median time of a row's round trips.
 func medianTripValue(r stat.Row) Value {
 	e := r.Estimates["p50"]
-	switch {
-	case r.Samples == 0:
+	if r.Samples == 0 {
 		return Value{Text: emptyWord(r), Tone: Mixed}
-	case IsRough(e):
-		return textValue(RoughText("p50", e))
 	}
-	return textValue(withSpread(results.FormatDuration(e.Median), e))
+	return textValue(measuredText(results.FormatDuration(e.Median), e))
 }
 
 // framingLabel names the framing of a measurement. Beside ratios to raw bytes, it says that the
@@ -227,9 +224,9 @@ func screenValue(r stat.Row) Value {
 		slow = *r.ToRaw
 	}
 	switch {
-	case isTooNoisy(r):
+	case IsRough(*r.ToRaw):
 		v.Tone = Mixed
-	case r.ToRaw.Interval != nil && !slow.Above(1):
+	case !slow.Above(1):
 		v.Tone = Good
 	case slow.Above(2):
 		v.Tone = Bad

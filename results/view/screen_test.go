@@ -78,9 +78,9 @@ func TestMeasurementsFitTheWidth(t *testing.T) {
 	}
 }
 
-// A figure whose interval says nothing is not shown as one; what is good and bad has colours where
+// A figure whose interval says nothing is marked as rough; what is good and bad has colours where
 // they were asked for alone.
-func TestNoisyFiguresAreNone(t *testing.T) {
+func TestNoisyFiguresAreMarked(t *testing.T) {
 	flat := resultstest.Around(10000, 0)
 	s := resultstest.Beside("same", flat, map[string][]float64{
 		"ndjson": {5000, 5000, 9000, 30000, 50000, 60000}, "chunked:61440": resultstest.Around(50000, 0.01),
@@ -88,11 +88,11 @@ func TestNoisyFiguresAreNone(t *testing.T) {
 	equal := resultstest.Cell("length-prefix", 65536)
 	s.Add(resultstest.Record(equal, 65540, flat...))
 	plain := strings.Join(screenOf(t, s, Options{}), "\n")
-	if !strings.Contains(plain, "too noisy") || strings.Contains(plain, "\x1b") {
+	if !strings.Contains(plain, "~") || strings.Contains(plain, "\x1b") {
 		t.Errorf("no doubt, or colours:\n%s", plain)
 	}
 	coloured := strings.Join(screenOf(t, s, Options{Colour: true}), "\n")
-	for _, want := range []string{yellow + "too noisy", green + "1.00 ± 0%", red + "0.20 ±"} {
+	for _, want := range []string{yellow + "~", green + "1.00 ± 0%", red + "0.20 ±"} {
 		if !strings.Contains(coloured, want) {
 			t.Errorf("no %q in\n%q", want, coloured)
 		}

@@ -87,7 +87,7 @@ func (s series) comparedRows() (known, noisy []stat.Row) {
 	for _, r := range s.rows {
 		switch {
 		case r.Cell.Size != s.size || !isCompared(r):
-		case isTooNoisy(r):
+		case IsRough(*r.ToRaw):
 			noisy = append(noisy, r)
 		default:
 			known = append(known, r)

@@ -108,17 +108,31 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 }
 
-func TestAFigureWithinAHalfOfItselfIsTooNoisy(t *testing.T) {
-	e := stat.Estimate{Median: 10, Interval: &stat.Interval{Lo: 4, Hi: 14}, N: 6}
-	if got := withSpread("10.0", e); got != "too noisy" {
-		t.Errorf("got %s", got)
+func TestPercentStaysWithItsNumber(t *testing.T) {
+	const text = "chunks 83 % (±39 %)."
+	for width := range len(text) {
+		for _, line := range wrap(text, width) {
+			if strings.HasPrefix(line, "%") {
+				t.Errorf("in %d columns, a line begins with %q", width, line)
+			}
+		}
 	}
-	if got := ratioText(&e); got != "too noisy" {
-		t.Errorf("got %s", got)
-	}
-	e.Interval.Lo, e.Interval.Hi = 8, 12
-	if got := withSpread("10.0", e); got != "10.0 ±20%" {
-		t.Errorf("got %s", got)
+}
+
+// A figure of few samples and one that is too uncertain are marked alike.
+func TestRoughFiguresAreMarkedAlike(t *testing.T) {
+	for _, tt := range []struct {
+		interval *stat.Interval
+		want     string
+	}{
+		{nil, "~10.00"},
+		{&stat.Interval{Lo: 4, Hi: 14}, "~10.00"},
+		{&stat.Interval{Lo: 8, Hi: 12}, "10.00 ±20%"},
+	} {
+		e := stat.Estimate{Median: 10, Interval: tt.interval, N: 6}
+		if got := ratioText(&e); got != tt.want {
+			t.Errorf("%+v: got %s, want %s", tt.interval, got, tt.want)
+		}
 	}
 }
 
