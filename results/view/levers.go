@@ -27,8 +27,11 @@ func leverSentence(levers []stat.Row) sentence {
 			continue
 		}
 		larger = throughLarger
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), throughLarger.Records,
-			throughUsual.Records)
+		metric := stat.RelativeMetric(larger.Cell)
+		ratio := stat.PairedRatio(metric, throughLarger.Records, throughUsual.Records)
+		if metric.Better == stat.Lower {
+			ratio = ratio.Inverse()
+		}
 		switch {
 		case ratio.Above(gainThatCounts) || ratio.Below(1/gainThatCounts):
 			times := results.FormatNumber(ratio.Median, 2) + " times as fast "
@@ -49,9 +52,12 @@ func leverSentence(levers []stat.Row) sentence {
 	case len(noisy) > 0:
 		parts = append(parts, tooNoisyToTell+" "+joinAnd(noisy))
 	}
-	text := fmt.Sprintf("For messages of %s, a pipe of %s compared with the usual one: %s.",
-		SizeTitle(larger.Cell.Size), results.FormatSize(int64(larger.Cell.Capacity)),
-		strings.Join(parts, ", "))
+	what := "messages"
+	if larger.Cell.Pattern == results.PatternRoundtrip {
+		what = "round trips"
+	}
+	text := fmt.Sprintf("For %s of %s, %s compared with the usual one: %s.", what,
+		SizeTitle(larger.Cell.Size), pipePhrase(larger.Cell.Capacity), strings.Join(parts, ", "))
 	if gains {
 		text += " It helps a reader that does little with the bytes: see pipebench tune."
 	}
@@ -83,12 +89,7 @@ func leverTable(levers []stat.Row) Table {
 		return Table{}
 	}
 	first := levers[0].Cell
-	var rows []stat.Row
-	for _, r := range levers {
-		if r.Cell.Framing == first.Framing && r.Cell.Size == first.Size {
-			rows = append(rows, r)
-		}
-	}
+	rows := ofMessage(levers, first)
 	slices.SortStableFunc(rows, func(a, b stat.Row) int {
 		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
 			cmp.Compare(bytesPerWrite(b.Cell), bytesPerWrite(a.Cell)))
@@ -97,14 +98,11 @@ func leverTable(levers []stat.Row) Table {
 		title: "Goodput of messages of " + SizeTitle(first.Size) + " (" + first.Framing + ")",
 		heads: []Column{{Title: "written", Key: true}, {Title: "through", Key: true}},
 		line: func(r stat.Row) []string {
-			written, through := "whole", "the usual pipe"
+			written := "whole"
 			if n := r.Cell.WriteSize; n > 0 {
 				written = "in pieces of " + results.FormatSize(int64(n))
 			}
-			if n := r.Cell.Capacity; n > 0 {
-				through = "a pipe of " + results.FormatSize(int64(n))
-			}
-			return []string{written, through}
+			return []string{written, pipePhrase(r.Cell.Capacity)}
 		},
 		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
 		key:    ShortPlacement("same"),
@@ -115,6 +113,21 @@ func leverTable(levers []stat.Row) Table {
 			return textValue(goodputText(r))
 		},
 	}.table(rows)
+}
+
+// ofMessage selects the measurements with the framing, size and pattern of a cell.
+func ofMessage(rows []stat.Row, c results.Cell) []stat.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r stat.Row) bool {
+		return r.Cell.Framing != c.Framing || r.Cell.Size != c.Size || r.Cell.Pattern != c.Pattern
+	})
+}
+
+// pipePhrase names a pipe by the capacity that was asked for, or 0.
+func pipePhrase(capacity int) string {
+	if capacity == 0 {
+		return "the usual pipe"
+	}
+	return "a pipe of " + results.FormatSize(int64(capacity))
 }
 
 // bytesPerWrite returns how many bytes of a message the writer passes to one call.

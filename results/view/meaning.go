@@ -17,8 +17,12 @@ const patternStream = "stream"
 func meaning(rows []stat.Row) []string {
 	run := splitRun(rows)
 	noisy := isTooNoisyToRank(rows, run.bare)
+	levers := run.levers
+	if n := len(run.bare); n > 0 && len(levers) == 0 { // the user may have chosen capacities
+		levers = ofMessage(run.bare, run.bare[n-1].Cell) // the last one: raw comes first
+	}
 	effects := []sentence{
-		leverSentence(run.levers),
+		leverSentence(levers),
 		mixedSentence(run.mixed),
 		refusalSentence(run.waiting, noisy),
 	}
@@ -34,6 +38,10 @@ func meaning(rows []stat.Row) []string {
 		return noisyMeaning(rows, effects)
 	}
 	texts := append(transportSentences(run.bare), program.text)
+	isUnanswered := len(nonEmpty(texts)) == 0 && len(run.bare) == len(rows)
+	if isUnanswered && !allHaveTooFewSamples(rows) {
+		texts = figureSentences(run.bare)
+	}
 	for _, effect := range effects {
 		texts = append(texts, effect.text)
 	}
@@ -134,7 +142,11 @@ func transportSentences(bare []stat.Row) []string {
 		noisy = noisy[:room]
 	}
 	if len(noisy) > 0 {
-		out = append(out, "The figures "+joinAnd(noisy)+" are too noisy to tell framings apart.")
+		start := "Speed compared with raw bytes " + joinAnd(noisy)
+		if len(out) > 0 {
+			start = capitalised(joinAnd(noisy))
+		}
+		out = append(out, start+": "+tooNoisyToTell+".")
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
@@ -142,6 +154,36 @@ func transportSentences(bare []stat.Row) []string {
 	if faster {
 		out = append(out, "Framed bytes can be faster than raw ones: on two CPUs it matters most "+
 			"how often the ends wait for each other (pipebench help sending).")
+	}
+	return out
+}
+
+// figureSentences give the figures of a run that compares no goodputs with raw bytes, such as one of
+// round trips alone.
+func figureSentences(bare []stat.Row) []string {
+	trips := seriesIn(bare, results.PatternRoundtrip)
+	var out []string
+	for _, one := range append(trips, seriesIn(bare, patternStream)...) {
+		metric := stat.RelativeMetric(one.cell)
+		what := "Goodput of "
+		switch {
+		case one.hasMedianTrips():
+			metric = stat.MustMetric("p50")
+			what = "Median round trip of "
+		case one.cell.Pattern == results.PatternRoundtrip:
+			what = "Round trip of "
+		}
+		var parts []string
+		for _, r := range one.rows {
+			e, measured := r.Estimates[metric.Name]
+			if measured && r.Cell.Size == one.size && r.Cell.Rate == 0 {
+				figure := measuredText(metric.Format(e.Median), e)
+				parts = append(parts, FramingPhrase(r.Cell.Framing)+" "+figure)
+			}
+		}
+		if len(parts) > 0 && len(out) < mostSentencesOnSeries {
+			out = append(out, what+SizeTitle(one.size)+" "+one.where+": "+joinAnd(parts)+".")
+		}
 	}
 	return out
 }
@@ -167,9 +209,11 @@ func programSentence(program []stat.Row) sentence {
 	}
 	text := "In a program that also builds and parses each message, compared with raw " +
 		all[0].where + ": "
-	uncertain := len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred)
-	if uncertain || shares[len(shares)-1].ToRaw.Median < littleCost {
-		return sentence{text: text + all[0].sharesText() + ".", noisy: uncertain}
+	if len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred) {
+		return sentence{text: text + all[0].sharesText() + ". " + untilKnown, noisy: true}
+	}
+	if shares[len(shares)-1].ToRaw.Median < littleCost {
+		return sentence{text: text + all[0].sharesText() + "."}
 	}
 	text += fmt.Sprintf("every framing reaches %s (%s). Use the one that the other end speaks.",
 		rangeText(shares), noiseText(shares))
@@ -209,7 +253,8 @@ func mixedSentence(mixed []stat.Row) sentence {
 		return sentence{text: start, noisy: true}
 	}
 	return sentence{text: start + " waits " + joinAnd(parts) +
-		". That is the only reason to chunk, and both ends must speak chunks: MCP and LSP do not."}
+		". Chunk for that, or if the other end limits a frame; both ends must speak chunks: MCP " +
+		"and LSP do not."}
 }
 
 // differOnlyInFraming reports whether two cells agree in everything but the framing.

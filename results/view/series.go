@@ -44,7 +44,11 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 		one.short = ShortPlacement(one.cell.Placement)
 		for _, name := range differ {
 			value := one.cell.Field(name)
-			if value != "" { // a field that is not set needs no word
+			switch {
+			case name == "capacity":
+				one.where += " with " + pipePhrase(one.cell.Capacity)
+				one.short += ", " + pipePhrase(one.cell.Capacity)
+			case value != "": // a field that is not set needs no word
 				one.where += " with " + name + " " + FieldValue(name, value)
 				one.short += ", " + FieldPhrase(name, value)
 			}
@@ -133,7 +137,7 @@ func (s series) sharesText() string {
 	}
 	known = slices.DeleteFunc(known, fitsAnywhere)
 	blurred := slices.ContainsFunc(known, isBlurred)
-	if alike && blurred {
+	if alike && blurred && len(known)+len(noisy) > 1 {
 		return tooNoisyToTell
 	}
 	if alike && len(known) > 1 {
