@@ -101,7 +101,7 @@ func spreadWarnings(r results.Record) []string {
 	}
 	outliers := len(stat.Outliers(times))
 	if float64(outliers) > maxOutliers*float64(len(times)) {
-		out = append(out, fmt.Sprintf("%d of %d samples are outliers: "+
+		out = append(out, fmt.Sprintf("outliers among the samples: %d of %d; "+
 			"close other programs, or take more (--samples)", outliers, len(times)))
 	}
 	if unpinned && together {

@@ -115,7 +115,7 @@ func TestScreensFitATerminal(t *testing.T) {
 		lines int // of the first screen at 100 columns, at most
 		show  show
 	}{
-		"run":          {twice, 75, set},
+		"run":          {twice, 50, set},
 		"drive":        {recorded("drive"), 40, drive},
 		"drive --load": {recorded("load"), 40, drive},
 		"tune": {recorded("tune"), 60, func(w io.Writer, set *results.Set, o view.Options) error {

@@ -64,17 +64,29 @@ func fewerCells(rows []stat.Row) string {
 const untilKnown = "Until you know, use the one that the other end speaks " +
 	"(pipebench help framings)."
 
+// loadPrefix begins a warning that other programs kept the CPUs busy.
+const loadPrefix = "load: "
+
 // loadOf returns the first warning that other programs kept the CPUs busy, or "" if there is none.
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {
-			if text, isLoad := strings.CutPrefix(warning, "load: "); isLoad {
+			if text, isLoad := strings.CutPrefix(warning, loadPrefix); isLoad {
 				found, _, _ := strings.Cut(text, ";")
 				return found
 			}
 		}
 	}
 	return ""
+}
+
+// untoldLoad says that other programs kept the CPUs busy, unless the answer says so already.
+func untoldLoad(rows []stat.Row, answer []string) string {
+	load := loadOf(rows)
+	if load == "" || strings.Contains(strings.Join(answer, ""), load) {
+		return ""
+	}
+	return capitalised(load) + "."
 }
 
 // tooNoisyToTell takes the place of a result in a sentence if noise hides that result.

@@ -21,42 +21,67 @@ func notes(s *results.Set, rows []stat.Row, detail bool) []string {
 		out = append(out, placementNote(rows))
 	}
 	out = append(out, stoppedNotes(s, detail)...)
-	tooFew := allHaveTooFewSamples(rows) && countRatios(rows).all > 0
-	// the first sentence of the screen tells of the load then
-	isLoadTold := tooFew || isTooNoisyToRank(rows, splitRun(rows).bare)
-	var doubts []warning
+	var failures, doubts []warning
 	for _, r := range rows {
-		for _, text := range rowWarnings(r) {
-			if !detail && isToldElsewhere(text, isLoadTold) {
-				continue
+		about := results.CellLabel(r.Cell, nil)
+		for _, text := range failureTexts(r) {
+			failures = append(failures, warning{about, text})
+		}
+		for _, text := range r.Warnings {
+			if detail || !isToldElsewhere(text) {
+				doubts = append(doubts, warning{about, text})
 			}
-			doubts = append(doubts, warning{results.CellLabel(r.Cell, nil), text})
 		}
 	}
-	warnings := warningNotes(doubts, results.FormatCount(len(rows), "cell"))
-	if more := len(warnings) - mostWarnings; more > 0 && !detail {
-		warnings = append(warnings[:mostWarnings],
-			results.FormatCount(more, "warning")+" more: --detail")
+	out = append(out, warningNotes(failures, len(rows), "cell")...)
+	if !detail {
+		return nonEmpty(append(out, doubtNotes(doubts, len(rows))...))
 	}
-	out = append(out, warnings...)
-	if detail {
-		for _, p := range s.Problems {
-			out = append(out, p.String())
-		}
+	out = append(out, warningNotes(doubts, len(rows), "cell")...)
+	for _, p := range s.Problems {
+		out = append(out, p.String())
 	}
 	return nonEmpty(out)
 }
 
 // isToldElsewhere reports whether the first screen already tells of a warning.
-func isToldElsewhere(text string, isLoadTold bool) bool {
+func isToldElsewhere(text string) bool {
 	return strings.HasPrefix(text, "fewer samples than asked for") ||
-		isLoadTold && strings.HasPrefix(text, "load: ")
+		strings.HasPrefix(text, loadPrefix)
 }
 
 const (
-	mostWarnings = 3 // the most warnings on a first screen
-	mostNamed    = 3 // the most things that one warning names
+	mostInFull = 2 // the most warnings on a first screen that keep their advice
+	mostNamed  = 3 // the most things that one warning names
 )
+
+// doubtNotes tell of warnings on a first screen. If there are many, a single note has them all,
+// without what to do about them.
+func doubtNotes(doubts []warning, cells int) []string {
+	full := warningNotes(doubts, cells, "cell")
+	if len(full) <= mostInFull {
+		return full
+	}
+	var parts []string
+	for _, alike := range grouped(doubts, func(w warning) string {
+		return withoutDigits(withoutAdvice(w.text))
+	}) {
+		parts = append(parts, fmt.Sprintf("%s (%d of %s)", withoutAdvice(alike[0].text),
+			len(alike), results.FormatCount(cells, "cell")))
+	}
+	return []string{strings.Join(parts, "; ") + ": --detail says what to do"}
+}
+
+// withoutAdvice returns what a warning has found. A warning is "found: advice", "found; advice" or,
+// of a fault of the machine, "name: found; advice".
+func withoutAdvice(text string) string {
+	found, rest, _ := strings.Cut(text, ": ")
+	if isName := !strings.Contains(found, " "); isName && rest != "" {
+		found = rest
+	}
+	found, _, _ = strings.Cut(found, "; ")
+	return found
+}
 
 // sampleNotes explain the figures with ±: how many samples they have, and how many samples were
 // left out.
@@ -90,16 +115,18 @@ func sampleNotes(rows []stat.Row, detail bool) []string {
 			text += fmt.Sprintf(" to %d", most)
 		}
 		text += " samples a cell"
-		if least == stat.LeastSamples { // LeastSamples is six
+		if detail && least == stat.LeastSamples { // LeastSamples is six
 			text += "; of six samples it is [min, max]"
 		}
 		out = append(out, text)
 	}
-	isToldFirst := allHaveTooFewSamples(rows)
-	if few > 0 && (detail || !isToldFirst) {
+	switch {
+	case few > 0 && detail:
 		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their figures have no "+
 			"interval and are rough (%s)", stat.LeastSamples, few,
 			results.FormatCount(len(rows), "cell"), roughSign))
+	case few > 0:
+		out = append(out, roughNote)
 	}
 	if leftOut > 0 {
 		out = append(out, fmt.Sprintf("%s of %s left out: other programs disturbed them",
@@ -120,11 +147,7 @@ func placementNote(rows []stat.Row) string {
 	if len(names) < 2 {
 		return ""
 	}
-	text := joinAnd(words) + ": --placement " + strings.Join(names, ", ")
-	if slices.Contains(names, "free") {
-		text += " (the scheduler chooses)"
-	}
-	return text
+	return strings.Join(words, ", ") + ": --placement " + strings.Join(names, ", ")
 }
 
 // cpuNote names the first measurement whose CPU time, relative to raw bytes, contradicts its speed
@@ -205,9 +228,8 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	return out
 }
 
-// rowWarnings returns the warnings about a measurement. If it failed or is unsupported, the reason
-// comes first.
-func rowWarnings(r stat.Row) []string {
+// failureTexts says why a measurement is unsupported or failed.
+func failureTexts(r stat.Row) []string {
 	var out []string
 	if r.Unsupported != "" {
 		out = append(out, "unsupported: "+r.Unsupported)
@@ -215,16 +237,16 @@ func rowWarnings(r stat.Row) []string {
 	if r.Failed != "" {
 		out = append(out, "failed: "+r.Failed)
 	}
-	return append(out, r.Warnings...)
+	return out
 }
 
 // A warning has a text and the name of what the warning is about, such as a measurement. The name
 // is "" if that is obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, even if the digits differ. The text in total says how many
-// measurements there are in all: "140 cells".
-func warningNotes(all []warning, total string) []string {
+// warningNotes say each warning once, even if the digits differ. In all, there are as many things as
+// in total, and noun is what they are: "cell".
+func warningNotes(all []warning, total int, noun string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {
 		first := alike[0]
@@ -235,8 +257,11 @@ func warningNotes(all []warning, total string) []string {
 			differ = differ || w.text != first.text
 		}
 		about := strings.Join(nonEmpty(slices.Compact(names)), ", ")
-		if differ || len(alike) > mostNamed {
-			about = fmt.Sprintf("in %d of %s", len(alike), total)
+		switch {
+		case !differ && len(alike) > 1 && len(alike) == total:
+			about = ""
+		case differ || len(alike) > mostNamed:
+			about = fmt.Sprintf("in %d of %s", len(alike), results.FormatCount(total, noun))
 			if differ && first.about != "" {
 				about += ", such as " + first.about
 			}

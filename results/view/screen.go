@@ -16,13 +16,13 @@ const (
 )
 
 // screenTables returns the tables of measurements for a first screen. If there are too many, it
-// leaves some out, and leftOut has their titles.
-func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
+// returns only those of the first placement, and isPart is true.
+func screenTables(rows []stat.Row) (tables []Table, isPart bool) {
 	run := splitRun(rows)
 	streams := seriesIn(run.bare, patternStream)
 	trips := seriesIn(run.bare, results.PatternRoundtrip)
 	if len(streams)+len(trips) > mostSeries { // cellTables makes fewer tables, which are longer
-		return cellTables(rows), nil
+		return cellTables(rows), false
 	}
 	var all, selected Page // selected: what is shown if all are too many
 	for _, list := range [][]series{streams, trips} {
@@ -34,26 +34,16 @@ func screenTables(rows []stat.Row) (tables []Table, leftOut []string) {
 			}
 		}
 	}
-	for _, t := range []Table{programTable(run.program), leverTable(run.levers)} {
-		all.addTable(t)
-		selected.addTable(t)
-	}
+	all.addTable(programTable(run.program))
+	all.addTable(leverTable(run.levers))
 	all.Tables = append(all.Tables, waitingTables(run.waiting)...)
 	switch {
 	case len(all.Tables) == 0: // only cells of the pattern "mixed", which has no table here
-		return cellTables(rows), nil
+		return cellTables(rows), false
 	case len(all.Tables) <= mostTables || len(selected.Tables) == 0:
-		return all.Tables, nil
+		return all.Tables, false
 	}
-	for _, t := range all.Tables {
-		isShown := slices.ContainsFunc(selected.Tables, func(shown Table) bool {
-			return shown.Title == t.Title
-		})
-		if !isShown {
-			leftOut = append(leftOut, t.Title)
-		}
-	}
-	return selected.Tables, leftOut
+	return selected.Tables, true
 }
 
 // A pivot describes a table with a line for each value of one property, and a column for each value

@@ -102,30 +102,69 @@ func TestNoisyFiguresAreMarked(t *testing.T) {
 	}
 }
 
-// A warning of all cells is one line, and so are those about single cells. A first screen has few.
+// A warning of all cells is one line, and so are those about single cells. Many kinds share a note.
 func TestWarningsAreFew(t *testing.T) {
 	s := sweepOf(manyFramings, []int{4 << 10, 64 << 10}, "same")
-	const busy = "load: others kept about 0.4 of 2 CPUs busy; close other programs"
+	const clock = "clock: a reading takes 2 µs; choose a clock source that needs no system call"
+	const outliers = "outliers among the samples: 3 of 6; close other programs"
 	for i := range s.Records {
-		s.Records[i].Warnings = []string{busy}
+		s.Records[i].Warnings = []string{clock}
 	}
-	s.Records[1].Warnings = append(s.Records[1].Warnings, "3 of 6 samples are outliers")
+	s.Records[1].Warnings = append(s.Records[1].Warnings, outliers)
 	s.Records[2].Failed = "the reader died"
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
 	for _, want := range []string{
-		"in 20 of 20 cells: " + busy, "ndjson 4 KiB stream same: 3 of 6 samples are outliers",
-		"failed: the reader died",
+		"\n" + clock + "\n", "ndjson 4 KiB stream same: " + outliers, "failed: the reader died",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, text)
 		}
 	}
-	for i, name := range []string{"a", "b", "c"} {
-		s.Records[i].Warnings = append(s.Records[i].Warnings, name)
+	s.Records[3].Warnings = append(s.Records[3].Warnings, "two clusters, so what: run it again")
+	text = strings.Join(screenOf(t, s, Options{Width: 100}), " ")
+	text = strings.Join(strings.Fields(text), " ")
+	const short = "a reading takes 2 µs (20 of 20 cells); outliers among the samples (1 of 20 cells); " +
+		"two clusters, so what (1 of 20 cells): --detail says what to do"
+	if !strings.Contains(text, short) {
+		t.Errorf("no %q in\n%s", short, text)
 	}
-	text = strings.Join(screenOf(t, s, Options{}), "\n")
-	if !strings.Contains(text, "3 warnings more: --detail") {
-		t.Errorf("got\n%s", text)
+}
+
+// What kept the CPUs busy is told at the top, whether framings could be compared or not.
+func TestLoadIsToldAtTheTop(t *testing.T) {
+	s := sweepOf(manyFramings, []int{64 << 10}, "same")
+	for i := range s.Records {
+		s.Records[i].Warnings = []string{"load: other programs kept about 0.4 of 2 CPUs busy; close"}
+	}
+	lines := screenOf(t, s, Options{})
+	const told = "ther programs kept about 0.4 of 2 CPUs busy."
+	top := strings.Join(lines[:3], "\n")
+	text := strings.Join(lines, "\n")
+	if !strings.Contains(top, told) || strings.Count(text, "of 2 CPUs busy") != 1 {
+		t.Errorf("not told once, at the top:\n%s", text)
+	}
+	if lead := strings.Join(Sections(s)[0].Lead, "\n"); !strings.Contains(lead, told) {
+		t.Errorf("not told at the top of a page:\n%s", lead)
+	}
+}
+
+// A default run fits a screen, a noisy one too: it leaves out tables that sentences sum up.
+func TestARunFitsAScreen(t *testing.T) {
+	s := sweepOf(manyFramings, []int{256, 4000, 65_000, 1_000_000}, "same", "apart", "free")
+	for i := range s.Records {
+		s.Records[i].Cell.Capacity = 0
+		c := s.Records[i].Cell
+		if c.Size == 65_000 && c.Pattern == "stream" {
+			c.Source = "fresh"
+			c.Touch = true
+			s.Add(resultstest.Record(c, int64(c.Size), resultstest.Around(9000, 0.01)...))
+		}
+	}
+	lines := screenOf(t, s, Options{})
+	text := strings.Join(lines, "\n")
+	const note = "--detail shows all 135 cells"
+	if len(lines) > 50 || !strings.Contains(text, note) || strings.Contains(text, "raw of a program") {
+		t.Errorf("%d lines, no %q in\n%s", len(lines), note, text)
 	}
 }
 
@@ -254,8 +293,7 @@ func TestABusyMachineTellsWhatIsKnown(t *testing.T) {
 func TestPlacesAreExplained(t *testing.T) {
 	s := sweepOf(manyFramings, []int{256}, "same", "apart", "free")
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
-	const want = "one CPU, two CPUs and unpinned: " +
-		"--placement same, apart, free (the scheduler chooses)"
+	const want = "one CPU, two CPUs, unpinned: --placement same, apart, free"
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}

@@ -38,6 +38,7 @@ func Sections(s *results.Set) []Section {
 		Commands: commandsOf(s),
 		Final:    isFinal(s, sum.Rows),
 	}
+	load := untoldLoad(sum.Rows, first.Lead)
 	tuned := s.FindingsOf(results.AreaTune)
 	switch {
 	case len(tuned) > 0:
@@ -53,6 +54,7 @@ func Sections(s *results.Set) []Section {
 			first.Lead = first.Lead[1:]
 		}
 	}
+	first.Lead = nonEmpty(append(first.Lead, load))
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 
@@ -74,10 +76,10 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	if detail {
 		measured.Tables = cellTables(rows)
 	} else {
-		tables, leftOut := screenTables(rows)
+		tables, isPart := screenTables(rows)
 		measured.Tables = tables
-		if len(leftOut) > 0 {
-			note := "--detail also has: " + strings.Join(leftOut, "; ")
+		if isPart {
+			note := "--detail shows all " + results.FormatCount(len(rows), "cell")
 			measured.Notes = append([]string{note}, measured.Notes...)
 		}
 	}

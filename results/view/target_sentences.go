@@ -145,5 +145,5 @@ func targetNotes(targets []results.Target) []string {
 			all = append(all, warning{text: text})
 		}
 	}
-	return warningNotes(all, results.FormatCount(len(targets), "measurement"))
+	return warningNotes(all, len(targets), "measurement")
 }

@@ -141,8 +141,7 @@ func TestWarningsOfAllCellsAreSaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	unwrapped := strings.Join(strings.Fields(text.String()), " ")
-	if strings.Count(unwrapped, all) != 1 ||
-		!strings.Contains(unwrapped, "in 17 of 17 cells: "+all) ||
+	if strings.Count(unwrapped, all) != 1 || strings.Contains(unwrapped, "in 17 of 17 cells") ||
 		strings.Count(unwrapped, one) != 1 {
 		t.Errorf("the table:\n%s", text.String())
 	}
