@@ -118,9 +118,9 @@ func TestScreensFitATerminal(t *testing.T) {
 		"run":          {twice, 50, set},
 		"drive":        {recorded("drive"), 40, drive},
 		"drive --load": {recorded("load"), 40, drive},
-		"tune": {recorded("tune"), 60, func(w io.Writer, set *results.Set, o view.Options) error {
+		"tune": {recorded("tune"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
 			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
-			return answer.Page().Write(w, view.FormatTable, o)
+			return answer.Page(o.Detail).Write(w, view.FormatTable, o)
 		}},
 		"probe --claims": {recorded("claims"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
 			only := &results.Set{Findings: claims.Judge(set, claims.All())}

@@ -37,7 +37,7 @@ func (f *tuneFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.options.Framing, "framing", "ndjson",
 		"framing of the messages that are not cut into chunks")
 	addCount(cmd, &f.samples, "samples", countFlag{usual: 12, least: 1}, samplesUsage)
-	flags.BoolVar(&f.detail, "detail", false, "print the table of an earlier run too")
+	flags.BoolVar(&f.detail, "detail", false, "print the figures of all ways to send")
 	f.sharedFlags.register(cmd, time.Minute, "stop after this long", view.FormatBench)
 }
 
@@ -149,5 +149,6 @@ func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.Read
 	case view.FormatJSON:
 		return view.WriteJSON(cmd.OutOrStdout(), answer)
 	}
-	return answer.Page().Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
+	detail := f.detail || f.format != view.FormatTable
+	return answer.Page(detail).Write(cmd.OutOrStdout(), f.format, viewOptions(cmd, f.detail))
 }

@@ -15,7 +15,7 @@ func TestTuneJudgesAnEarlierRun(t *testing.T) {
 		says string
 	}{
 		{nil, "use a pipe of 1 MiB"},
-		{[]string{"--objective", "latency"}, "(objective latency)"},
+		{[]string{"--objective", "latency", "--format", "json"}, `"objective": "latency"`},
 		{[]string{"--format", "json"}, `"capacity": 1048576`},
 		{[]string{"--format", "markdown"}, "| whole, usual pipe"},
 	} {

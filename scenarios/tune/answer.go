@@ -16,8 +16,6 @@ import (
 type Answer struct {
 	Decision
 	Sentences []string `json:"sentences"`
-
-	tables []view.Table
 }
 
 // Answer says in words what the decision means. The parameter reader is the CPU time that the
@@ -41,27 +39,19 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 			a.Sentences = append(a.Sentences, sentence)
 		}
 	}
-	a.tables = d.makeTables()
 	return a
 }
 
 const protocolNote = "Chunks need a protocol that both ends speak: MCP and LSP have no " +
 	"chunks. A larger pipe and smaller writes do not change the bytes that are sent."
 
-// doubt says why the records prove nothing, and which choices looked best.
+// doubt says why the records prove nothing, and what would settle it.
 func (d Decision) doubt(reader *ReaderCost) string {
 	text := "Not proven: "
 	if reader != nil && reader.NSPerByte >= parsesNS { // readerAdvice is certain for such a reader
 		text = "The rest, for readers that only move bytes, is not proven: "
 	}
 	text += d.Unproven + ". "
-	if len(d.Alike) > 0 {
-		var names []string
-		for _, c := range d.Alike {
-			names = append(names, c.String())
-		}
-		text += "Best so far, unproven: " + strings.Join(names, "; ") + ". "
-	}
 	if d.interrupted() {
 		return text + "Let it finish."
 	}
@@ -132,8 +122,7 @@ func (d Decision) workingAdvice() string {
 	}
 	if noisy {
 		return fmt.Sprintf("If your reader parses (1 ns per byte or more): noise hides what %s "+
-			"would change: goodput %s. Change nothing until you know.", c,
-			strings.Join(ratios, ", "))
+			"would change. Change nothing until you know.", c)
 	}
 	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
 		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
@@ -156,7 +145,7 @@ func changeText(ratio stat.Estimate) string {
 func (d Decision) movingAdvice() string {
 	switch {
 	case d.Lever == unchanged && d.Unproven != "":
-		return "If your reader only moves bytes: too noisy to tell whether a change gains."
+		return "" // doubt has said it
 	case d.Lever == unchanged:
 		return "If your reader only moves bytes: change nothing either. " + d.bestGamble()
 	}
@@ -235,7 +224,7 @@ func (d Decision) chunkAdvice() string {
 	c := Choice{Chunk: d.Chunk}
 	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
 		"then " + c.String() + " " + d.waitText(c)
-	text += " (objective " + string(d.Objective) + ")."
+	text += "."
 	speed, ok := d.chunkSpeed(c)
 	switch {
 	case !ok:
@@ -321,12 +310,14 @@ func placeWords(place string) string {
 }
 
 // makeTables makes two tables with a row for each way to send: one of goodput, and one of
-// round-trip times and of how long small messages wait.
-func (d Decision) makeTables() []view.Table {
+// round-trip times and of how long small messages wait. Without detail, they have only the choices
+// that the answer names.
+func (d Decision) makeTables(detail bool) []view.Table {
 	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}
-	times := view.Table{Title: "Time of a message of " + size +
-		" there and back, and wait of small ones behind it"}
+	times := view.Table{
+		Title: "Round trip of a message of " + size + ", and wait of small ones behind it",
+	}
 	first := view.Column{Title: "sent with", Key: true}
 	goodput.Columns = append(goodput.Columns, first)
 	times.Columns = append(times.Columns, first)
@@ -344,7 +335,8 @@ func (d Decision) makeTables() []view.Table {
 		times.Columns = append(times.Columns, view.Column{Title: "wait, " + rate, Right: true})
 	}
 	for _, c := range choices {
-		if _, measured := d.find(c, d.places()[0], "stream", movingReader); !measured {
+		_, measured := d.find(c, d.places()[0], "stream", movingReader)
+		if !measured || !detail && !d.isNamed(c) {
 			continue
 		}
 		goodputs := []string{c.short()}
@@ -364,6 +356,12 @@ func (d Decision) makeTables() []view.Table {
 		appendMeasured(&times, durations)
 	}
 	return []view.Table{goodput, times}
+}
+
+// isNamed reports whether the answer names a choice.
+func (d Decision) isNamed(c Choice) bool {
+	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
+	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample
 }
 
 // appendMeasured adds a row to a table. It leaves the row out if all figures are missing. The
@@ -388,12 +386,18 @@ func (d Decision) figure(metric string, c Choice, place, pattern string, r reade
 	return view.RoughText(metric, stat.EstimateOf(metric, record.Samples))
 }
 
-// Page is the answer as a view shows it.
-func (a Answer) Page() view.Page {
-	p := view.Page{Header: a.Sentences, Tables: a.tables}
-	if note := view.RoughNote(a.tables); note != "" {
-		p.Notes = []string{note}
+// Page is the answer as a view shows it. Without detail, its tables have only the choices that the
+// answer names.
+func (a Answer) Page(detail bool) view.Page {
+	p := view.Page{Header: a.Sentences}
+	if a.shared.Size == 0 {
+		return p
 	}
+	p.Tables = a.makeTables(detail)
+	if !detail {
+		p.Notes = []string{"--detail shows all ways to send"}
+	}
+	p.Notes = append(p.Notes, view.RoughNote(p.Tables))
 	return p
 }
 

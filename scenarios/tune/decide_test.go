@@ -113,7 +113,7 @@ func TestAnAnswerSaysNoMoreThanIsKnown(t *testing.T) {
 	d := Decide(records, Balanced)
 	d.Unproven = "noise"
 	answer := d.Answer(&ReaderCost{NSPerByte: 118})
-	for _, row := range answer.tables[1].Rows {
+	for _, row := range answer.Page(true).Tables[1].Rows {
 		if strings.Contains(row[0].Text, "writes") {
 			t.Errorf("a row without a figure: %+v", row)
 		}
@@ -121,6 +121,22 @@ func TestAnAnswerSaysNoMoreThanIsKnown(t *testing.T) {
 	const rest = "The rest, for readers that only move bytes, is not proven: noise."
 	if text := strings.Join(answer.Sentences, " "); !strings.Contains(text, rest) {
 		t.Errorf("no %q in %s", rest, text)
+	}
+}
+
+// A first screen has only the ways to send that the answer names; all others are in the details.
+func TestAFirstScreenShowsWhatTheAnswerNames(t *testing.T) {
+	a := Decide(usual.records(12, 1), Balanced).Answer(nil)
+	var names []string
+	for _, row := range a.Page(false).Tables[0].Rows {
+		names = append(names, row[0].Text)
+	}
+	want := []string{unchanged.short(), a.Lever.short(), Choice{Chunk: a.Chunk}.short()}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q, not %q", names, want)
+	}
+	if all := a.Page(true).Tables[0].Rows; len(all) <= len(want) {
+		t.Errorf("with details %d rows", len(all))
 	}
 }
 
@@ -289,8 +305,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}{
 		"a reader that works": {
 			func(c results.Cell) bool { return isPipe(c) && c.Work == 1 },
-			"noise hides what a pipe of 1 MiB would change: " +
-				"goodput too noisy to tell at 1 ns per byte",
+			"noise hides what a pipe of 1 MiB would change. Change nothing until you know.",
 		},
 		"a round trip": {
 			func(c results.Cell) bool {
@@ -414,8 +429,7 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	}
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
-		"Not proven: it was interrupted, with too few samples to compare. Best so far, unproven: ",
-		". Let it finish.",
+		"Not proven: it was interrupted, with too few samples to compare. Let it finish.",
 		"too few samples to tell how a pipe of 1 MiB changes goodput at 1 or 5 ns per byte. ",
 		"Too few samples to compare their time per byte with whole messages.",
 		"may shorten that wait; too noisy to tell behind a reader of 200 MB/s or 20.0 MB/s",
