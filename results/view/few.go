@@ -25,16 +25,16 @@ func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	case c.measured == 0:
 		return []string{c.text() + " Give it more time (--max-time)."}
 	}
-	var out []string
-	if load := loadOf(rows); load != "" && countRatios(rows).all > 0 {
-		out = []string{"Too busy to compare framings: " + load + ". " + untilKnown}
-	}
 	time := "give it more time (--max-time)"
 	if minutes := neededMinutes(s); minutes > 0 {
 		time = fmt.Sprintf("allow %[1]dm (--max-time %[1]dm)", minutes)
 	}
-	return append(out, fmt.Sprintf("%s All figures are rough (~): an interval takes %d samples "+
-		"per cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time))
+	out := []string{fmt.Sprintf("%s All figures are rough (~): an interval takes %d samples per "+
+		"cell. Close other programs, or %s.", c.text(), stat.LeastSamples, time)}
+	if countRatios(rows).all > 0 {
+		out = append(out, untilKnown)
+	}
+	return out
 }
 
 // neededMinutes estimates how many minutes a run needs to get enough samples. It returns 0 if it

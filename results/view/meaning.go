@@ -28,8 +28,7 @@ func meaning(rows []stat.Row) []string {
 	}
 	program := programSentence(run.program)
 	if noisy || allHaveTooFewSamples(rows) { // then no framing can be compared with raw
-		absolute := []sentence{tripSentence(run.bare), overheadSentence(run.bare)}
-		effects = append(absolute, effects...)
+		effects = append([]sentence{overheadSentence(run.bare)}, effects...)
 	}
 	if noisy {
 		if !program.noisy {
@@ -53,7 +52,6 @@ func meaning(rows []stat.Row) []string {
 type sentence struct {
 	text  string
 	noisy bool // noise hides the answer, and the text says that
-	plain bool // the text gives figures with their spread, and claims nothing
 }
 
 // runRows has the measurements of a run, sorted by the question that they answer.

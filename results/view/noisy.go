@@ -15,14 +15,11 @@ import (
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
-	first := fmt.Sprintf("This machine was too noisy to tell framings apart: the interval of %d "+
-		"of %s with raw bytes is wider than ±%d %%.", count.blurred, comparisons, maxBlur)
+	first := fmt.Sprintf("Too noisy to compare framings: more than ±%d %% in %d of %s with raw "+
+		"bytes.", maxBlur, count.blurred, comparisons)
 	if count.few > count.blurred {
-		first = fmt.Sprintf("Too few samples to tell framings apart: %d of %s with raw bytes have "+
-			"fewer than %d, which an interval takes.", count.few, comparisons, stat.LeastSamples)
-	}
-	if load := loadOf(rows); load != "" {
-		first = "Too busy to compare framings: " + load + "."
+		first = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an interval "+
+			"takes, in %d of %s with raw bytes.", stat.LeastSamples, count.few, comparisons)
 	}
 	texts := []string{first + " " + untilKnown + " Close other programs, or try at another time. " +
 		fewerCells(rows)}
@@ -32,7 +29,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		case effect.text == "":
 		case effect.noisy:
 			hidden = append(hidden, effect.text)
-		case effect.plain, strings.Contains(effect.text, roughSign): // neither hidden nor certain
+		case strings.Contains(effect.text, roughSign): // neither hidden nor certain
 			texts = append(texts, effect.text)
 		default:
 			texts = append(texts, "Certain all the same: "+strings.ToLower(effect.text[:1])+
@@ -67,26 +64,17 @@ const untilKnown = "Until you know, use the one that the other end speaks " +
 // loadPrefix begins a warning that other programs kept the CPUs busy.
 const loadPrefix = "load: "
 
-// loadOf returns the first warning that other programs kept the CPUs busy, or "" if there is none.
+// loadOf says that other programs kept the CPUs busy, or returns "" if no warning does.
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {
 			if text, isLoad := strings.CutPrefix(warning, loadPrefix); isLoad {
 				found, _, _ := strings.Cut(text, ";")
-				return found
+				return capitalised(found) + "."
 			}
 		}
 	}
 	return ""
-}
-
-// untoldLoad says that other programs kept the CPUs busy, unless the answer says so already.
-func untoldLoad(rows []stat.Row, answer []string) string {
-	load := loadOf(rows)
-	if load == "" || strings.Contains(strings.Join(answer, ""), load) {
-		return ""
-	}
-	return capitalised(load) + "."
 }
 
 // tooNoisyToTell takes the place of a result in a sentence if noise hides that result.
@@ -143,50 +131,6 @@ func isTooNoisyToRank(rows, bare []stat.Row) bool {
 		}
 	}
 	return true
-}
-
-// tripSentence says how long a round trip of the smallest messages takes, with raw bytes and with
-// framings.
-func tripSentence(bare []stat.Row) sentence {
-	all := seriesIn(bare, results.PatternRoundtrip)
-	if len(all) == 0 || !all[0].hasMedianTrips() {
-		return sentence{}
-	}
-	rows := all[0].rows
-	size := rows[0].Cell.Size
-	for _, r := range rows {
-		size = min(size, r.Cell.Size)
-	}
-	var raw, framed []float64
-	rough := ""
-	spread := 0.0 // the half-width of the widest interval, in percent
-	for _, r := range rows {
-		ns, measured := r.Figure("p50")
-		if !measured || r.Cell.Size != size {
-			continue
-		}
-		if IsRough(r.Estimates["p50"]) {
-			rough = roughSign
-		}
-		percent, _ := r.Estimates["p50"].Spread()
-		spread = max(spread, percent)
-		if r.Cell.Framing == results.FramingRaw {
-			raw = append(raw, ns)
-		} else {
-			framed = append(framed, ns)
-		}
-	}
-	if size == 0 || len(raw) == 0 || len(framed) == 0 {
-		return sentence{}
-	}
-	least := results.FormatDuration(slices.Min(framed))
-	most := results.FormatDuration(slices.Max(framed))
-	text := fmt.Sprintf("A round trip of %s %s takes %s raw, %s framed%s", SizeTitle(size),
-		all[0].where, rough+results.FormatDuration(raw[0]), rough+FromTo(least, most), ofMedian)
-	if rough == "" && spread > 0 {
-		text += fmt.Sprintf(", each within ±%.0f %%", spread)
-	}
-	return sentence{text: text + ".", noisy: rough != "", plain: true}
 }
 
 // overheadSentence says how many bytes framings add to a message. Noise has no influence on this

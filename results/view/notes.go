@@ -66,8 +66,8 @@ func doubtNotes(doubts []warning, cells int) []string {
 	for _, alike := range grouped(doubts, func(w warning) string {
 		return withoutDigits(withoutAdvice(w.text))
 	}) {
-		parts = append(parts, fmt.Sprintf("%s (%d of %s)", withoutAdvice(alike[0].text),
-			len(alike), results.FormatCount(cells, "cell")))
+		parts = append(parts, fmt.Sprintf("%s (%s)", withoutAdvice(alike[0].text),
+			results.FormatCount(len(alike), "cell")))
 	}
 	return []string{strings.Join(parts, "; ") + ": --detail says what to do"}
 }

@@ -38,7 +38,6 @@ func Sections(s *results.Set) []Section {
 		Commands: commandsOf(s),
 		Final:    isFinal(s, sum.Rows),
 	}
-	load := untoldLoad(sum.Rows, first.Lead)
 	tuned := s.FindingsOf(results.AreaTune)
 	switch {
 	case len(tuned) > 0:
@@ -54,7 +53,7 @@ func Sections(s *results.Set) []Section {
 			first.Lead = first.Lead[1:]
 		}
 	}
-	first.Lead = nonEmpty(append(first.Lead, load))
+	first.Lead = nonEmpty(append(first.Lead, loadOf(sum.Rows)))
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 

@@ -131,7 +131,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	}
 	sum := Summarise(s)
 	p := Page{Header: header(s), Answer: answer(s, sum)}
-	p.Header = append(p.Header, untoldLoad(sum.Rows, p.Answer))
+	p.Header = append(p.Header, loadOf(sum.Rows))
 	detail := o.Detail || format == FormatMarkdown
 	for _, section := range sections(s, sum.Rows, detail) {
 		p.addSection(section)
