@@ -156,7 +156,8 @@ func ratioTitle(r rows) string {
 	return nearest
 }
 
-// ratioTitleAt says what framings cost at one message size. known is false if noise hides all costs.
+// ratioTitleAt says what framings cost at one message size. The result known is false if noise
+// hides all costs.
 func ratioTitleAt(r rows, size int) (title string, known bool) {
 	var costs []float64 // in percent, without the figures in doubt
 	noisy := false

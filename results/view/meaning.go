@@ -156,8 +156,8 @@ func transportSentences(bare []stat.Row) []string {
 	return out
 }
 
-// figureSentences give the figures of a run that compares no goodputs with raw bytes, such as one of
-// round trips alone.
+// figureSentences give the figures of a run that compares no goodputs with raw bytes, such as a run
+// of round trips alone.
 func figureSentences(bare []stat.Row) []string {
 	trips := seriesIn(bare, results.PatternRoundtrip)
 	var out []string

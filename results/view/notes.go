@@ -244,8 +244,8 @@ func failureTexts(r stat.Row) []string {
 // is "" if that is obvious.
 type warning struct{ about, text string }
 
-// warningNotes say each warning once, even if the digits differ. In all, there are as many things as
-// in total, and noun is what they are: "cell".
+// warningNotes say each warning once, even if the digits differ. The warnings are about some of so
+// many things as total says, and noun is what these are: "cell".
 func warningNotes(all []warning, total int, noun string) []string {
 	var out []string
 	for _, alike := range grouped(all, func(w warning) string { return withoutDigits(w.text) }) {

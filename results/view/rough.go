@@ -42,8 +42,8 @@ func measuredText(figure string, e stat.Estimate) string {
 }
 
 // roughNote explains the mark of rough figures.
-var roughNote = fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, or of fewer than %d "+
-	"samples", roughSign, MaxShownSpread, stat.LeastSamples)
+var roughNote = fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, or of fewer than "+
+	"%d samples", roughSign, MaxShownSpread, stat.LeastSamples)
 
 // RoughNote explains the mark of rough figures. It returns "" if the tables have no such figure.
 func RoughNote(tables []Table) string {
