@@ -135,13 +135,13 @@ func (d *Driver) search(
 }
 
 // try tries a size. If the first try fails, a second one counts instead, since a busy machine may
-// have caused the failure.
+// have caused the failure. Half of an answer is no such case.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 	s.driver.observe(
 		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
 	)
 	out, err := s.tryOnce(ctx, size)
-	if err == nil && out.Verdict != target.OK {
+	if err == nil && out.Verdict != target.OK && !out.Half {
 		out, err = s.tryOnce(ctx, size)
 	}
 	if err != nil {

@@ -70,10 +70,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	case s.Left(LeaveAtTerm):
 		e.Probe = probeGone
 		out.Verdict = s.ExitVerdict()
-		partial := s.Partial()
-		if s.Strays.mayEndInHalf() { // a line framing took the unfinished message for a line
-			partial = s.Out.Bytes() - before.Received
-		}
+		partial := cmp.Or(s.Strays.HalfLine(), s.Partial())
 		if partial > 0 {
 			out.Why = fmt.Sprintf(
 				"the answer broke off after %d bytes, and the server ended with %s",

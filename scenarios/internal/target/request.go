@@ -173,9 +173,14 @@ func NumberOf(id []byte) (int64, bool) {
 // answeredBy reports whether a message answers the request. If the request has no id, any message
 // answers it.
 func (r *Request) answeredBy(e jsonrpc.Envelope) bool {
-	id := r.wants
-	if id == nil && r.Numbered() {
-		id = r.msg[r.id : r.id+idDigits]
-	}
+	id := r.answerID()
 	return id == nil || e.Kind().Answers() && bytes.Equal(e.ID, id)
+}
+
+// answerID returns the id that the answer has to have, or nil if the request has no id.
+func (r *Request) answerID() []byte {
+	if r.wants == nil && r.Numbered() {
+		return r.msg[r.id : r.id+idDigits]
+	}
+	return r.wants
 }

@@ -1,22 +1,25 @@
 package target
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
 
 // Strays are what a server wrote in addition to the answers that we waited for.
 type Strays struct {
 	Unasked atomic.Int64 // answers that nobody waited for
 
-	mu               sync.Mutex
-	lines            arrivals // lines that are no JSON-RPC
-	isLastLikeObject bool     // the last of these lines began with {
-	untaken          arrivals // lines and messages since the last takeArrivals
+	mu      sync.Mutex
+	lines   arrivals // lines that are no JSON-RPC
+	half    int64    // bytes of the last of these lines if it is half an object, else 0
+	halfID  []byte   // the id in the last half of an answer; nil for none
+	untaken arrivals // lines and messages since the last takeArrivals
 }
 
 // arrivals say how many lines or messages came, and how the first of them began.
@@ -54,7 +57,21 @@ func (s *Strays) addLine(line []byte) {
 	defer s.mu.Unlock()
 	s.untaken.add(line, true /* foreign */)
 	s.lines.add(line, true /* foreign */)
-	s.isLastLikeObject = len(line) > 0 && line[0] == '{'
+	s.half = 0
+	e := jsonrpc.Scan(line)
+	if bytes.HasPrefix(line, []byte("{")) && !e.Whole {
+		s.half = int64(len(line))
+	}
+	if s.half > 0 && (e.Result || e.Error) {
+		s.halfID = bytes.Clone(e.ID)
+	}
+}
+
+// hasHalf reports whether the first half of an answer with this id came as a line of its own.
+func (s *Strays) hasHalf(id []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return id != nil && bytes.Equal(s.halfID, id)
 }
 
 // addMessage counts a JSON-RPC message that is not the awaited answer.
@@ -80,12 +97,13 @@ func (s *Strays) Lines() (n int64, first string) {
 	return s.lines.n, s.lines.first
 }
 
-// mayEndInHalf reports whether the last line that was not JSON-RPC may be the first half of a
-// message.
-func (s *Strays) mayEndInHalf() bool {
+// HalfLine returns the length of the last line that was not JSON-RPC, if it is the first half of an
+// object, and else 0. At the end of the output, a line framing takes an unfinished message for a
+// line.
+func (s *Strays) HalfLine() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.isLastLikeObject
+	return s.half
 }
 
 // forgetLines drops the lines that were counted, because they turned out to be messages.
@@ -93,5 +111,5 @@ func (s *Strays) forgetLines() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = arrivals{}
-	s.isLastLikeObject = false
+	s.half = 0
 }

@@ -21,6 +21,8 @@ type Outcome struct {
 	Why     string
 	Size    int           // bytes of the answer
 	Took    time.Duration // from the beginning of the request to the end of the answer
+	// Half says that the first half of the answer came, as a line that is no JSON.
+	Half bool
 	// InFrames says that an MCP server sent the answer in a form other than a line. No MCP client
 	// reads any other form.
 	InFrames bool
@@ -138,7 +140,7 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	accepted := s.In.Bytes() - sent
 	var out Outcome
 	if err == nil {
-		out = s.await(ctx, got, began, limit)
+		out = s.await(ctx, got, r.answerID(), began, limit)
 	} else {
 		out = s.explainUnsent(got, WhyNotTaken(err, accepted))
 	}
@@ -204,27 +206,42 @@ func (s *Server) expect(r *Request, began time.Time) <-chan Outcome {
 	return got
 }
 
+// halfTime is how often await looks whether half of an answer came. The rest, and a whole answer
+// after it, have this long to come.
+const halfTime = 100 * time.Millisecond
+
 // await waits for an outcome within limit, or within maxPatience times limit if the server is still
-// at work.
+// at work. It waits no longer if the answer, which has to have this id, comes as the half of one.
 func (s *Server) await(
-	ctx context.Context, got <-chan Outcome, began time.Time, limit time.Duration,
+	ctx context.Context, got <-chan Outcome, id []byte, began time.Time, limit time.Duration,
 ) Outcome {
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
+	look := time.NewTicker(halfTime)
+	defer look.Stop()
 	var out Outcome
-	select {
-	case answer := <-got:
-		return answer
-	case <-s.Closed():
-		out.fail(Deaf, "%v", s.Err())
-		if errors.Is(s.Err(), child.ErrEndless) {
-			out.fail(Endless, "%v", s.Err())
+	for {
+		select {
+		case answer := <-got:
+			return answer
+		case <-s.Closed():
+			out.fail(Deaf, "%v", s.Err())
+			if errors.Is(s.Err(), child.ErrEndless) {
+				out.fail(Endless, "%v", s.Err())
+			}
+		case <-patient.Done():
+			out.fail(Deaf, "no answer within %s",
+				results.FormatDuration(float64(time.Since(began))))
+		case <-look.C:
+			if !s.Strays.hasHalf(id) {
+				continue
+			}
+			child.Within(ctx.Done(), halfTime)
+			out.fail(Deaf, "no whole answer")
+			out.Half = true
 		}
-	case <-patient.Done():
-		out.fail(Deaf, "no answer within %s",
-			results.FormatDuration(float64(time.Since(began))))
+		return lastAnswer(got, out)
 	}
-	return lastAnswer(got, out)
 }
 
 // lastAnswer returns an outcome that came at the last moment, or out if none came.

@@ -23,7 +23,7 @@ func TestAnAnswerThatIsHereWhenItsTimeIsUpCounts(t *testing.T) {
 	for range 20 { // which of two events a select takes is chance
 		got := make(chan Outcome, 1)
 		got <- Outcome{Verdict: OK}
-		out := s.await(over, got, time.Now(), time.Hour)
+		out := s.await(over, got, nil, time.Now(), time.Hour)
 		if out.Verdict != OK {
 			t.Fatalf("%+v", out)
 		}
