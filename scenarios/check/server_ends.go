@@ -123,23 +123,51 @@ func endsAtStart(ctx context.Context, c *serverCase) error {
 // server's input.
 const InFlight = 8
 
+// endsInFlight ends the input of a server that owes answers, of which the last is large if the
+// server can be asked for one. Nobody reads for a while, so a large answer fills the pipe. A server
+// may drop answers then, but must not cut one.
 func endsInFlight(ctx context.Context, c *serverCase) error {
-	r := c.protocol.Smallest(target.Tool)
-	for i := range int64(InFlight) {
-		c.send(ctx, r.Number(i))
+	small := c.protocol.Smallest(target.Tool)
+	last, notLarge := c.requestForReply(fairReply)
+	if notLarge != nil {
+		last = small
+	} else {
+		last.Least = c.leaveTime()
+		c.asked = last
 	}
+	c.server.Out.Hold()
+	reader := time.AfterFunc(c.target.Patience, c.server.Out.Resume)
+	defer reader.Stop()
+	for i := range int64(InFlight - 1) {
+		c.send(ctx, small.Number(i))
+	}
+	c.send(ctx, last.Number(InFlight-1))
 	c.server.CloseInput()
+	reader.Reset(c.target.Patience)
 	after := fmt.Sprintf("the end of its input, with %d requests in flight", InFlight)
-	found, _, fine := c.awaitEnd(ctx, c.leaveTime(), after, noSignal)
-	answered := c.countAnswers(ctx)
+	found, _, fine := c.awaitEnd(ctx, c.target.Patience+c.leaveTime(), after, noSignal)
+	c.server.Out.Resume()
+	answered, largest := c.countAnswers(ctx)
 	c.seen.Answered = &answered
-	c.okIf(fine, fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight))
+	found = fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight)
+	cut := c.server.Strays.HalfLine()
+	switch {
+	case notLarge != nil:
+		found += fmt.Sprintf("; large answers were not tried: %v", notLarge)
+	case answered < InFlight && cut > 0 && c.server.Left(0):
+		c.Class = classCut
+		c.fails("%s; the last answer was cut after %s", found, size(cut))
+	default:
+		found += fmt.Sprintf(", the largest with %s, read %s late",
+			size(largest), duration(c.target.Patience))
+	}
+	c.okIf(fine, found)
 	return nil
 }
 
-// countAnswers counts the answers that come to the requests in flight. It waits for the time
-// c.target.Patience at most.
-func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
+// countAnswers counts the answers that come to the requests in flight, and returns the bytes of the
+// largest. It waits for the time c.target.Patience at most.
+func (c *serverCase) countAnswers(ctx context.Context) (n, largest int64) {
 	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
 	defer cancel()
 	for n < InFlight {
@@ -149,9 +177,10 @@ func (c *serverCase) countAnswers(ctx context.Context) (n int64) {
 		}
 		if !c.protocol.JSONRPC || m.Envelope.Kind().Answers() {
 			n++
+			largest = max(largest, int64(len(m.Raw)))
 		}
 	}
-	return n
+	return n, largest
 }
 
 // sendsSignal sends a signal to the server's process, but not to its process group, since a client

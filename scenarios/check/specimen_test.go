@@ -39,6 +39,8 @@ func init() {
 			err = serveOurs(arg)
 		case "slices":
 			err = serveSlices(arg)
+		case "queues":
+			err = serveFromQueue()
 		case "go-sdk":
 			s := mcp.NewServer(&mcp.Implementation{Name: "specimen", Version: "1"}, nil)
 			switch arg {
@@ -136,6 +138,31 @@ func serveSlices(tools string) error {
 	err := serveTo(out, o)
 	out.Close()
 	<-cut
+	return err
+}
+
+// serveFromQueue is the project's own server, whose answers wait in a queue until they are written,
+// as in an event loop. At the end of its input it exits without writing what waits.
+func serveFromQueue() error {
+	answers, out := io.Pipe()
+	queue := make(chan []byte, 1000)
+	go func() {
+		for answer := range queue {
+			os.Stdout.Write(answer)
+		}
+	}()
+	go func() {
+		lines := bufio.NewReader(answers)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			queue <- line
+		}
+	}()
+	err := serveTo(out, mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr})
+	time.Sleep(300 * time.Millisecond) // until the pipe is full
 	return err
 }
 
