@@ -139,8 +139,15 @@ type LoadEvidence struct {
 type LimitEvidence struct {
 	Side     string `json:"side"`                // "request" or "reply"
 	FailedAt int    `json:"failed_at,omitempty"` // smallest size found to fail
-	AtTwice  string `json:"at_twice,omitempty"`  // the verdict at twice the limit
-	Uneven   []int  `json:"uneven,omitempty"`    // sizes above FailedAt that worked
+
+	// Call is the tool that made the replies and its argument that says how much, such as
+	// "report rows". Then Asked is the argument for the largest reply that works, and FailedAt is
+	// the smallest that fails. Neither need be in bytes.
+	Call  string `json:"call,omitempty"`
+	Asked int    `json:"asked,omitempty"`
+
+	AtTwice string `json:"at_twice,omitempty"` // the verdict at twice the limit
+	Uneven  []int  `json:"uneven,omitempty"`   // sizes above FailedAt that worked
 
 	CutShort   bool `json:"cut_short,omitempty"`   // there was no time to search on
 	Flaky      bool `json:"flaky,omitempty"`       // a second try failed elsewhere, or not at all

@@ -121,7 +121,7 @@ func breakingText(t results.Target) string {
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
 	case e != nil && e.Side == "request" && int64(e.FailedAt) > at:
 		return betweenText(at, int64(e.FailedAt)) + ": "
-	case e != nil && e.CutShort:
+	case e != nil && (e.CutShort || e.Call != ""):
 		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "

@@ -98,3 +98,22 @@ func TestWhatAServerComesTo(t *testing.T) {
 		}
 	}
 }
+
+// A limit of replies that a tool makes is said by what the tool was asked for: the next larger
+// reply may have many bytes more.
+func TestALimitOfATool(t *testing.T) {
+	found := results.Target{
+		Verdict: "unanswered", ReplyLimit: new(int64(61_363)),
+		Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
+			Side: "reply", Call: "report rows", Asked: 619, FailedAt: 620,
+		}},
+	}
+	const want = "report rows=619: replies of 61,363 B work; report rows=620: unanswered"
+	if got := targetSentence(found); got != want {
+		t.Errorf("says %q, not %q", got, want)
+	}
+	result := resultOf([]results.Target{found})
+	if result.text != "breaks above 61,363 B: unanswered" {
+		t.Errorf("begins with %q", result.text)
+	}
+}

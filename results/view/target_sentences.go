@@ -74,6 +74,10 @@ func limitSentence(messages string, limit int64, t results.Target) string {
 	if limit == 0 {
 		return fmt.Sprintf("%s of no size work: %s", messages, FailureText(t))
 	}
+	if e := t.Evidence.Limit; e != nil && e.Call != "" {
+		return fmt.Sprintf("%s=%d: %s of %s work; %s=%d: %s", e.Call, e.Asked, messages,
+			stat.FormatBytes(limit), e.Call, e.FailedAt, FailureText(t))
+	}
 	text := fmt.Sprintf("%s up to %s work", messages, stat.FormatBytes(limit))
 	if size := t.Evidence.Size; size != nil {
 		text += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(size.PayloadBytes)))

@@ -258,10 +258,11 @@ func warn(t *results.Target, format string, args ...any) {
 }
 
 // setFailure notes in t that a request was not served. The advice in t gets a command that sends
-// requests of this size, or of several sizes if size is 0.
-func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int) {
+// requests of this size, or of several sizes if size is 0. The command has the given flags.
+func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
 	t.Verdict = string(out.Verdict)
-	t.Evidence.Advice = out.Advice(d.options.commandLine(size, "--patience", "1m"))
+	flags = append(flags, "--patience", "1m")
+	t.Evidence.Advice = out.Advice(d.options.commandLine(size, flags...))
 	if out.Verdict == target.InFrames {
 		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()
 	}

@@ -102,6 +102,7 @@ type search struct {
 	driver *Driver
 	make   func(size int) *target.Request // makes the request that tries a size
 	side   string
+	call   string                 // the tool and argument that make replies; "" for an echo
 	tried  map[int]target.Outcome // by size
 	flaky  bool                   // the largest size that had worked failed in another try
 }
@@ -118,11 +119,13 @@ func (d *Driver) search(
 	s.Factor = 2
 	s.Most = most
 	s.Least = d.protocol.Smallest(target.Transport).Size()
-	smallest := tries(0)
-	if smallest.Demands == 0 { // otherwise the size is that of the reply
-		for s.First < smallest.Size() {
-			s.First *= 2
-		}
+	for s.First < tries(0).Size() {
+		s.First *= 2
+	}
+	if tries(1).Demands > 0 { // the size is an argument of a tool, in bytes or in anything else
+		s.call = d.protocol.Call
+		s.First = 16
+		s.Least = 1
 	}
 	err := s.Run(time.Time{}, func(size int) (bool, error) { return s.try(ctx, size) })
 	if err == nil && s.High > 0 {
@@ -137,9 +140,11 @@ func (d *Driver) search(
 // try tries a size. If the first try fails, a second one counts instead, since a busy machine may
 // have caused the failure. Half of an answer is no such case.
 func (s *search) try(ctx context.Context, size int) (works bool, err error) {
-	s.driver.observe(
-		fmt.Sprintf("the limit of a %s: trying %s", s.side, stat.FormatBytes(int64(size))),
-	)
+	trying := stat.FormatBytes(int64(size))
+	if s.call != "" {
+		trying = fmt.Sprintf("%s=%d", s.call, size)
+	}
+	s.driver.observe(fmt.Sprintf("the limit of a %s: trying %s", s.side, trying))
 	out, err := s.tryOnce(ctx, size)
 	if err == nil && out.Verdict != target.OK && !out.Half {
 		out, err = s.tryOnce(ctx, size)
@@ -148,7 +153,11 @@ func (s *search) try(ctx context.Context, size int) (works bool, err error) {
 		return false, err
 	}
 	s.tried[size] = out
-	return out.Verdict == target.OK, nil
+	works = out.Verdict == target.OK
+	if works && s.call != "" && out.Size >= s.Most {
+		s.Most = size // a larger argument makes a larger reply than is wanted
+	}
+	return works, nil
 }
 
 // tryOnce tries a size once. The Size of the outcome is the size of the request in a search for the
@@ -229,10 +238,14 @@ func (s *search) record() results.Target {
 	} else {
 		t.ReplyLimit = &largest
 	}
-	s.driver.setFailure(&t, s.tried[s.High], s.High)
-	good := s.make(s.Low)
-	t.Evidence.Size = &results.SizeEvidence{
-		PayloadBytes: cmp.Or(good.Demands, len(good.Payload())),
+	if s.call != "" {
+		e.Call = s.call
+		e.Asked = s.Low
+		s.driver.setFailure(&t, s.tried[s.High], 0, "--find-limit")
+	} else {
+		s.driver.setFailure(&t, s.tried[s.High], s.High)
+		payload := len(s.make(s.Low).Payload())
+		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	for size, out := range s.tried {
@@ -243,8 +256,7 @@ func (s *search) record() results.Target {
 	slices.Sort(e.Uneven)
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
-		warn(&t, "the search was cut short: the limit is known to %s; to find the exact byte, "+
-			"run %s", stat.FormatBytes(int64(s.High-s.Low)),
+		warn(&t, "the search was cut short: to find the exact limit, run %s",
 			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.side == requestSide && losesRead(t) {

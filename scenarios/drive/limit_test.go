@@ -477,3 +477,35 @@ func TestALongAnswerInChunksIsWaitedFor(t *testing.T) {
 		t.Errorf("found %+v", l)
 	}
 }
+
+// A limit of replies is said in what the tool was asked for. Half of an answer is not waited for
+// again and again, and a server without a fault is asked for no more than was wanted.
+func TestALimitInRows(t *testing.T) {
+	t.Parallel()
+	o := server("rows")
+	o.Patience = 5 * time.Second
+	o.ReplyTool = "report"
+	began := time.Now()
+	limits, err := begin(t, o).FindLimits(t.Context(), 1<<20, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limits[len(limits)-1]
+	e := l.Evidence.Limit
+	const largest = 605*99 + 90 // what stands around the rows
+	if e.Call != "report rows" || e.Asked != 605 || e.FailedAt != 606 ||
+		l.ReplyLimit == nil || *l.ReplyLimit < 605*99 || *l.ReplyLimit > largest {
+		t.Errorf("found %+v, %+v", limitOf(l), e)
+	}
+	if took := time.Since(began); took > 4*o.Patience {
+		t.Errorf("it took %v", took)
+	}
+	limits, err = begin(t, o).FindLimits(t.Context(), 50_000, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = limits[len(limits)-1]
+	if l.SearchedTo == nil || *l.SearchedTo < 50_000 || *l.SearchedTo > 60_000 {
+		t.Errorf("up to 50,000 B it found %+v", limitOf(l))
+	}
+}

@@ -126,6 +126,7 @@ var servers = map[string]func(arg string) error{
 			}
 		})
 	},
+	"rows": rows,
 	"misnumber": func(string) error { // answers a line above 2,000 bytes under another id
 		return each(func(line string) {
 			if len(line) > 2000 {
@@ -488,6 +489,35 @@ func tardy(string) error {
 			return
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", e.ID, result)
+	})
+}
+
+// rows is an MCP server with a tool that makes 99 bytes a row. Answers above 60,000 bytes are cut.
+func rows(string) error {
+	return each(func(line string) {
+		e := jsonrpc.Scan([]byte(line))
+		answer := selectively(line)
+		switch string(e.Method) {
+		case "tools/list":
+			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"report",`+
+				`"inputSchema":{"type":"object","properties":{"rows":{"type":"integer"}}}}]}}`, e.ID)
+		case "tools/call":
+			var call struct {
+				Params struct{ Arguments struct{ Rows int } }
+			}
+			if json.Unmarshal([]byte(line), &call) != nil {
+				return
+			}
+			text := strings.Repeat("x", 99*call.Params.Arguments.Rows)
+			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text",`+
+				`"text":%q}]}}`, e.ID, text)
+		}
+		if answer == "" && e.Kind() == jsonrpc.Request {
+			answer = refusal(line)
+		}
+		if answer != "" {
+			fmt.Println(strings.TrimSpace(answer[:min(len(answer), 60_000)]))
+		}
 	})
 }
 

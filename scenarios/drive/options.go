@@ -186,6 +186,8 @@ func (o Options) commandLine(size int, flags ...string) string {
 	add("--language", o.Language)
 	add("--tool", o.Tool)
 	add("--arg", o.Arg)
+	add("--reply-tool", o.ReplyTool)
+	add("--reply-arg", o.ReplyArg)
 	line = append(append(line, "--"), o.Command...)
 	return proc.ShellLine(results.HideSecrets(line))
 }

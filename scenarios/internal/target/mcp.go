@@ -159,17 +159,17 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.sends = "tool " + m.tool.Name
 		m.tryEcho = true
 	}
-	if m.replyTool.Name != "" {
-		m.Demand = m.askFor
+	if m.replyTool.Name == "" {
+		m.replyTool = bytesTool(list.Tools)
+	} else {
 		m.replyTool, err = m.replyTool.complete(
 			list.Tools, true /* demanded */, "integer", "number")
-		return err
 	}
-	m.replyTool = bytesTool(list.Tools)
 	if m.replyTool.Name != "" {
 		m.Demand = m.askFor
+		m.Call = m.replyTool.Name + " " + m.replyTool.Arg
 	}
-	return nil
+	return err
 }
 
 // Usual names of a tool that makes nothing but bytes, and of the argument that says how many.

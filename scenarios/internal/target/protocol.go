@@ -21,7 +21,8 @@ type Protocol struct {
 	// Demand makes a request for an answer of about n bytes. It is nil if the protocol has no such
 	// request.
 	Demand    func(n int) *Request
-	ToolFails bool // the tool did not answer a first, small request
+	Call      string // the tool of Demand and its argument for n, such as "report rows"
+	ToolFails bool   // the tool did not answer a first, small request
 	// Paces holds, by Kind, how long the first requests took.
 	Paces [2]Pace
 
@@ -78,17 +79,22 @@ func (p *Protocol) Speaks() string {
 
 // Sends says in words what requests exercise.
 func (p *Protocol) Sends() string {
+	text := p.sends
 	switch {
 	case p.sends == "" && p.ignores:
-		return "method " + listMethod
-	case p.sends == "" && p.Demand == nil && p.Speaks() == "mcp":
-		return refusedRequests + "; large replies are not tried: no tool echoes (see --reply-tool)"
+		text = "method " + listMethod
 	case p.sends == "":
-		return refusedRequests
+		text = refusedRequests
 	case p.Echoes:
 		return p.sends + ", answers checked byte by byte"
 	}
-	return p.sends
+	switch {
+	case p.Demand != nil:
+		return text + "; for large replies, --find-limit calls " + p.Call
+	case p.HasTools():
+		return text + "; large replies are not tried: no tool echoes (see --reply-tool)"
+	}
+	return text
 }
 
 // Request makes a request of size bytes, or the smallest possible request if that is larger.
