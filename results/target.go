@@ -80,6 +80,10 @@ type ServerEvidence struct {
 	Framing string `json:"framing,omitempty"`
 	Request string `json:"request,omitempty"` // what requests exercised, in words
 	Pipe    string `json:"pipe,omitempty"`
+
+	// LoggedBytes is how much the server wrote to standard error so far. It is 0 if that is little
+	// beside what a pipe holds, or if an earlier record has it.
+	LoggedBytes int64 `json:"logged_bytes,omitempty"`
 }
 
 // FailureEvidence is what is known about a request that was not served.

@@ -95,3 +95,32 @@ func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
 		}
 	}
 }
+
+// That a server fills its standard error is said in the first line, of a replay, too.
+func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
+	logs := &results.ServerEvidence{LoggedBytes: 65_230}
+	for _, row := range []struct {
+		target results.Target
+		first  string
+	}{
+		{results.Target{Size: 1 << 20, Verdict: "ok"}, "works to 1 MiB; can hang a client "},
+		{
+			results.Target{Verdict: "ok", Evidence: results.TargetEvidence{
+				Replay: &results.ReplayEvidence{Replayed: 9},
+			}},
+			"PASS: 9 messages replayed; can hang a client ",
+		},
+	} {
+		row.target.Command = []string{"server"}
+		row.target.Evidence.Server = logs
+		var text strings.Builder
+		set := &results.Set{Targets: []results.Target{row.target}}
+		if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(text.String(), row.first) ||
+			!strings.Contains(text.String(), "65,230 B") {
+			t.Errorf("it says\n%s", text.String())
+		}
+	}
+}

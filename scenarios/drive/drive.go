@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -35,7 +34,7 @@ type Driver struct {
 	server   *target.Server // nil between a failure and the next start
 	starts   int
 	inChunks bool // an earlier process of the server split its answers into chunks
-	isLoud   bool // a record has warned that the server wrote much to standard error
+	isLoud   bool // a record says that the server wrote much to standard error
 	unopened bool // an LSP server gets no document, and no record says so yet
 
 	demanded map[int]int64 // how many round trips a sweep must make at least, by size
@@ -226,9 +225,9 @@ func (d *Driver) record() results.Target {
 	return t
 }
 
-// loud is how many bytes a usual pipe holds. A server that writes more to standard error would
-// block if nobody read the pipe.
-const loud = 64 << 10
+// loud is half of what a usual pipe holds. A server that wrote more to standard error fills that
+// pipe in a session twice as long, and may then wait for a reader.
+const loud = 32 << 10
 
 // warnOfSideEffects warns of what the server wrote in addition to its answers.
 func (d *Driver) warnOfSideEffects(t *results.Target) {
@@ -244,12 +243,18 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	if late > 0 {
 		warn(t, "%d answers came that nobody waited for: to no request, or the second to one", late)
 	}
-	logged := s.Stderr().Total()
-	if logged > loud && !d.isLoud {
+	d.noteLogged(t)
+}
+
+// noteLogged notes in t, once, that the server wrote much to standard error.
+func (d *Driver) noteLogged(t *results.Target) {
+	if d.server == nil || d.isLoud {
+		return
+	}
+	logged := d.server.Stderr().Total()
+	if logged > loud {
 		d.isLoud = true
-		warn(t, "it wrote %s to standard error so far, more than a pipe holds, and drive read "+
-			"them: a client that does not read them will hang "+
-			"(pipebench check --server --only unread-stderr)", stat.FormatBytes(logged))
+		t.Evidence.Server.LoggedBytes = logged
 	}
 }
 

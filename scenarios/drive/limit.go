@@ -225,6 +225,7 @@ func (s *search) record() results.Target {
 		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
 			stat.FormatBytes(int64(s.driver.sweptTo)))
 	}
+	s.driver.noteLogged(&t)
 	if s.High == 0 {
 		t.SearchedTo = &largest
 		if s.Low < s.Most {

@@ -123,6 +123,7 @@ func (d *Driver) Replay(
 	}
 	r.judge()
 	r.warnOfDifferences()
+	r.warnOfSideEffects(&r.t)
 	r.evidence.Answered = len(r.times)
 	if served && len(r.times) > 0 {
 		sample, err := timed(s.Sample(before), r.times, r.bytes)
