@@ -163,15 +163,22 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 // likeness returns a key that is the same for findings that are similar enough to share a row of a
 // table.
 func likeness(f results.Finding) string {
-	if f.Area() != results.AreaFailure {
+	switch {
+	case isUndecided(f):
+		return strings.Join(f.About, "\x00") + "\x00" + f.Run + "\x00" + f.Found
+	case f.Area() != results.AreaFailure:
 		return f.ID + "\x00" + f.Run
 	}
 	experiment, _, _ := strings.Cut(f.Name(), "/")
 	return experiment + "\x00" + f.Class
 }
 
-// alikeName names the first of several similar findings, and counts the others.
+// alikeName names several similar findings: all of them if they are checks, or else the first and
+// how many others there are.
 func alikeName(alike []results.Finding) string {
+	if alike[0].Area() == results.AreaCheck {
+		return namesOf(alike)
+	}
 	name := findingName(alike[0])
 	if more := len(alike) - 1; more > 0 {
 		name += fmt.Sprintf(" +%d alike", more)

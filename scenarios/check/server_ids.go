@@ -186,7 +186,7 @@ func sameJSON(a, b string) bool {
 // build on JSON-RPC do not.
 func asksInABatch(ctx context.Context, c *serverCase) error {
 	if c.protocol.Speaks() == "lsp" {
-		return errors.New("its protocol forbids batches")
+		return &notApplicableError{"batches, which its protocol forbids"}
 	}
 	said := c.server.Out.Overhear()
 	c.send(ctx, fmt.Appendf(nil, "[%s,%s]", c.request(`"one"`), c.request(`"two"`)))

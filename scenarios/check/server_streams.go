@@ -37,7 +37,9 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 		return nil, errors.New("no tool echo, so answers could not be compared: name a tool " +
 			"that returns the text that it is given (--tool, --arg)")
 	}
-	return nil, errors.New("the answers of the server do not hold what was sent")
+	return nil, errors.New("its answers do not hold what was sent, as those of a language server " +
+		"never do: to compare them with recorded ones, pipebench tap --bodies, and then " +
+		"drive --messages")
 }
 
 // splitsCharacters sends characters of several bytes, in pieces that end in the middle of
