@@ -62,3 +62,15 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 		})
 	}
 }
+
+// The advice is given once, in a line of its own, and sizes have units as they have elsewhere.
+func TestCheckSaysHowAServerBreaksOnce(t *testing.T) {
+	t.Parallel()
+	said := strings.Join(checked("mcp exit0@20000", drivetest.Limit(1<<20)), "\n")
+	if n := strings.Count(said, "\nthe server ended with exit status 0"); n != 1 {
+		t.Errorf("the advice is given %d times:\n%s", n, said)
+	}
+	if !strings.Contains(said, "limit>=1MiB: fails") {
+		t.Errorf("said %q", said)
+	}
+}

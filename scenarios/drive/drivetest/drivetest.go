@@ -26,7 +26,7 @@ type Want string
 
 // Limit demands that requests of this many bytes work. Replies of as many bytes must work, too, if
 // the server can be asked for them.
-func Limit(bytes int) Want { return Want(fmt.Sprintf("limit>=%d", bytes)) }
+func Limit(bytes int) Want { return Want("limit>=" + results.SizeArgument(int64(bytes))) }
 
 // Slope demands that the time grows with a power of the message size that is smaller than bound.
 // Power 1 is linear growth, and power 2 is quadratic growth. [stat.FastGrowth] is a good bound.
@@ -61,12 +61,31 @@ func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 			t.Errorf("%s: %s: %s: %s", cmd, a.Text, j.Outcome, j.Why)
 		}
 	}
-	for _, r := range set.Targets {
-		works := r.Served() || r.Verdict == results.VerdictSuperlinear
-		if failed && !works { // a failed want alone does not say how the server breaks
-			t.Errorf("%s: %s: %s", cmd, view.TargetLine(r), r.Evidence.Advice)
+	if failed { // a failed want alone does not say how the server breaks
+		for _, text := range failures(set.Targets) {
+			t.Errorf("%s: %s", cmd, text)
 		}
 	}
+}
+
+// failures says how a server breaks: by its limits if they are known, or else by the size that
+// failed.
+func failures(targets []results.Target) []string {
+	var sizes, limits []string
+	for _, r := range targets {
+		text := view.TargetLine(r) + "\n" + r.Evidence.Advice
+		switch {
+		case r.Served() || r.Verdict == results.VerdictSuperlinear:
+		case r.Evidence.Limit != nil:
+			limits = append(limits, text)
+		default:
+			sizes = append(sizes, text)
+		}
+	}
+	if len(limits) > 0 {
+		return limits
+	}
+	return sizes
 }
 
 // plan returns what to find out about the server, and the wants as conditions on the results.
