@@ -257,7 +257,12 @@ func (s *search) record() results.Target {
 	slices.Sort(e.Uneven)
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
-		warn(&t, "the search was cut short: to find the exact limit, run %s",
+		known := stat.FormatBytes(int64(s.High - s.Low))
+		if s.call != "" {
+			known = fmt.Sprintf("%d of %s", s.High-s.Low, s.call)
+		}
+		warn(&t, "the search was cut short: the limit is known to %s; to find the exact one, "+
+			"run %s", known,
 			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.side == requestSide && losesRead(t) {

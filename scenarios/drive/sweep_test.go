@@ -22,7 +22,8 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"cat", "lines", "lines, answers checked byte by byte"},
 		{"upper", "lines (answers with others)", "lines"},
 		{"json", "lines", "lines, answers checked byte by byte"},
-		{"selective", "mcp 2025-11-25", "method tools/list"},
+		{"selective", "mcp 2025-11-25", "method tools/list; " +
+			"large replies are not tried: no tool echoes (see --reply-tool)"},
 		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
 			"large replies are not tried: no tool echoes (see --reply-tool)"},
 		{"tardy", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
