@@ -118,8 +118,7 @@ func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
 		if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(text.String(), row.first) ||
-			!strings.Contains(text.String(), "65,230 B") {
+		if !strings.HasPrefix(text.String(), row.first) {
 			t.Errorf("it says\n%s", text.String())
 		}
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -28,30 +29,22 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		return Write(w, set, format, o)
 	}
 	p := Page{Verdict: result.text, Tone: result.tone, Header: []string{howDriven(set)}}
-	for _, t := range set.Targets {
-		if t.Evidence.Server != nil && t.Evidence.Server.LoggedBytes > 0 {
-			p.warnOfLog(t.Evidence.Server.LoggedBytes)
+	isLoud := func(t results.Target) bool {
+		return t.Evidence.Server != nil && t.Evidence.Server.LoggedBytes > 0
+	}
+	if slices.ContainsFunc(set.Targets, isLoud) {
+		p.Verdict += "; can hang a client that does not read its standard error"
+		if p.Tone == Good {
+			p.Tone = Mixed
 		}
 	}
 	p.addTable(loadTable(set, set.Targets))
-	p.Conclusions = append(p.Conclusions, targetSentences(set.Targets)...)
-	p.Conclusions = append(p.Conclusions, targetAdvice(set.Targets)...)
+	p.Conclusions = append(targetSentences(set.Targets), targetAdvice(set.Targets)...)
 	p.Notes = targetNotes(set.Targets)
 	if result.Passed {
 		p.Notes = append(p.Notes, nextAfterDrive)
 	}
 	return p.Write(w, format, o)
-}
-
-// warnOfLog says that a server wrote this many bytes to standard error.
-func (p *Page) warnOfLog(n int64) {
-	p.Verdict += "; can hang a client that does not read its standard error"
-	if p.Tone == Good {
-		p.Tone = Mixed
-	}
-	p.Conclusions = append(p.Conclusions, fmt.Sprintf("it wrote %s to standard error, which drive "+
-		"read; unread, a pipe holds 65,536 B at most on most systems: pipebench check --server "+
-		"--only unread-stderr tries that", stat.FormatBytes(n)))
 }
 
 // nextAfterDrive says what to try next if a server passes here and still hangs with its own client.

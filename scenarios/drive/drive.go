@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -255,6 +256,9 @@ func (d *Driver) noteLogged(t *results.Target) {
 	if logged > loud {
 		d.isLoud = true
 		t.Evidence.Server.LoggedBytes = logged
+		warn(t, "it wrote %s to standard error so far, and drive read them: a client that does "+
+			"not read them can hang, since a pipe holds 65,536 B at most on most systems "+
+			"(pipebench check --server --only unread-stderr)", stat.FormatBytes(logged))
 	}
 }
 
