@@ -102,6 +102,18 @@ var table = []struct {
 	}},
 }
 
+// The table has each listed framing but raw, which tells no messages apart, and readers that take
+// ndjson in other ways.
+func TestBehavioursOfEachFraming(t *testing.T) {
+	for _, f := range framers.All() {
+		name, _, _ := strings.Cut(f.String(), ":")
+		isSpecial := name == "raw" || strings.HasPrefix(name, "ndjson-")
+		if !isSpecial && !slices.Contains(tabled[:], name) {
+			t.Errorf("%s is not in the table of behaviours (table and tabled, and doc.go)", name)
+		}
+	}
+}
+
 const (
 	uuid = "0123abcd-4567-89ab-cdef-0123456789ab"
 	nine = "123456789" // one more than the limit of the table
