@@ -2,7 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,15 +59,57 @@ func TestOnlyPackagesForTestsImportTesting(t *testing.T) {
 	}
 }
 
+// Each example stands in the package of what it is named after: elsewhere no documentation shows it.
+func TestExamplesAreShown(t *testing.T) {
+	for _, p := range packages(t) {
+		files := token.NewFileSet()
+		var parsed []*ast.File
+		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			path := filepath.Join(p.Dir, name)
+			file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, file)
+		}
+		written := len(doc.Examples(parsed...))
+		about, err := doc.NewFromFiles(files, parsed, p.ImportPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := examplesOf(about); shown != written {
+			t.Errorf("%s: %d of %d examples are shown: the others name nothing that it has",
+				p.ImportPath, shown, written)
+		}
+	}
+}
+
+// examplesOf counts the examples that the documentation of a package shows.
+func examplesOf(p *doc.Package) int {
+	shown := len(p.Examples)
+	funcs := p.Funcs
+	for _, typ := range p.Types {
+		shown += len(typ.Examples)
+		funcs = slices.Concat(funcs, typ.Funcs, typ.Methods)
+	}
+	for _, f := range funcs {
+		shown += len(f.Examples)
+	}
+	return shown
+}
+
 type listed struct {
-	ImportPath                         string
+	ImportPath, Dir                    string
+	GoFiles, TestGoFiles, XTestGoFiles []string
 	Imports, TestImports, XTestImports []string
 }
 
 // packages lists the project's packages as the go command sees them.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", module+"...").Output()
+	const fields = "ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles," +
+		"Imports,TestImports,XTestImports"
+	out, err := exec.Command("go", "list", "-json="+fields, module+"...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
