@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // A ratio is what was measured for one framing, a way of telling messages apart, divided by what
@@ -56,36 +58,48 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 		}
 		if r.N > 0 { // otherwise the two framings were never measured together
 			all = append(all, r)
-			e.basis.From[fmt.Sprintf("%s %s/%s %s", metric, framing, base, r.at())] = r.Estimate
+			name := fmt.Sprintf("%s %s/%s %s %s", metric, framing, base,
+				results.FormatSize(int64(r.size)), r.placement)
+			e.basis.From[name] = r.Estimate
 		}
 	}
 	return all
 }
 
-func (r ratio) at() string { return results.FormatSize(int64(r.size)) + " " + r.placement }
+// at says where the ratio was measured: "65,000 B on one CPU".
+func (r ratio) at() string {
+	return results.FormatSize(int64(r.size)) + " " + view.PlacementPhrase(r.placement)
+}
 
-// within judges the claim that no ratio is above a bound. A ratio counts only if its whole interval
-// is on one side of the bound. The verdict "depends" is sure only if there are such ratios on both
-// sides of the bound.
-func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
-	above := 0
-	below := 0
+// sides says where ratios are above a bound, where they are not, and where noise hides it. A ratio
+// is on a side only if its whole interval is.
+func sides(all []ratio, bound float64) (above, below, hidden []string) {
 	for _, r := range all {
-		if r.Above(bound) {
-			above++
-		} else if r.Interval != nil && r.Interval.Hi <= bound {
-			below++
+		switch {
+		case r.Above(bound):
+			above = append(above, r.at())
+		case r.Interval != nil && r.Interval.Hi <= bound:
+			below = append(below, r.at())
+		default:
+			hidden = append(hidden, r.at())
 		}
 	}
+	return above, below, hidden
+}
+
+// within judges the claim that no ratio is above a bound. The verdict "depends" is sure only if
+// there are ratios on both sides of the bound.
+func within(all []ratio, bound float64) (verdict results.Verdict, unsure bool) {
+	above, below, _ := sides(all, bound)
 	switch {
 	case len(all) == 0:
 		return results.Depends, true
-	case below == len(all):
+	case len(below) == len(all):
 		return results.Holds, false
-	case above == len(all):
+	case len(above) == len(all):
 		return results.Refuted, false
 	}
-	return results.Depends, above == 0 || below == 0
+	return results.Depends, len(above) == 0 || len(below) == 0
 }
 
 // rangeOf describes the lowest and the highest of the ratios, and the smallest number of samples of
@@ -137,15 +151,21 @@ func (e *Evidence) costsAtMost(bound float64, metric string, least int) Judgemen
 	case verdict == results.Refuted:
 		return refuted(figure, "more than "+limit+" more "+what+
 			" than the same bytes without a framing, at every size and placement")
-	case unsure && slices.ContainsFunc(all, func(r ratio) bool { return r.Above(bound) }):
-		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
-			Why: limit + " is not kept to at some sizes and placements, and the intervals leave " +
-				"the others open"}
-	case unsure:
-		return Judgement{Verdict: results.Depends, Figure: figure, Unsure: true,
-			Why: "the intervals leave open whether " + limit + " is kept to everywhere"}
 	}
-	return depends(figure, limit+" is kept to at some sizes and placements, and not at others")
+	above, below, hidden := sides(all, bound)
+	var parts []string
+	if len(above) > 0 {
+		parts = append(parts, limit+" is not kept to at "+strings.Join(above, ", "))
+	}
+	if len(below) > 0 {
+		parts = append(parts, limit+" is kept to at "+strings.Join(below, ", "))
+	}
+	if len(hidden) > 0 {
+		parts = append(parts,
+			"noise hides whether "+limit+" is kept to at "+strings.Join(hidden, ", "))
+	}
+	return Judgement{Verdict: results.Depends, Figure: figure, Unsure: unsure,
+		Why: strings.Join(parts, "; ")}
 }
 
 // noticeable is the relative difference up to which two times count as equal: even on an idle

@@ -131,7 +131,7 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	}
 	e.basis = basis{From: make(map[string]any)}
 	j := c.Judge(e)
-	if j.Unsure && wasJudged {
+	if j.Unsure && wasJudged && recorded.Verdict != j.Verdict {
 		return recorded, true // the old verdict may rest on evidence unknown to this version
 	}
 	f.Verdict = j.Verdict

@@ -566,3 +566,18 @@ func TestTheLastCheckOfAServerCounts(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A verdict on a cost says where the limit is not kept to, and where noise hides it.
+func TestACostSaysWhere(t *testing.T) {
+	c, err := Find("000-overhead-cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed := verdictCase{records: append(costs(0.8, 1.3), costsAt(1_000_000, 1.31, 1.5)...)}
+	got := Judge(mixed.set(), []Claim{c})
+	want := "1 % is not kept to at 1,000,000 B on one CPU; " +
+		"noise hides whether 1 % is kept to at 65,000 B on one CPU"
+	if len(got) != 1 || !Unsure(got[0]) || !strings.HasSuffix(got[0].Found, want) {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+}
