@@ -122,7 +122,7 @@ func TestScreensFitATerminal(t *testing.T) {
 			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
 			return answer.Page(o.Detail).Write(w, view.FormatTable, o)
 		}},
-		"probe --claims": {recorded("claims"), 120, func(w io.Writer, set *results.Set, o view.Options) error {
+		"probe --claims": {recorded("claims"), 50, func(w io.Writer, set *results.Set, o view.Options) error {
 			only := &results.Set{Findings: claims.Judge(set, claims.All())}
 			return view.WriteFindings(w, view.FormatTable, only, o)
 		}},

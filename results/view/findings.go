@@ -34,6 +34,10 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 	}
 	p := Page{Verdict: findingSummary(all), Tone: findingTone(all)}
 	area := all[0].Area()
+	if area == results.AreaClaim && !(o.Detail && format == FormatMarkdown) {
+		p.addClaims(set, sorted(all), o.Detail)
+		return p.Write(w, format, o)
+	}
 	if o.Detail || area == results.AreaCheck || area == results.AreaMachine {
 		p.Conclusions = findingAdvice(all)
 	}
@@ -47,6 +51,33 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 		p.Notes = append(p.Notes, "all of them, and what to do about each: --detail")
 	}
 	return p.Write(w, format, o)
+}
+
+// fewClaims is up to how many claims are shown with their reasons unasked.
+const fewClaims = 3
+
+// addClaims adds what people claim, with the verdicts: a line for each claim or, with detail, a
+// paragraph that gives the reason.
+func (p *Page) addClaims(s *results.Set, all []results.Finding, detail bool) {
+	if detail || len(all) <= fewClaims {
+		for _, f := range all {
+			name := JoinParts(f.Name(), machineTitle(s, s.Machine(f.Run)))
+			p.Answer = append(p.Answer, fmt.Sprintf("%s: %s (%s): %s",
+				VerdictText(string(f.Verdict)), f.Title, name, f.Found))
+		}
+		return
+	}
+	t := Table{Columns: []Column{
+		{Title: "verdict", Style: Verdict, Key: true},
+		{Title: "what people say", Style: Long, Key: true},
+		{Title: "machine"},
+	}}
+	for _, f := range all {
+		machine := textValue(machineTitle(s, s.Machine(f.Run)))
+		t.AppendValues(verdictValue(string(f.Verdict)), textValue(f.Title), machine)
+	}
+	p.addTable(t)
+	p.Notes = []string{"why, with figures and names: --detail"}
 }
 
 // isRemarkable reports whether a person has to look at a finding.

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,38 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 		if object.Passed != row.passed {
 			t.Errorf("%s: passed: %v", row.name, object.Passed)
 		}
+	}
+}
+
+// Claims are the sentences that people say, each with its verdict on a line; with detail, each is a
+// paragraph with the reason.
+func TestClaimsAreSentences(t *testing.T) {
+	s := &results.Set{}
+	for i, verdict := range []results.Verdict{results.Depends, results.Refuted, results.Holds,
+		results.CannotTell} {
+		s.Add(results.Finding{ID: fmt.Sprint("claim/000-a-long-name-", i), Verdict: verdict,
+			Title: "A sentence of as many characters as fit beside a verdict, as most",
+			Found: "the reason, which is long enough to need a second line of the terminal"})
+	}
+	short := writeFindings(t, FormatTable, s, Options{Width: 80})
+	for _, want := range []string{
+		"\n conditional  A sentence of as many characters as fit beside a verdict, as most\n",
+		"why, with figures and names: --detail",
+	} {
+		if !strings.Contains(short, want) {
+			t.Errorf("no %q in:\n%s", want, short)
+		}
+	}
+	long := writeFindings(t, FormatTable, s, Options{Width: 80, Detail: true})
+	want := "\nconditional: A sentence of as many characters as fit beside a verdict, as most\n" +
+		"  (000-a-long-name-0): the reason, which is long enough to need a second line of\n" +
+		"  the terminal\n"
+	if !strings.Contains(long, want) {
+		t.Errorf("no %q in:\n%s", want, long)
+	}
+	if few := writeFindings(t, FormatTable, &results.Set{Findings: s.Findings[:1]},
+		Options{}); !strings.Contains(few, "the reason") {
+		t.Errorf("a claim that is asked for alone has no reason:\n%s", few)
 	}
 }
 

@@ -147,8 +147,7 @@ var chunkClaims = []Claim{
 	},
 	{
 		ID: "000-protocol-agnostic", Where: "How It Works",
-		Says: "Chunking is protocol agnostic: whatever is sent arrives, multi-byte text " +
-			"among it",
+		Says:  "Chunking is protocol agnostic: multi-byte text arrives, too",
 		Needs: []string{joinedText, decodedText},
 		Judge: judgeText,
 	},

@@ -78,7 +78,7 @@ var serverClaims = []Claim{
 var headerClaims = []Claim{
 	{
 		ID: "003-exact-sizes", Where: "Transport",
-		Says:  "With Content-Length both sides read exactly the bytes of a message",
+		Says:  "With Content-Length both sides read exactly a message's bytes",
 		Needs: []string{awkward},
 		Judge: func(e *Evidence) Judgement {
 			return e.ifSound(awkward, "the length is in bytes, so no content can be taken for "+
@@ -112,14 +112,13 @@ var lineClaims = []Claim{
 	},
 	{
 		ID: "004-4096-robust", Where: "Implementation Pattern",
-		Says:  "Reading 4096 bytes at a time into a buffer is robust against partial reads",
+		Says:  "Reading 4096 bytes at a time is robust against partial reads",
 		Needs: []string{inPieces, printed, printedLast},
 		Judge: judgePieces,
 	},
 	{
 		ID: "004-4096-cheap", Where: "Implementation Pattern",
-		Says: "Reading 4096 bytes at a time into a buffer that is searched for a newline is " +
-			"cheap",
+		Says:  "Reading 4096 bytes at a time to search for a newline is cheap",
 		Needs: []string{needReaders},
 		Judge: judgeRescan,
 	},
@@ -148,8 +147,7 @@ var lineClaims = []Claim{
 	},
 	{
 		ID: "004-eof-shutdown", Where: "EOF and Response Flushing",
-		Says: "After the end of standard input, pending responses are flushed and the server is " +
-			"gone within 5 seconds",
+		Says:  "After its input ends, a server answers all and is gone in 5 s",
 		Needs: []string{serverCheck(endInFlight)},
 		Judge: judgeEndInFlight,
 	},
