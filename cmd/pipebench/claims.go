@@ -25,7 +25,7 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	}
 	verdictsIn := func(found *results.Set) []results.Finding {
 		if len(files) > 0 {
-			return claims.Judge(found, selected)
+			return claims.Judge(found, f.judgedIn(found, selected))
 		}
 		return found.FindingsOf(results.AreaClaim)
 	}
@@ -39,6 +39,24 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 		},
 		gate: func(found *results.Set) error { return f.judgeClaims(verdictsIn(found)) },
 	})
+}
+
+// judgedIn returns the claims to judge by the records of a file: those that the file has verdicts
+// on, or all that are selected if it has none or --only names them.
+func (f *probeFlags) judgedIn(found *results.Set, selected []claims.Claim) []claims.Claim {
+	var judged []claims.Claim
+	for _, c := range selected {
+		for _, earlier := range found.FindingsOf(results.AreaClaim) {
+			if earlier.Name() == c.ID {
+				judged = append(judged, c)
+				break
+			}
+		}
+	}
+	if len(judged) == 0 || len(f.only) > 0 {
+		return selected
+	}
+	return judged
 }
 
 // measureClaims judges the selected claims, which are sentences about pipes. Before that, it
