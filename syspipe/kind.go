@@ -36,11 +36,14 @@ func StreamKinds() []Kind { return []Kind{Anonymous, FIFO, SocketPair, Named} }
 // IsPipe reports whether the kind is a pipe and not a socket pair or a terminal.
 func (k Kind) IsPipe() bool { return k == Anonymous || k == FIFO || k == Named }
 
-// Supported returns nil if this operating system has the kind. Otherwise the error wraps
-// [errors.ErrUnsupported].
+// Supported returns nil if this operating system has the kind. If another system has it, the error
+// wraps [errors.ErrUnsupported].
 func (k Kind) Supported() error {
 	if slices.Contains(supportedKinds, k) {
 		return nil
+	}
+	if _, err := ParseKind(string(k)); err != nil {
+		return err
 	}
 	return unsupported("pipe kind " + string(k))
 }

@@ -28,11 +28,13 @@ func TestNamesAreReadBack(t *testing.T) {
 
 func TestUnknownNamesListTheKnown(t *testing.T) {
 	_, kind := syspipe.ParseKind("tube")
+	_, _, opened := syspipe.Open("zebra", syspipe.Options{})
 	_, io := syspipe.ParseIO("yield")
 	_, nonsense := syspipe.ParseIO("sleep=soon")
 	_, never := syspipe.ParseIO("sleep=-1s")
 	for want, err := range map[string]error{
 		"anonymous, fifo, socketpair, named":       kind,
+		`unknown pipe kind "zebra" (known: anon`:   opened,
 		"poller, blocking, poll, spin, sleep=10ms": io,
 		"sleep=soon: want a duration above zero":   nonsense,
 		"sleep=-1s: want a duration above zero":    never,
