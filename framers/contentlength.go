@@ -160,7 +160,9 @@ func (r *headerReader) take(end int) error {
 		r.reset()
 		r.start = in.offset(next)
 	default:
-		return r.fail(nil, next, ErrNoLength)
+		failed := r.fail(nil, next, ErrNoLength)
+		failed.Offset = r.start
+		return failed
 	}
 	in.base = next
 	in.pos = next
@@ -222,7 +224,7 @@ func parseLength(b []byte) (int64, error) {
 
 // fail gives up the header at hand, and returns the error about one of its lines. The search for
 // the next header begins at the index next of the buffer.
-func (r *headerReader) fail(line []byte, next int, err error) error {
+func (r *headerReader) fail(line []byte, next int, err error) *HeaderError {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
 	r.in.pos = next

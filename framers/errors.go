@@ -94,13 +94,17 @@ var (
 // ReadMessage goes on at the next "Content-Length", which may be inside a message: stop if you
 // cannot trust the peer.
 type HeaderError struct {
-	Offset int64  // where in the stream the faulty line begins
+	Offset int64  // where in the stream the faulty line begins; for ErrNoLength, the header
 	Line   string // the faulty line without its terminator, at most 80 bytes of it
 	Err    error
 }
 
 func (e *HeaderError) Error() string {
-	return fmt.Sprintf("read header at byte %d: %v: %q", e.Offset, e.Err, e.Line)
+	text := fmt.Sprintf("read header at byte %d: %v", e.Offset, e.Err)
+	if e.Line == "" {
+		return text
+	}
+	return fmt.Sprintf("%s: %q", text, e.Line)
 }
 func (e *HeaderError) Unwrap() error { return e.Err }
 

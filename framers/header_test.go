@@ -129,12 +129,21 @@ func TestHeaderLimitsAreExact(t *testing.T) {
 	}
 }
 
-func TestHeaderErrorQuotesTheLine(t *testing.T) {
-	r := framers.ContentLength().NewReader(strings.NewReader("A: b\nContent-Length: 0x10\r\n\r\n"))
-	_, err := r.ReadMessage()
-	want := `read header at byte 5: Content-Length is not a decimal number: "Content-Length: 0x10"`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
+// The error names the faulty line, or the header in which a line is missing.
+func TestHeaderErrorSaysWhere(t *testing.T) {
+	const good = "Content-Length: 1\r\n\r\nA" // 22 bytes
+	for wire, want := range map[string]string{
+		good + "A: b\nContent-Length: 0x10\r\n\r\n": "read header at byte 27: " +
+			`Content-Length is not a decimal number: "Content-Length: 0x10"`,
+		good + "A: b\r\n\r\n": "read header at byte 22: no Content-Length",
+	} {
+		r := framers.ContentLength().NewReader(strings.NewReader(wire))
+		if _, err := r.ReadMessage(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.ReadMessage(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 
