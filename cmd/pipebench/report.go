@@ -72,7 +72,9 @@ var otherEndings = []string{
 	".pdf", ".png", ".svg", ".jpg", ".htm", ".md", ".txt", ".csv", ".json", ".jsonl",
 }
 
-func (f *reportFlags) isPage() bool { return f.out == "-" || strings.HasSuffix(f.out, ".html") }
+func (f *reportFlags) isPage() bool {
+	return f.out == "-" || strings.EqualFold(filepath.Ext(f.out), ".html")
+}
 
 // show prints tables, or makes the page or the pictures that the flags ask for.
 func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
