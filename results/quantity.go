@@ -145,7 +145,7 @@ func ParseByteRate(s string) (int64, error) {
 	plain, _ := strings.CutSuffix(strings.TrimSpace(s), "/s")
 	n, err := parseBytes(plain, rateUnits)
 	if err != nil {
-		return 0, fmt.Errorf("rate %q: want bytes per second, such as 200MB/s", s)
+		return 0, fmt.Errorf("rate %q (want bytes per second, such as 200MB/s): %w", s, err)
 	}
 	return n, nil
 }

@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -33,6 +34,17 @@ func TestParseSize(t *testing.T) {
 		got, err := results.ParseSize(tt.in)
 		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
 			t.Errorf("ParseSize(%q) = %d, %v, want %d", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func TestAByteRateThatIsWrongSaysWhy(t *testing.T) {
+	for in, want := range map[string]string{
+		"20 parsecs": `unit "parsecs" is not known`, "99999999999GB/s": "too large",
+		"0.5B/s": "not a whole number", "fast": "such as 200MB/s",
+	} {
+		if n, err := results.ParseByteRate(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseByteRate(%q) = %d, %v, want an error with %q", in, n, err, want)
 		}
 	}
 }
