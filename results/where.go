@@ -103,10 +103,9 @@ func (c condition) fits(value string) bool {
 	return value == c.value
 }
 
-// Relevant removes the problems of runs that did not meet the conditions. It changes the slice
-// itself.
+// Relevant returns problems without those of runs that did not meet the conditions.
 func (f *Filter) Relevant(problems []Problem) []Problem {
-	return slices.DeleteFunc(problems, func(p Problem) bool {
+	return slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool {
 		anyPassed := slices.ContainsFunc(p.Runs, func(run string) bool {
 			return len(f.conditions) == 0 || f.fits[run]
 		})
