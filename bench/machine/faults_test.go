@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/results"
 )
@@ -97,5 +98,15 @@ func TestAGovernorThatSavesPower(t *testing.T) {
 	}
 	if !has("powersave") || has("performance") || has("") {
 		t.Error("a governor other than performance is a fault, and no other")
+	}
+}
+
+func TestStolenTimeIsKnownOfBothCPUsOrNot(t *testing.T) {
+	u := Usage{stolenByCPU: map[int]float64{0: 1, 1: 2}}
+	if stolen, known := u.StolenFrom(0, 1); stolen != 3*time.Second || !known {
+		t.Errorf("of two CPUs: %v, %v, want 3s, true", stolen, known)
+	}
+	if _, known := u.StolenFrom(0, 7); known {
+		t.Error("what was stolen from CPU 7 is not known")
 	}
 }

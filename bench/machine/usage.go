@@ -55,7 +55,9 @@ func (u Usage) Since(earlier Usage) Usage {
 func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 	seconds, known := u.stolenByCPU[a]
 	if a != b {
-		seconds += u.stolenByCPU[b]
+		more, bothKnown := u.stolenByCPU[b]
+		seconds += more
+		known = known && bothKnown
 	}
 	return time.Duration(seconds * 1e9).Round(time.Millisecond), known
 }
