@@ -97,11 +97,12 @@ func (c *clientCheck) visitGood(ctx context.Context, o Options, sink Sink) (work
 			f.cannotTell("does not work with a good server: it ends with code %d: %s",
 				c.good.code, c.good.last())
 		case o.lines != nil:
-			works = true
-			again, err := f.visit(ctx)
-			if err != nil {
-				return err
+			var again *visit
+			again, failed = f.visit(ctx)
+			if failed != nil {
+				return failed
 			}
+			works = true
 			c.alike = again.printedLines() == c.good.printedLines()
 		case len(c.good.messages) == 0:
 			said := ", and says nothing"
