@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,19 +45,14 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 // judgedIn returns the claims to judge by the records of a file: those that the file has verdicts
 // on, or all that are selected if it has none or --only names them.
 func (f *probeFlags) judgedIn(found *results.Set, selected []claims.Claim) []claims.Claim {
-	var judged []claims.Claim
-	for _, c := range selected {
-		for _, earlier := range found.FindingsOf(results.AreaClaim) {
-			if earlier.Name() == c.ID {
-				judged = append(judged, c)
-				break
-			}
-		}
-	}
-	if len(judged) == 0 || len(f.only) > 0 {
+	verdicts := found.FindingsOf(results.AreaClaim)
+	if len(verdicts) == 0 || len(f.only) > 0 {
 		return selected
 	}
-	return judged
+	return slices.DeleteFunc(slices.Clone(selected), func(c claims.Claim) bool {
+		isIt := func(v results.Finding) bool { return v.Name() == c.ID }
+		return !slices.ContainsFunc(verdicts, isIt)
+	})
 }
 
 // measureClaims judges the selected claims, which are sentences about pipes. Before that, it
