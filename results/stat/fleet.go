@@ -9,10 +9,11 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A Fleet sums up what many machines measured and found. Lines can be added in any order. A Fleet
-// needs a tenth of the memory of the records.
+// A Fleet sums up what many machines measured and found. Lines can be added in any order: it only
+// decides the order of the machines. A Fleet needs a tenth of the memory of the records.
 type Fleet struct {
-	runs  map[string]*fleetRun // by name
+	runs  []*fleetRun          // in the order in which their first lines came
+	named map[string]*fleetRun // the same runs by name
 	cells []results.Cell       // in which machines are compared
 	index map[results.Cell]int // by cell: the index in cells
 	texts map[string]string    // one copy of each text, because lines repeat the same texts
@@ -54,7 +55,7 @@ type Trouble struct {
 // NewFleet returns a fleet without machines.
 func NewFleet() *Fleet {
 	return &Fleet{
-		runs:  make(map[string]*fleetRun),
+		named: make(map[string]*fleetRun),
 		index: make(map[results.Cell]int),
 		texts: make(map[string]string),
 	}
@@ -99,13 +100,14 @@ func (f *Fleet) Add(line results.Line) {
 }
 
 func (f *Fleet) run(name string) *fleetRun {
-	run := f.runs[name]
+	run := f.named[name]
 	if run == nil {
 		run = &fleetRun{
 			environment: results.Environment{Run: name},
 			samples:     make(map[int][]observation),
 		}
-		f.runs[name] = run
+		f.named[name] = run
+		f.runs = append(f.runs, run)
 	}
 	return run
 }
@@ -227,25 +229,23 @@ type Figure struct {
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
 }
 
-// Members sums up each machine. The result is sorted by system, name and hash, whatever the order
-// in which the lines were added.
+// Members sums up each machine. The machines stand in the order in which their first lines were
+// added, as the files on a command line.
 func (f *Fleet) Members() []Member {
 	order := f.order()
 	byMachine := make(map[string][]*fleetRun)
+	var machines []string
 	for _, run := range f.runs {
 		id := run.environment.Node()
+		if byMachine[id] == nil {
+			machines = append(machines, id)
+		}
 		byMachine[id] = append(byMachine[id], run)
 	}
 	var members []Member
-	for _, runs := range byMachine {
-		members = append(members, f.member(runs, order))
+	for _, id := range machines {
+		members = append(members, f.member(byMachine[id], order))
 	}
-	slices.SortFunc(members, func(a, b Member) int {
-		x, y := a.Environment(), b.Environment()
-		return cmp.Or(cmp.Compare(x.OS, y.OS), cmp.Compare(x.Arch, y.Arch),
-			cmp.Compare(x.Kernel, y.Kernel), cmp.Compare(x.Imitation, y.Imitation),
-			cmp.Compare(x.Hostname, y.Hostname), cmp.Compare(x.Machine, y.Machine))
-	})
 	var runs []results.Environment
 	for _, m := range members {
 		e := m.Environment()
