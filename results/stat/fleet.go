@@ -33,6 +33,7 @@ type fleetRun struct {
 // evidence, or from the records about a server.
 type Answer struct {
 	ID, About   string // About is the command that was tested
+	Title       string // of a claim what is claimed, of a failure what goes wrong; else ""
 	Verdict     results.Verdict
 	Class, Unit string
 	Value       any    // a number, a text or a bool
@@ -158,6 +159,9 @@ func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {
 		a.Value = v
 	default:
 		a.Value = f.once(fmt.Sprint(v))
+	}
+	if a.Area() == results.AreaClaim || a.Area() == results.AreaFailure {
+		a.Title = f.once(found.Title)
 	}
 	if a.Area() == results.AreaMachine || a.Verdict == results.Fails {
 		a.Found = f.once(found.Found)

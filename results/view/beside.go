@@ -24,15 +24,23 @@ type columnAnswer struct {
 	open int     // how uncertain the answer is; 0: certain
 }
 
+// sizeText returns the text of an answer for a sentence: a size without all of its digits.
+func (a columnAnswer) sizeText() string {
+	if n, err := strconv.ParseInt(a.Base, 10, 64); err == nil {
+		return results.FormatSize(n)
+	}
+	return a.Text
+}
+
 // longestHead is the largest number of characters of a column title that names all machines of the
-// column.
+// column. Two names always stand there.
 const longestHead = 60
 
 // title names the machines of a column. If all names are too long, it gives the first one and
 // counts the other machines.
 func (c column) title() string {
 	text := strings.Join(c.names, ", ")
-	if more := len(c.names) - 1; more > 0 && len(text) > longestHead {
+	if more := len(c.names) - 1; more > 1 && len(text) > longestHead {
 		return fmt.Sprintf("%s and %d more", c.names[0], more)
 	}
 	return text
@@ -135,11 +143,7 @@ func answerSentence(asks, others string, columns []column, question int) string 
 		if isLast && len(a.names) > 2 {
 			where = fmt.Sprintf("the %d %s", len(a.names), others)
 		}
-		text := a.answers[0].Text
-		if n, err := strconv.ParseInt(a.answers[0].Base, 10, 64); err == nil {
-			text = results.FormatSize(n)
-		}
-		parts = append(parts, text+" on "+where)
+		parts = append(parts, a.answers[0].sizeText()+" on "+where)
 	}
 	return asks + " " + strings.Join(parts, ", ") + "."
 }

@@ -1,8 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -10,7 +13,7 @@ import (
 
 const (
 	mostColumns   = 6 // the most groups of machines that a table shows side by side
-	mostSentences = 3 // if more answers differ, none gets a sentence
+	mostSentences = 1 // if more answers differ, none gets a sentence
 
 	// pipesSection is the ID of the section on anonymous pipes.
 	pipesSection = results.AreaRule + "-findings"
@@ -31,112 +34,135 @@ func answerSections(members []stat.Member) []Section {
 				kind, _ := kindOf(f)
 				return kind != "" && kind != "anonymous" // without a kind, it is about costs
 			}
+			all = append(all, answerSection(members, a.area, a.title, isAnonymous)...)
 			others := answerSection(members, a.area, "What other kinds of pipe do", isOther)
-			others.ID = "other-" + others.ID
-			others.Folded = true
-			all = append(all, answerSection(members, a.area, a.title, isAnonymous), others)
+			for _, s := range others {
+				s.ID = "other-" + s.ID
+				s.Folded = true
+				all = append(all, s)
+			}
 		default:
-			all = append(all, answerSection(members, a.area, a.title, nil))
+			all = append(all, answerSection(members, a.area, a.title, nil)...)
 		}
 	}
-	servers := answerSection(members, stat.AreaServer, "How servers turned out", nil)
-	servers.ID = "servers"
-	return append(all, servers)
+	return append(all, answerSection(members, stat.AreaServer, "How servers turned out", nil)...)
 }
 
 // answerSection compares the findings of machines in one area, such as rules. It takes only
-// findings for which wanted returns true. If wanted is nil, it takes all.
+// findings for which wanted returns true. If wanted is nil, it takes all. For rules on which
+// machines disagree, a second section has the answers that are alike.
 func answerSection(members []stat.Member, area, title string,
-	wanted func(results.Finding) bool) Section {
-	out := Section{ID: area + "-findings", Title: title}
-	var names []string            // of the machines that have such findings
-	var found [][]results.Finding // of each of these machines
-	var all []results.Finding
+	wanted func(results.Finding) bool) []Section {
+	var machines []probedMachine // those that have such findings
 	for _, m := range members {
 		own := foundIn(m, area)
 		if wanted != nil {
 			own = selectFindings(own, wanted)
 		}
 		if len(own) > 0 {
-			names = append(names, m.Name)
-			found = append(found, own)
-			all = append(all, own...)
+			machines = append(machines, probedMachine{name: m.Name, rules: own})
 		}
 	}
-	if len(all) == 0 {
-		return out
-	}
-	questions, columns := verdictColumns(names, found, all)
+	out := Section{ID: area + "-findings", Title: title}
+	same := Section{ID: out.ID + "-alike", Title: title + ", alike", Folded: true}
+	questions, columns := verdictColumns(machines)
 	if area == results.AreaRule {
-		questions, columns = ruleColumns(names, found, all)
+		questions, columns, same.Notes = ruleColumns(machines)
 	}
 	if len(questions) == 0 {
-		return out
+		return nil
 	}
-	var disputed []int
+	var disputed, alike []int
 	for i := range questions {
 		if disagree(columns, i) {
 			disputed = append(disputed, i)
+		} else {
+			alike = append(alike, i)
 		}
 	}
-	switch {
-	case questions[0] == newPipeHolds: // anonymous pipes
-		out.Lead = differingAnswers(columns)
-	case area != results.AreaRule && len(disputed) <= mostSentences:
-		for _, i := range disputed {
-			text := answerSentence(questions[i]+":", "others asked", columns, i)
-			out.Lead = append(out.Lead, text)
-		}
-	}
+	out.Lead = answerSentences(area, questions, columns, disputed)
 	agreement := agreementText(title, columns, len(disputed))
-	switch {
-	case len(disputed) > 0:
-		out.Tables, out.Notes = disputedTable(title, questions, columns, disputed)
-	case area == results.AreaRule:
-		out.Tables = []Table{questionTable(title, questions, joinAlike(columns))}
-		out.Folded = true
-		holds := columns[0].answers[0]
-		if len(columns) > 1 && questions[0] == newPipeHolds && holds.Base != "" {
-			agreement += fmt.Sprintf(" %s %s.", newPipeHolds, holds.Text)
-		}
+	if questions[0] == newPipeHolds { // anonymous pipes
+		agreement += alikeAnswers(columns)
 	}
 	out.Lead = append(out.Lead, agreement)
+	out.Notes = []string{"≠ differs from the first column"}
+	out.compare(title+", where machines disagree", questions, columns, disputed)
+	if area == results.AreaRule {
+		same.compare("", questions, columns, alike)
+	}
+	return []Section{out, same}
+}
+
+// answerSentences says in sentences what machines answer differently, if that is little.
+func answerSentences(area string, questions []string, columns []column, disputed []int) []string {
+	if questions[0] == newPipeHolds { // anonymous pipes
+		differing := differingAnswers(columns)
+		return differing[:min(1, len(differing))] // the table has the others
+	}
+	if area == results.AreaRule || len(disputed) > mostSentences {
+		return nil
+	}
+	var out []string
+	for _, i := range disputed {
+		out = append(out, answerSentence(questions[i]+":", "others asked", columns, i))
+	}
 	return out
 }
 
-// disputedTable shows the questions on which machines disagree. The indexes of these questions are
-// in disputed. The notes say how to read the table.
-func disputedTable(
-	title string, questions []string, columns []column, disputed []int,
-) (tables []Table, notes []string) {
+// compare adds a table with the questions of these indexes. Machines that answer alike share a
+// column. A note names the machines for whose columns the table has no room.
+func (s *Section) compare(title string, questions []string, columns []column, indexes []int) {
 	var asks []string
-	for _, i := range disputed {
+	for _, i := range indexes {
 		asks = append(asks, questions[i])
 	}
 	var shown []column
 	for _, c := range columns {
 		own := column{names: c.names}
-		for _, i := range disputed {
+		for _, i := range indexes {
 			own.answers = append(own.answers, c.answers[i])
 		}
 		if own.isAsked() {
 			shown = append(shown, own)
 		}
 	}
+	if len(shown) == 0 {
+		return
+	}
 	shown = joinAlike(shown)
 	slices.SortStableFunc(shown, func(a, b column) int { return len(b.names) - len(a.names) })
-	note := "≠ differs from the first column"
 	if len(shown) > mostColumns {
 		var leftOut []string
 		for _, c := range shown[mostColumns:] {
 			leftOut = append(leftOut, c.names...)
 		}
-		note += "; these give other answers or fewer, and are not shown: " + nameSome(leftOut)
+		s.Notes = append(s.Notes, "these give other answers or fewer, and are not shown: "+
+			nameSome(leftOut))
 		shown = shown[:mostColumns]
 	}
 	markDifferences(shown)
-	title += ", where machines disagree"
-	return []Table{questionTable(title, asks, shown)}, []string{note}
+	s.Tables = append(s.Tables, questionTable(title, asks, shown))
+}
+
+// alikeAnswers says which answers to the main questions are the same on all of several machines. It
+// returns "" if none is.
+func alikeAnswers(columns []column) string {
+	var parts []string
+	for _, step := range mainSteps {
+		i := slices.IndexFunc(pipeQuestions, func(q question) bool { return q.steps[0] == step })
+		isOpen := func(c column) bool { return c.answers[i].Base == "" }
+		if slices.ContainsFunc(columns, isOpen) || disagree(columns, i) {
+			continue
+		}
+		asks := pipeQuestions[i].asks
+		parts = append(parts, strings.ToLower(asks[:1])+asks[1:]+" "+
+			columns[0].answers[i].sizeText())
+	}
+	if len(parts) == 0 || len(columns) < 2 {
+		return ""
+	}
+	return " On all of them " + joinAnd(parts) + "."
 }
 
 // agreementText says how many questions machines answer differently. It counts only questions that
@@ -186,7 +212,8 @@ func foundIn(m stat.Member, area string) []results.Finding {
 			continue
 		}
 		f := results.Finding{
-			ID: a.ID, Verdict: a.Verdict, Class: a.Class, Value: a.Value, Unit: a.Unit,
+			ID: a.ID, Title: a.Title, Verdict: a.Verdict, Class: a.Class, Value: a.Value,
+			Unit: a.Unit,
 		}
 		if a.About != "" {
 			f.About = []string{a.About}
@@ -197,27 +224,35 @@ func foundIn(m stat.Member, area string) []results.Finding {
 }
 
 // verdictColumns returns a question for each finding with a different name, and a column for each
-// machine. The answers are verdicts.
-func verdictColumns(names []string, found [][]results.Finding,
-	all []results.Finding) (questions []string, columns []column) {
+// machine. The answers are verdicts. A question is what a claim says or a failure is, if that is
+// known, and the name.
+func verdictColumns(machines []probedMachine) (questions []string, columns []column) {
 	nameOf := func(f results.Finding) string {
 		if len(f.About) == 0 {
 			return f.Name()
 		}
 		return f.Name() + " of " + Truncate(f.About[0], maxNameLength)
 	}
-	for _, f := range all {
-		questions = append(questions, nameOf(f))
+	titles := make(map[string]string) // of the findings by their names
+	for _, m := range machines {
+		for _, f := range m.rules {
+			titles[nameOf(f)] = cmp.Or(titles[nameOf(f)], f.Title)
+		}
 	}
-	slices.Sort(questions)
-	questions = slices.Compact(questions)
-	for i, own := range found {
-		c := column{names: []string{names[i]}, answers: make([]columnAnswer, len(questions))}
-		for _, f := range own {
-			at, _ := slices.BinarySearch(questions, nameOf(f))
+	names := slices.Sorted(maps.Keys(titles))
+	for _, m := range machines {
+		c := column{names: []string{m.name}, answers: make([]columnAnswer, len(names))}
+		for _, f := range m.rules {
+			at, _ := slices.BinarySearch(names, nameOf(f))
 			c.answers[at].Value = outcomeValue(f)
 		}
 		columns = append(columns, c)
+	}
+	for _, name := range names {
+		if title := titles[name]; title != "" {
+			name = capitalised(title) + " (" + name + ")"
+		}
+		questions = append(questions, name)
 	}
 	return questions, columns
 }
@@ -244,9 +279,13 @@ func outcomeValue(f results.Finding) Value {
 }
 
 // ruleColumns returns the questions about each kind of pipe, and a column of answers for each
-// machine.
-func ruleColumns(names []string, found [][]results.Finding,
-	all []results.Finding) (questions []string, columns []column) {
+// machine. A note names the machines that lack a kind which others have.
+func ruleColumns(machines []probedMachine) (questions []string, columns []column, notes []string) {
+	var all []results.Finding
+	for _, m := range machines {
+		all = append(all, m.rules...)
+		columns = append(columns, column{names: []string{m.name}})
+	}
 	kinds := kindsIn(all)
 	slices.Sort(kinds)
 	for _, kind := range kinds {
@@ -257,14 +296,12 @@ func ruleColumns(names []string, found [][]results.Finding,
 			}
 			questions = append(questions, asks)
 		}
-	}
-	for i, rules := range found {
-		c := column{names: []string{names[i]}}
-		for _, kind := range kinds {
-			own := answersOf("", aboutKind(rules, kind), pipeQuestions)
-			c.answers = append(c.answers, own.answers...)
+		for i, c := range machineColumns(machines, kind, pipeQuestions) {
+			columns[i].answers = append(columns[i].answers, c.answers...)
 		}
-		columns = append(columns, c)
+		if without := withoutKind(machines, kind); len(without) > 0 {
+			notes = append(notes, pipeNames[kind]+": not there on "+nameSome(without))
+		}
 	}
-	return questions, columns
+	return questions, columns, notes
 }

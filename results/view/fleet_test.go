@@ -242,7 +242,7 @@ func TestGroupsOfAnswersThatHaveNoColumnAreNamed(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 	notes := sections[1].Notes
-	if len(notes) != 1 || !strings.HasSuffix(notes[0], "; these give other answers "+
+	if len(notes) != 2 || !strings.HasPrefix(notes[1], "these give other answers "+
 		"or fewer, and are not shown: m6 and m7") {
 		t.Errorf("notes %q", notes)
 	}
@@ -260,6 +260,7 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 	costly := stat.Member{
 		Name: "costly", Runs: []results.Environment{{OS: "linux"}}, Answers: []stat.Answer{cost},
 	}
+	const same = "On all of them a new pipe holds 4 KiB."
 	tests := []struct {
 		name    string
 		members []stat.Member
@@ -267,17 +268,17 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 	}{
 		{
 			"costs", []stat.Member{extra, answeringMember("b", 4096), costly},
-			"What the pipes do: 1 answer, alike on 2 machines. A new pipe holds 4,096 B.|" +
+			"What the pipes do: 1 answer, alike on 2 machines. " + same + "|" +
 				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
 		},
 		{
 			"one was asked less", []stat.Member{extra, answeringMember("b", 4096), fewer},
-			"What the pipes do: 1 answer, alike on 3 machines. A new pipe holds 4,096 B.|" +
+			"What the pipes do: 1 answer, alike on 3 machines. " + same + "|" +
 				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
 		},
 		{
 			"one kind on one machine", []stat.Member{extra, fewer},
-			"What the pipes do: 1 answer, alike on 2 machines. A new pipe holds 4,096 B.|" +
+			"What the pipes do: 1 answer, alike on 2 machines. " + same + "|" +
 				"What other kinds of pipe do: only a was asked, nothing to compare.",
 		},
 		{

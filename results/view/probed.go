@@ -9,7 +9,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A probedMachine is a machine on which the probe command tested rules.
+// A probedMachine is a machine on which the probe command tested rules, or one with other findings.
 type probedMachine struct {
 	name        string              // the title of its column
 	environment results.Environment // of the run that found the first of the rules
@@ -58,10 +58,33 @@ func probedLines(machines []probedMachine) []string {
 // kind of pipe.
 func machineColumns(machines []probedMachine, kind string, questions []question) []column {
 	var columns []column
+	without := withoutKind(machines, kind)
 	for _, m := range machines {
-		columns = append(columns, answersOf(m.name, aboutKind(m.rules, kind), questions))
+		about := aboutKind(m.rules, kind)
+		if slices.Contains(without, m.name) {
+			about = nil
+		}
+		columns = append(columns, answersOf(m.name, about, questions))
 	}
 	return columns
+}
+
+// withoutKind returns the names of the machines that lack a kind of pipe, if another one has it.
+func withoutKind(machines []probedMachine, kind string) []string {
+	var without []string
+	isThere := false
+	for _, m := range machines {
+		switch {
+		case lacksKind(m.rules, kind):
+			without = append(without, m.name)
+		case len(aboutKind(m.rules, kind)) > 0:
+			isThere = true
+		}
+	}
+	if !isThere {
+		return nil
+	}
+	return without
 }
 
 // letter returns the name of a machine's column: "A" to "Z", and then "M26", "M27" and so on.
@@ -110,6 +133,15 @@ func aboutKind(all []results.Finding, kind string) []results.Finding {
 	return selectFindings(all, func(f results.Finding) bool {
 		own, _ := kindOf(f)
 		return own == kind
+	})
+}
+
+// lacksKind reports whether no pipe of a kind could be made, as the only finding about it says.
+func lacksKind(all []results.Finding, kind string) bool {
+	own := aboutKind(all, kind)
+	return len(own) > 0 && !slices.ContainsFunc(own, func(f results.Finding) bool {
+		_, step := kindOf(f)
+		return step != "kind"
 	})
 }
 

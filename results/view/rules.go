@@ -192,6 +192,9 @@ func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind st
 		questions = machineQuestions
 		title = "What copies and wake-ups cost"
 	}
+	if without := withoutKind(machines, kind); len(without) > 0 {
+		title += "; not there on " + nameSome(without)
+	}
 	columns := machineColumns(machines, kind, questions)
 	columns = slices.DeleteFunc(columns, func(c column) bool { return !c.isAsked() })
 	if kind != "" { // costs differ between all machines
