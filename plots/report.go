@@ -149,6 +149,9 @@ func (r *reporter) setTitle() {
 		answer.Lead = append([]string{answer.Title + "."}, answer.Lead...)
 	}
 	answer.Title = r.options.Title
+	answer.Lead = slices.DeleteFunc(slices.Clone(answer.Lead), func(text string) bool {
+		return strings.HasPrefix(answer.Title, strings.TrimSuffix(text, "."))
+	})
 }
 
 // answers are the names of the charts that can show the main result of a page.

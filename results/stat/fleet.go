@@ -16,6 +16,7 @@ type Fleet struct {
 	named map[string]*fleetRun // the same runs by name
 	cells []results.Cell       // in which machines are compared
 	index map[results.Cell]int // by cell: the index in cells
+	added []float64            // by index in cells: [Figure.Overhead]
 	texts map[string]string    // one copy of each text, because lines repeat the same texts
 }
 
@@ -49,8 +50,9 @@ const AreaServer = "server"
 
 // A Trouble is something that went wrong in a cell.
 type Trouble struct {
-	Failed bool // if false, it is a warning
-	Text   string
+	Failed bool   // if false, it is a warning
+	Text   string // of a warning: the words by which it is known, such as "load"
+	Found  string // of a warning: what was found, without the advice
 }
 
 // NewFleet returns a fleet without machines.
@@ -129,8 +131,12 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		run.troubles = append(run.troubles, Trouble{Failed: true, Text: f.once(r.Failed)})
 	}
 	for _, warning := range r.Warnings {
-		id, _, _ := strings.Cut(warning, ": ")
-		run.troubles = append(run.troubles, Trouble{Text: f.once(id)})
+		id, what, _ := strings.Cut(warning, ": ")
+		found, _, _ := strings.Cut(warning, "; ")
+		if !strings.Contains(id, " ") { // the name of a disturbance, such as "load"
+			found, _, _ = strings.Cut(what, "; ")
+		}
+		run.troubles = append(run.troubles, Trouble{Text: f.once(id), Found: f.once(found)})
 	}
 	if len(r.Samples) == 0 || Incomparable(r.Cell) != "" {
 		return
@@ -140,6 +146,7 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		at = len(f.cells)
 		f.index[r.Cell] = at
 		f.cells = append(f.cells, r.Cell)
+		f.added = append(f.added, MustMetric("overhead").Estimate(r).Median)
 	}
 	r.Run = run.environment.Run // one copy of the text for all observations
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
@@ -231,6 +238,8 @@ type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
+
+	Overhead float64 // bytes that the framing adds, in percent; the same on all machines
 }
 
 // Members sums up each machine. The machines stand in the order in which their first lines were
@@ -299,7 +308,9 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	for _, run := range runs {
 		m.Runs = append(m.Runs, run.environment)
 	}
-	slices.SortFunc(m.Troubles, func(a, b Trouble) int { return cmp.Compare(a.Text, b.Text) })
+	slices.SortFunc(m.Troubles, func(a, b Trouble) int {
+		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Found, b.Found))
+	})
 	for _, a := range answers {
 		m.Answers = append(m.Answers, a)
 	}
@@ -320,7 +331,7 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
 	sortObservations(own)
-	figure := Figure{Cell: cell, Speed: estimate(own)}
+	figure := Figure{Cell: cell, Speed: estimate(own), Overhead: f.added[at]}
 	beside := cell
 	beside.Framing = results.FramingRaw
 	raw, measured := f.index[beside]

@@ -22,6 +22,9 @@ func FleetSections(members []stat.Member) []Section {
 	all = append(all, answerSections(members)...)
 	all = append(all, memberSection(members))
 	answer := Section{ID: "answer", Title: fleetTitle(members, outliers, pipeDifference(all))}
+	if len(members) <= FewMachines {
+		answer.Tables = []Table{machineTable(members)}
+	}
 	var shown []Section
 	for _, s := range all {
 		answer.Lead = append(answer.Lead, nonEmpty(s.Lead)...)
@@ -68,8 +71,11 @@ func pipeDifference(sections []Section) string {
 // fleetTitle says what differs most between machines, and how many machines stand out or had
 // failures.
 func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
-	title := cmp.Or(largestDifference(members), pipes,
-		results.FormatCount(len(members), "machine"))
+	title, differ := framingTitle(members)
+	if !differ {
+		title = cmp.Or(pipes, title, tooNoisyMachines(members),
+			results.FormatCount(len(members), "machine"))
+	}
 	switch len(outliers) {
 	case 0:
 	case 1:
@@ -106,7 +112,7 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 		return ErrNothing
 	}
 	answer := sections[0]
-	p := Page{Header: []string{FleetLead(members)}, Answer: answer.Lead}
+	p := Page{Header: []string{FleetLead(members)}, Answer: answer.Lead, Tables: answer.Tables}
 	var folded []string
 	for _, s := range sections[1:] {
 		if s.Folded && !o.Detail {
@@ -155,14 +161,20 @@ func differenceSection(members []stat.Member) Section {
 		}
 		out.Tables = append(out.Tables, stream.table("machine", each))
 	}
-	if len(measured) == 1 {
+	if note := RoughNote(out.Tables); note != "" {
+		out.Notes = append(out.Notes, note)
+	}
+	if len(measured) == 1 && !first.rough {
 		out.Lead = append(missing, first.sentence(measured))
 		return out
 	}
 	for i, stream := range streams {
-		text, differ := stream.difference(members)
-		if differ || i == 0 {
-			out.Lead = append(out.Lead, text)
+		sentences, differ := stream.difference(members)
+		switch {
+		case i == 0 && !stream.rough:
+			out.Lead = append(out.Lead, sentences...)
+		case differ:
+			out.Lead = append(out.Lead, sentences[0])
 		}
 	}
 	out.Lead = append(out.Lead, missing...)
@@ -187,6 +199,9 @@ func missingSentences(members, compared []stat.Member) []string {
 	}
 	text := fmt.Sprintf("%d of %d machines measured how framings compare with raw", len(compared),
 		len(members))
+	if len(others) == 0 && len(tooFew) > 1 {
+		return []string{text + "; the others have too few samples to tell."}
+	}
 	if len(others) > 0 {
 		text += "; not " + nameSome(others)
 	}

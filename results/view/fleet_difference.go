@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	out := framingShares{framing: framing}
 	for _, m := range members {
 		for _, e := range v.shares([]stat.Member{m}, framing) {
-			if percent, _ := e.Spread(); percent > maxBlur {
+			if percent, known := e.Spread(); !known || percent > maxBlur {
 				out.noisy = append(out.noisy, m.Name)
 				continue
 			}
@@ -127,51 +126,55 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 
 // difference says for which framings the speed relative to raw bytes differs between a few
 // machines. The second result is false if there is no such framing.
-func (v fleetStream) difference(members []stat.Member) (text string, found bool) {
+func (v fleetStream) difference(members []stat.Member) (sentences []string, found bool) {
 	differ, alike, noisy := v.differing(members)
-	where := fmt.Sprintf("messages of %s, %s", SizeTitle(v.cell.Size),
+	where := fmt.Sprintf(" (messages of %s, %s).", SizeTitle(v.cell.Size),
 		PlacementPhrase(v.cell.Placement))
-	points, noise := widest(alike)
+	beyond := fmt.Sprintf("beyond the noise of ±%.0f %%", widest(alike))
 	if len(differ)+len(noisy) == 0 {
-		text = fmt.Sprintf("No framing differs between the machines beyond the noise of ±%.0f %%; "+
-			"they keep this much of raw's speed (%s): %s.", noise, where, v.sharesText(members))
-		return text, false
+		machines := results.FormatCount(len(v.measured(members)), "machine")
+		return []string{
+			"No framing differs between " + machines + " " + beyond + where,
+			"They keep this much of raw's speed: " + v.sharesText(members) + ".",
+		}, false
 	}
-	var parts []string
+	var parts, noisyNames []string
 	for _, s := range differ {
 		parts = append(parts, s.text())
 	}
-	var noisyNames []string
 	for _, s := range noisy {
 		noisyNames = append(noisyNames, FramingPhrase(s.framing))
 	}
 	if len(noisy) > 0 {
 		parts = append(parts, joinAnd(noisyNames)+": "+tooNoisyToTell)
 	}
-	others := fmt.Sprintf("alike: at most %s apart, within the noise of ±%.0f %%",
-		results.FormatCount(points, "point"), noise)
 	switch len(alike) {
 	case 0:
 	case 1:
-		parts = append(parts, "the other framing is "+others)
+		parts = append(parts, "the other framing does not differ "+beyond)
 	default:
-		parts = append(parts, "the other framings are "+others)
+		parts = append(parts, "the other framings do not differ "+beyond)
 	}
-	return fmt.Sprintf("%s (%s).", strings.Join(parts, "; "), where), len(differ) > 0
+	if len(differ) == 0 {
+		return []string{strings.Join(parts, "; ") + where}, false
+	}
+	sentences = []string{parts[0] + where}
+	if len(parts) > 1 {
+		sentences = append(sentences, capitalised(strings.Join(parts[1:], "; "))+".")
+	}
+	return sentences, true
 }
 
-// widest returns the largest difference between machines, in percentage points, and the half-width
-// of the widest interval, in percent.
-func widest(alike []framingShares) (points int, noise float64) {
-	most := 0.0
-	for _, s := range alike {
-		most = max(most, s.distance())
+// widest returns the half-width of the widest interval, in percent.
+func widest(all []framingShares) float64 {
+	noise := 0.0
+	for _, s := range all {
 		for _, m := range s.known {
 			percent, _ := m.Spread()
 			noise = max(noise, percent)
 		}
 	}
-	return max(1, int(math.Ceil(100*most))), noise
+	return noise
 }
 
 // MachinesDiffer reports whether the goodput of a measured combination, relative to that of raw
@@ -182,16 +185,23 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
 }
 
-// largestDifference says for which framing the speed relative to raw bytes differs most between
-// machines. It returns "" if there is no such framing, or if there are many machines.
-func largestDifference(members []stat.Member) string {
+// framingTitle says for which framing the speed relative to raw bytes differs most between a few
+// machines, or that no framing differs. It returns "" if noise hides that, or if there are many
+// machines. found is true for a difference.
+func framingTitle(members []stat.Member) (title string, found bool) {
 	if len(members) > FewMachines {
-		return ""
+		return "", false
 	}
-	for _, v := range streamsToCompare(members) {
-		if differ, _, _ := v.differing(members); len(differ) > 0 {
-			return differ[0].text()
+	for i, v := range streamsToCompare(members) {
+		_, alike, noisy := v.differing(members)
+		sentences, differ := v.difference(members)
+		isAlike := i == 0 && len(alike) > 0 && len(noisy) == 0
+		if differ || isAlike && title == "" {
+			title = strings.TrimSuffix(sentences[0], ".")
+		}
+		if differ {
+			return title, true
 		}
 	}
-	return ""
+	return title, false
 }

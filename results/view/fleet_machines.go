@@ -24,63 +24,37 @@ func memberSection(members []stat.Member) Section {
 		t.Append(row...)
 	}
 	about.Tables = []Table{t.dropEmpty()}
-	if len(members) <= FewMachines {
-		about.Lead = machineLines(members)
-	}
 	return about
 }
 
-// machineLines returns a line about each machine, with the properties in which the machines differ.
-// It returns nil if all machines are alike.
-func machineLines(members []stat.Member) []string {
+// machineTable has a row for each machine, with the properties in which the machines differ, and
+// how fast raw bytes are. It has no row if all machines are alike.
+func machineTable(members []stat.Member) Table {
+	t := Table{Columns: []Column{{Title: "machine", Key: true}}}
 	var differ []string
 	for _, factor := range factors {
 		if len(grouped(members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
 			differ = append(differ, factor)
+			t.Columns = append(t.Columns, Column{Title: factor})
 		}
 	}
 	if len(differ) == 0 {
-		return nil
+		return Table{}
 	}
-	streams := streamsToCompare(members)
-	var lines []string
+	raw := results.Cell{}
+	if streams := streamsToCompare(members); len(streams) > 0 {
+		raw = streams[0].cell
+	}
+	title := fmt.Sprintf("raw, %s, %s", SizeTitle(raw.Size), ShortPlacement(raw.Placement))
+	t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: true})
 	for _, m := range members {
-		var parts []string
+		row := []Value{textValue(m.Name)}
 		for _, factor := range differ {
-			parts = append(parts, factorPhrase(m, factor))
+			row = append(row, textValue(factorOf(m, factor)))
 		}
-		if len(streams) > 0 {
-			raw := rawValue([]stat.Member{m}, streams[0].cell)
-			if raw.Text != "" {
-				parts = append(parts, "raw bytes "+raw.Text)
-			}
-		}
-		if parts = nonEmpty(parts); len(parts) > 0 {
-			lines = append(lines, m.Name+": "+strings.Join(parts, ", ")+".")
-		}
+		t.AppendValues(append(row, rawValue([]stat.Member{m}, raw))...)
 	}
-	return lines
-}
-
-// factorPhrase puts a property of a machine, such as its processor, into words. It returns "" if
-// the property is not known.
-func factorPhrase(m stat.Member, factor string) string {
-	value := factorOf(m, factor)
-	switch {
-	case value == "unknown" || factor == "imitation" && value == "none":
-		return ""
-	case factor == "virtualisation" && value == "none":
-		return "no virtual machine"
-	case factor == "page":
-		return "pages of " + value
-	case factor == "CPUs":
-		return value + " CPUs"
-	case factor == "largest pipe":
-		return "pipes of up to " + value
-	case factor == "governor":
-		return "governor " + value
-	}
-	return value
+	return t.dropEmpty()
 }
 
 // factors are properties of a machine that may influence figures, by their titles in machineFields.

@@ -11,8 +11,13 @@ import (
 
 // FleetStreams lists the measurements by which machines are compared, at one placement of the
 // pipe's ends. Their messages go one way, each written at once, and they have a ratio to raw bytes.
-// Measurements that only few machines made are left out.
+// Measurements that only few machines made, or that have too few samples, are left out.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
+	return fleetCells(members, placement, false)
+}
+
+// fleetCells does what FleetStreams does. If rough is set, ratios need no interval.
+func fleetCells(members []stat.Member, placement string, rough bool) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
 	for _, m := range members {
@@ -20,7 +25,7 @@ func FleetStreams(members []stat.Member, placement string) []results.Cell {
 			c := f.Cell
 			isWanted := c.Placement == placement && c.Pattern == patternStream && c.WriteSize == 0
 			isProgram := c.Source != "" || c.Touch || c.Work != 0
-			if isWanted && !isProgram && f.ToRaw.Interval != nil {
+			if isWanted && !isProgram && isShare(f, rough) {
 				count[c]++
 				most = max(most, count[c])
 			}
@@ -43,15 +48,30 @@ func FleetStreams(members []stat.Member, placement string) []results.Cell {
 type fleetStream struct {
 	cell     results.Cell // of all these streams, without the framing
 	framings []string
+	rough    bool // the ratios to raw bytes have too few samples for an interval
+}
+
+// isShare reports whether a figure is a share of the goodput of raw bytes. If rough is set, it may
+// have no interval.
+func isShare(f stat.Figure, rough bool) bool {
+	return f.ToRaw.Interval != nil || rough && f.ToRaw.N > 0
 }
 
 // streamsToCompare returns a group of measurements for each placement, at the message size that
 // most machines measured there. Of several such sizes, it takes the one at which a few machines
-// differ most.
+// differ most. If a few machines have too few samples for any interval, the groups are rough.
 func streamsToCompare(members []stat.Member) []fleetStream {
+	out := comparedStreams(members, false)
+	if len(out) == 0 && len(members) <= FewMachines {
+		out = comparedStreams(members, true)
+	}
+	return out
+}
+
+func comparedStreams(members []stat.Member, rough bool) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
-		streams := streamsOf(FleetStreams(members, p.name))
+		streams := streamsOf(fleetCells(members, p.name, rough), rough)
 		if len(streams) == 0 {
 			continue
 		}
@@ -67,7 +87,7 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 }
 
 // streamsOf puts measurements that differ only in their framing into one stream.
-func streamsOf(cells []results.Cell) []fleetStream {
+func streamsOf(cells []results.Cell, rough bool) []fleetStream {
 	var out []fleetStream
 	for _, c := range cells {
 		framing := c.Framing
@@ -75,7 +95,7 @@ func streamsOf(cells []results.Cell) []fleetStream {
 		i := slices.IndexFunc(out, func(v fleetStream) bool { return v.cell == c })
 		if i < 0 {
 			i = len(out)
-			out = append(out, fleetStream{cell: c})
+			out = append(out, fleetStream{cell: c, rough: rough})
 		}
 		out[i].framings = append(out[i].framings, framing)
 	}
@@ -126,18 +146,14 @@ func sortFramings(streams []fleetStream, members []stat.Member) {
 }
 
 // shares returns the goodput of a framing as a share of that of raw bytes, for each machine on
-// which the interval of the share is known.
+// which the interval of the share is known. A rough stream has shares without an interval, too.
 func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
-	return sharesIn(cell, members)
-}
-
-func sharesIn(cell results.Cell, members []stat.Member) []stat.Estimate {
 	var all []stat.Estimate
 	for _, m := range members {
 		for _, f := range m.Figures {
-			if f.Cell == cell && f.ToRaw.Interval != nil {
+			if f.Cell == cell && isShare(f, v.rough) {
 				all = append(all, f.ToRaw)
 			}
 		}
@@ -261,18 +277,21 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 // median.
 func rawValue(members []stat.Member, cell results.Cell) Value {
 	cell.Framing = results.FramingRaw
-	var goodputs []float64
+	var all []stat.Estimate
 	for _, m := range members {
 		for _, f := range m.Figures {
 			if f.Cell == cell {
-				goodputs = append(goodputs, f.Speed.Median)
+				all = append(all, f.Speed)
 			}
 		}
 	}
-	if len(goodputs) == 0 {
+	switch len(all) {
+	case 0:
 		return Value{}
+	case 1:
+		return figureValue(all[0].Median, RoughText("goodput", all[0]))
 	}
-	median := stat.SpreadOf(goodputs).Median
+	median := stat.SpreadOf(mediansOf(all)).Median
 	return figureValue(median, results.FormatGoodput(median))
 }
 

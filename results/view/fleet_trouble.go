@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,9 +43,14 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	}
 	for _, m := range members {
 		if n, compared := noisyFigures(m); 2*n > compared {
-			what := fmt.Sprintf("%d of %d figures are too noisy", n, compared)
+			what := fmt.Sprintf("%d of %d comparisons with raw bytes are too noisy, or have "+
+				"fewer than %d samples", n, compared, stat.LeastSamples)
 			noisy = append(noisy, m.Name)
-			leftNoisy += addMachine(&t, m.Name, what, frequentWarnings(m))
+			var why []string
+			for _, id := range frequentWarnings(m) {
+				why = append(why, warningFound(m, id))
+			}
+			leftNoisy += addMachine(&t, m.Name, what, why)
 		}
 	}
 	out.Tables = []Table{t}
@@ -57,21 +63,28 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	}{
 		{"Figures are far from the usual ones on ", odd, leftOdd, "far figure"},
 		{"A measurement failed on ", failed, leftFailed, "failed machine"},
-		{"Most figures are too noisy on ", noisy, leftNoisy, "noisy machine"},
+		{mostAreNoisy, noisy, leftNoisy, "noisy machine"},
 	} {
 		if said.left > 0 {
 			left = append(left, results.FormatCount(said.left, said.row))
 		}
-		if n := len(said.names); n > 0 {
-			out.Lead = append(out.Lead, said.what+results.FormatCount(n, "machine")+": "+
-				nameSome(said.names)+".")
+		if len(said.names) > 0 {
+			out.Lead = append(out.Lead, said.what+countedNames(said.names)+".")
+		}
+	}
+	if len(noisy) > 0 {
+		rows := figureRows(members)
+		out.Lead = append(out.Lead, "Close other programs there, or measure again at another "+
+			"time. "+fewerCells(rows))
+		if added := overheadSentence(splitRun(rows).bare).text; added != "" {
+			out.Lead = append(out.Lead, certainAllTheSame(added))
 		}
 	}
 	out.Notes = []string{fmt.Sprintf("A machine stands out if, in one of twenty of its cells at "+
 		"least, its whole interval is more than %d deviations (median absolute deviation of the "+
 		"logarithms) and more than 10 %% away from the median of its kind. A kind is machines of "+
 		"the same system, processor and virtualisation, if there are %d of them, else all. A "+
-		"figure is too noisy if its interval is wider than ±%d %%.",
+		"comparison with raw bytes is too noisy if its interval is wider than ±%d %%.",
 		stat.OutlierDeviations, stat.LeastPeers, MaxShownSpread)}
 	if len(left) > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("The table has %d rows. Left out are %s; the "+
@@ -115,7 +128,7 @@ func reasons(members []stat.Member, o stat.Outlier) []string {
 		isUsual := 2*peersWith[d] >= len(o.Peers)
 		isRare := 4*peersWith[d] < mostAlike[d.rule] // among the answers about this rule
 		if !isUsual && (d.rule == "" || isRare) {
-			why = append(why, d.text)
+			why = append(why, warningFound(members[o.Member], d.text))
 		}
 	}
 	return why
@@ -166,6 +179,57 @@ func frequentWarnings(m stat.Member) []string {
 		}
 	}
 	return frequent
+}
+
+// warningFound returns what a warning of a machine found, or the text id if no warning has that
+// name. Of several warnings of this name, the last one counts.
+func warningFound(m stat.Member, id string) string {
+	found := id
+	for _, trouble := range m.Troubles {
+		if !trouble.Failed && trouble.Text == id {
+			found = cmp.Or(trouble.Found, id)
+		}
+	}
+	return found
+}
+
+// countedNames counts machines and names some: "3 machines: a, b and c".
+func countedNames(names []string) string {
+	return results.FormatCount(len(names), "machine") + ": " + nameSome(names)
+}
+
+// mostAreNoisy begins the sentence about machines whose figures are too noisy.
+const mostAreNoisy = "Most comparisons with raw bytes are too noisy on "
+
+// tooNoisyMachines says that most figures are too noisy on all machines that compared framings. It
+// returns "" if any machine has better figures.
+func tooNoisyMachines(members []stat.Member) string {
+	var noisy []string
+	for _, m := range members {
+		n, compared := noisyFigures(m)
+		switch {
+		case 2*n > compared:
+			noisy = append(noisy, m.Name)
+		case compared > 0:
+			return ""
+		}
+	}
+	if len(noisy) == 0 {
+		return ""
+	}
+	return mostAreNoisy + countedNames(noisy)
+}
+
+// figureRows makes rows of the figures of machines, with the bytes that framings add.
+func figureRows(members []stat.Member) []stat.Row {
+	var rows []stat.Row
+	for _, m := range members {
+		for _, f := range m.Figures {
+			overhead := map[string]stat.Estimate{"overhead": {N: 1, Median: f.Overhead}}
+			rows = append(rows, stat.Row{Cell: f.Cell, Samples: 1, Estimates: overhead})
+		}
+	}
+	return rows
 }
 
 // failuresOf returns the failures of a machine, one for each failed measurement.
