@@ -170,15 +170,18 @@ func differingAnswers(columns []column) []string {
 func (s DocumentedSystem) documentedAnswers(questions []question) column {
 	c := column{names: []string{s.Name + "*"}, answers: make([]columnAnswer, len(questions))}
 	for i, q := range questions {
-		value, ok := s.Predict(q.steps[0])
-		if !ok {
-			continue
+		for _, step := range q.steps {
+			value, ok := s.Predict(step)
+			if !ok {
+				continue
+			}
+			f := results.Finding{ID: results.AreaRule + "/anonymous/" + step, Value: value}
+			if _, isNumber := f.Number(); isNumber { // all predicted numbers are sizes
+				f.Unit = "B"
+			}
+			c.answers[i] = q.outcome(f)
+			break
 		}
-		f := results.Finding{ID: results.AreaRule + "/anonymous/" + q.steps[0], Value: value}
-		if _, isNumber := f.Number(); isNumber { // all predicted numbers are sizes
-			f.Unit = "B"
-		}
-		c.answers[i] = q.outcome(f)
 	}
 	return c
 }

@@ -90,6 +90,7 @@ func (s system) values(n int) map[string]any {
 		values["growth/stated"] = 0    // by how much the first write raises the capacity
 		emptied := n / s.page * s.page // a slot is used again only after all its bytes were read
 		values["broken/after/accepted"] = s.capacity + emptied
+		values["broken/after/error"] = "EPIPE"
 		if n > 0 { // Linux rounds up to a power of two
 			values["settable"] = 1 << bits.Len(uint(max(n, s.page)-1))
 		}
@@ -101,9 +102,11 @@ func (s system) values(n int) map[string]any {
 		values["growth/first-write"] = bufferSize
 		values["growth/stated"] = 0
 	case "darwin", "freebsd": // macOS has its pipes from FreeBSD
+		values["capacity/accepted"] = bufferSize // the system does not state it
 		values["slot"] = 1
 		values["all-or-nothing"] = s.atomic()
 		values["poll/writable-after"] = s.atomic()
+		values["broken/after/error"] = "EPIPE"
 		values["growth/first-write"] = bufferSize
 		if n > 0 {
 			values["settable"] = "unsupported"

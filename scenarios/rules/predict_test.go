@@ -167,6 +167,8 @@ func TestPredict(t *testing.T) {
 		{"freebsd", "all-or-nothing", 512, true},
 		{"freebsd", "settable/100000", "unsupported", true},
 		{"freebsd", "broken/after-0/sigpipe", true, true},
+		{"darwin", "capacity/accepted", 65536, true},
+		{"darwin", "broken/after-0/error", "EPIPE", true},
 		{"linux", "broken/after-8192/accepted", 65536 + 8192, true},
 		{"windows", "capacity/fill/511", nil, false},
 		{"linux", "broken/after-0/notice", nil, false},
