@@ -139,6 +139,8 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 		why = "neither records nor the text of go test -bench with a result in it"
 	case len(out.Set.FindingsOf(results.AreaCompare)) > 0:
 		why = "it keeps what compare found: pipebench report shows that"
+	case len(out.Set.FindingsOf(results.AreaRule)) > 0:
+		why = "it keeps what probe found: pipebench probe FILE FILE compares that"
 	}
 	if len(out.Problems) > 0 {
 		why += "; " + out.Problems[0].String()
