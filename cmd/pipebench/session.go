@@ -56,7 +56,7 @@ func openSession(cmd *cobra.Command, f *sharedFlags) (*session, error) {
 	}
 	dir, err := f.makeFolder()
 	if err != nil {
-		return nil, fmt.Errorf("make the folder for results: %w", err)
+		return nil, wrap("make the folder for results", err)
 	}
 	path := filepath.Join(dir, recordsFile)
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
@@ -138,6 +138,12 @@ func describeRun(run string, seed int64) results.Environment {
 // makeFolder makes the folder that --out names, or else a new one that no other session uses.
 func (f *sharedFlags) makeFolder() (string, error) {
 	if f.out != "" {
+		ending := strings.ToLower(filepath.Ext(f.out))
+		_, err := os.Stat(f.out)
+		if err != nil && (ending == ".html" || slices.Contains(otherEndings, ending)) {
+			return "", usageError(fmt.Errorf("--out %s: want a folder, for the records and the "+
+				"page; --out - writes the records alone: pipebench run --out - > x.jsonl", f.out))
+		}
 		return f.out, os.MkdirAll(f.out, 0o777)
 	}
 	const parent = "pipebench-out"
