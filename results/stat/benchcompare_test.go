@@ -83,6 +83,51 @@ func TestAnIntervalHoldsNoChangeIfTheLevelsAreAlike(t *testing.T) {
 	}
 }
 
+// A time that is too noisy for a verdict is not slower everywhere in its interval.
+func TestTheIntervalShownIsTheOneThatDecides(t *testing.T) {
+	rng := rand.New(rand.NewPCG(75, 76))
+	wider := 0
+	for range 300 {
+		at := func(level float64) func() float64 {
+			return func() float64 { return level * (1 + 0.06*rng.NormFloat64()) }
+		}
+		got := compareTexts(t, timeLines(8, at(100)), timeLines(8, at(112))).Changes[0]
+		if got.Verdict != stat.TooNoisy || got.Interval == nil {
+			continue
+		}
+		if got.Interval.Lo > 1 {
+			t.Errorf("too noisy, and slower everywhere in %+v", got.Interval)
+		}
+		if got.Interval.Confidence > stat.Confidence {
+			wider++
+		}
+	}
+	if wider == 0 {
+		t.Error("no interval was wider than usual")
+	}
+}
+
+// The memory of a benchmark may vary, and is no time all the same.
+func TestMemoryThatVariesIsNoTime(t *testing.T) {
+	lines := func(bytes float64) string {
+		var text strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&text, "BenchmarkEncode-2 1000 %d ns/op %.0f B/op\n", 100+i%2,
+				bytes*(1+float64(i%3)/100))
+		}
+		return text.String()
+	}
+	for _, ch := range compareTexts(t, lines(50000), lines(80000)).Changes {
+		want, isTime := stat.NoChange, true
+		if ch.Metric == "B/op" {
+			want, isTime = stat.More, false
+		}
+		if ch.Verdict != want || ch.Before.Metric.IsTime() != isTime {
+			t.Errorf("%s: %s, time: %v", ch.Metric, ch.Verdict, ch.Before.Metric.IsTime())
+		}
+	}
+}
+
 // A tenth among times with little noise is found with ten lines, and a third with six, even if
 // there are ten benchmarks.
 func TestTextsShowATenth(t *testing.T) {

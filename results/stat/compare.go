@@ -13,7 +13,7 @@ import (
 // A Verdict says how one metric changed from the old side of a comparison to the new one.
 type Verdict string
 
-// The verdicts. A time becomes slower or faster, a count more or fewer.
+// The verdicts. A time becomes slower or faster, anything else more or fewer.
 const (
 	Slower            Verdict = "slower"
 	Faster            Verdict = "faster"
@@ -343,24 +343,38 @@ func (c *Comparison) judge() {
 		if change.logRatio.n == 0 {
 			continue
 		}
-		lo, hi := change.logRatio.interval(DefaultAlpha / float64(n))
-		change.setInterval(change.logRatio.interval(1 - Confidence))
+		alpha := DefaultAlpha / float64(n)
+		change.setInterval(1 - Confidence)
+		lo, hi := change.logRatio.interval(alpha)
 		change.decide(lo, hi, c.tolerance)
+		if change.Verdict == TooNoisy && change.seemsWorse() {
+			change.setInterval(alpha) // this one shows why there is no verdict
+		}
 	}
 }
 
-// setInterval sets the ratio and its interval from the limits lo and hi of the ratio's logarithm.
-// It ignores infinite limits.
-func (c *Change) setInterval(lo, hi float64) {
+// setInterval sets the ratio, its interval and the worst case. The interval holds the truth with a
+// chance of 1-alpha. It is nil if nothing is known.
+func (c *Change) setInterval(alpha float64) {
+	lo, hi := c.logRatio.interval(alpha)
+	c.Interval = nil
+	c.worst = math.Inf(1)
 	if math.IsInf(lo, 0) {
 		return
 	}
 	c.Ratio = new(math.Exp((lo + hi) / 2))
-	c.Interval = &Interval{Lo: math.Exp(lo), Hi: math.Exp(hi), Confidence: Confidence}
+	c.Interval = &Interval{Lo: math.Exp(lo), Hi: math.Exp(hi), Confidence: 1 - alpha}
 	better := c.Before.Metric.Better
 	if better != Neither {
 		c.worst = max(worsening(better, c.Interval.Lo), worsening(better, c.Interval.Hi))
 	}
+}
+
+// seemsWorse reports whether the new side is worse wherever in its interval the ratio lies.
+func (c *Change) seemsWorse() bool {
+	better := c.Before.Metric.Better
+	return c.Interval != nil && worsening(better, c.Interval.Lo) > 0 &&
+		worsening(better, c.Interval.Hi) > 0
 }
 
 // decide sets the verdict. The limits lo and hi of the ratio's logarithm are so far apart that they
@@ -373,7 +387,7 @@ func (c *Change) decide(lo, hi, tolerance float64) {
 	case c.Interval == nil:
 		c.Verdict = TooNoisy
 	case lo > 0 || hi < 0:
-		c.Verdict = direction(c.Before.Metric.Better, *c.Ratio)
+		c.Verdict = c.direction()
 	case c.Interval.Lo >= 1-tolerance && c.Interval.Hi <= 1+tolerance:
 		c.Verdict = NoChange
 	default:
@@ -381,11 +395,18 @@ func (c *Change) decide(lo, hi, tolerance float64) {
 	}
 }
 
-func direction(better Better, ratio float64) Verdict {
-	if worsening(better, ratio) > 0 {
+// direction returns the verdict on a certain change, whose Ratio is set.
+func (c Change) direction() Verdict {
+	isTime := c.Before.Metric.IsTime()
+	switch {
+	case isTime && c.Worse() > 0:
 		return Slower
+	case isTime:
+		return Faster
+	case *c.Ratio > 1:
+		return More
 	}
-	return Faster
+	return Fewer
 }
 
 // note adds notes for the reader. It sets Doubt if a CI job must not pass.

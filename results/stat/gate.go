@@ -62,14 +62,17 @@ func (c Change) Gating() bool {
 	return c.Cell == nil || c.Cell.Placement != "free"
 }
 
+// LacksVerdict reports whether a CI job takes this change into account, but does not know whether
+// there is a change.
+func (c Change) LacksVerdict() bool {
+	return c.Gating() && !c.Established() && c.Verdict != NoChange
+}
+
 // Conclusive reports whether a CI job has all the verdicts that it needs. It needs at least one.
 func (c *Comparison) Conclusive() bool {
-	lacksVerdict := func(change Change) bool {
-		return change.Gating() && !change.Established() && change.Verdict != NoChange
-	}
 	isGating := slices.ContainsFunc(c.Changes, Change.Gating)
 	isJudged := len(c.Unjudged) == 0 && c.Doubt == ""
-	return isGating && isJudged && !slices.ContainsFunc(c.Changes, lacksVerdict)
+	return isGating && isJudged && !slices.ContainsFunc(c.Changes, Change.LacksVerdict)
 }
 
 // Decided reports whether no figure is too noisy for a verdict. More pairs of runs would then

@@ -95,6 +95,12 @@ func (m Metric) Value(s results.Sample) (float64, bool) {
 // IsPercentile reports whether the metric is a percentile, computed from all samples together.
 func (m Metric) IsPercentile() bool { return m.quantile != "" }
 
+// IsTime reports whether the metric is a time or a speed, and no count, share or memory.
+func (m Metric) IsTime() bool {
+	isOther := m.Counter || m.Unit == "" || m.Unit == "B" || m.Unit == "%"
+	return !isOther || m.Name == toRaw.Name
+}
+
 // Values returns the values of the metric in those samples that have it, in the order of the
 // samples.
 func (m Metric) Values(samples []results.Sample) []float64 {

@@ -22,7 +22,7 @@ func WriteComparison(w io.Writer, c *stat.Comparison, format Format, o Options) 
 	case FormatJSON:
 		return WriteJSON(w, c)
 	case FormatCSV:
-		return comparisonTable("", c.Changes).Write(w, FormatCSV, o)
+		return comparisonTable("", c.Changes, gateLimit(c)).Write(w, FormatCSV, o)
 	case FormatBench:
 		return writeComparedBench(w, c)
 	}
@@ -48,39 +48,45 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Notes = append(p.Notes, "!: a change beyond chance; ?: too noisy to tell a change of "+
 			results.FormatPercent(100*stat.Tolerance))
 	}
-	counts, times := s.counts, s.times
+	times := s.times
 	if o.Detail {
 		times = append(s.relative, times...)
 	}
-	basis := basisNotes(times)
+	rest, counts := s.rest, s.counts
+	basis := basisNotes(slices.Concat(times, rest))
 	leftOut := 0
 	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
-		all := len(counts) + len(times)
+		all := len(counts) + len(times) + len(rest)
+		times = slices.DeleteFunc(times, isInformation)
 		counts = mostSignificant(counts, mostChanges/2+1)
 		times = mostSignificant(times, mostChanges-len(counts))
-		leftOut = all - len(counts) - len(times)
+		rest = mostSignificant(rest, mostChanges-len(counts)-len(times))
+		leftOut = all - len(counts) - len(times) - len(rest)
 	}
-	if len(times) > 0 {
-		p.Tables = append(p.Tables, comparisonTable("Times", times).dropEmpty())
+	countsTitle := "Counts that changed"
+	if isOfPrograms(c) {
+		countsTitle = "Counts"
 	}
-	if len(counts) > 0 {
-		title := "Counts that changed"
-		if isOfPrograms(c) {
-			title = "Counts"
+	limit := gateLimit(c)
+	for _, t := range []Table{
+		comparisonTable("Times", times, limit),
+		comparisonTable("Other figures", rest, limit),
+		comparisonTable(countsTitle, counts, limit),
+	} {
+		if t.hasRows() {
+			p.Tables = append(p.Tables, t.dropEmpty())
 		}
-		p.Tables = append(p.Tables, comparisonTable(title, counts).dropEmpty())
 	}
-	if slices.ContainsFunc(c.Changes, isInformation) {
+	if slices.ContainsFunc(slices.Concat(times, counts), isInformation) {
 		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
 	p.Notes = slices.Concat(p.Notes, c.Notes, basis)
+	isHidden := func(ch stat.Change) bool { // whether noise hides what the reader asks about
+		return ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
+	}
 	if slices.ContainsFunc(c.Changes, isHidden) {
 		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
 			"interval: "+moreSamples(c))
-	}
-	if slices.ContainsFunc(c.Changes, isClearButNoisy) {
-		p.Notes = append(p.Notes, "the intervals shown are of 95 %, and a verdict takes more: "+
-			"of a hundred comparisons without a change, one may have a wrong verdict")
 	}
 	if leftOut > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
@@ -90,16 +96,6 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 
 // isInformation reports whether a figure is only shown, and not judged.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
-
-// isHidden reports whether noise hides the change of a figure. Figures that are only shown, and not
-// judged, do not count.
-func isHidden(ch stat.Change) bool { return ch.Verdict == stat.TooNoisy && !isInformation(ch) }
-
-// isClearButNoisy reports whether a figure has no verdict, although the interval beside it leaves
-// out that nothing changed.
-func isClearButNoisy(ch stat.Change) bool {
-	return isHidden(ch) && ch.Interval != nil && (ch.Interval.Lo > 1 || ch.Interval.Hi < 1)
-}
 
 // moreSamples says how to get more samples for a comparison.
 func moreSamples(c *stat.Comparison) string {
@@ -116,6 +112,7 @@ func moreSamples(c *stat.Comparison) string {
 type sortedChanges struct {
 	counts   []stat.Change // counts that changed, or all counts of two programs
 	times    []stat.Change // times that are compared directly
+	rest     []stat.Change // other figures, such as memory, that may change by chance
 	relative []stat.Change // times that are compared by their ratio to raw bytes
 }
 
@@ -128,6 +125,8 @@ func sortChanges(c *stat.Comparison) sortedChanges {
 		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
 			s.counts = append(s.counts, ch)
 		case isCount: // did not change
+		case !ch.Before.Metric.IsTime():
+			s.rest = append(s.rest, ch)
 		case !isRelative:
 			s.times = append(s.times, ch)
 		case ch.Interval == nil: // not shown: a note says why this time has no verdict
@@ -150,13 +149,13 @@ func mostSignificant(changes []stat.Change, limit int) []stat.Change {
 	return ordered[:min(len(ordered), limit)]
 }
 
-// basisNotes say what the verdicts on times are based on, or why a time has no verdict.
-func basisNotes(times []stat.Change) []string {
+// basisNotes say what the verdicts on figures are based on, or why a figure has no verdict.
+func basisNotes(figures []stat.Change) []string {
 	var out []string
-	for _, same := range grouped(times, func(ch stat.Change) string { return ch.Basis }) {
+	for _, same := range grouped(figures, func(ch stat.Change) string { return ch.Basis }) {
 		note := same[0].Basis
-		if note != "" && len(same) < len(times) {
-			note = fmt.Sprintf("%d of %d times: %s", len(same), len(times), note)
+		if note != "" && len(same) < len(figures) {
+			note = fmt.Sprintf("%d of %d figures: %s", len(same), len(figures), note)
 		}
 		out = append(out, note)
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -100,11 +101,12 @@ func briefChange(ch stat.Change) Value {
 	case ch.Verdict == stat.TooNoisy:
 		text += " ?"
 	}
-	tone := changeVerdict(ch).Tone
+	tone := changeVerdict(ch, stat.Tolerance).Tone
 	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: tone}
 }
 
-func comparisonTable(title string, changes []stat.Change) Table {
+// comparisonTable has a row for each change. A worsening by more than limit, a share, matters.
+func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
 	t := Table{Title: title, Columns: []Column{
 		{Title: "case", Key: true},
@@ -115,6 +117,11 @@ func comparisonTable(title string, changes []stat.Change) Table {
 		{Title: "change", Right: true, Key: true},
 		{Title: "verdict", Style: Verdict, Key: true},
 	}}
+	isOther := func(ch stat.Change) bool { return ch.Metric != changes[0].Metric }
+	if len(changes) > 0 && changes[0].Name != "" && !slices.ContainsFunc(changes, isOther) {
+		t.Title += ": " + changes[0].Metric
+		t.Columns[1].Detail = true // only CSV, which has no title, needs the column
+	}
 	for _, ch := range changes {
 		change := Value{Text: changeSize(ch)}
 		if ch.Ratio != nil {
@@ -127,20 +134,22 @@ func comparisonTable(title string, changes []stat.Change) Table {
 			sideValue(ch.After, ch.New),
 			textValue(ch.Before.Metric.Unit),
 			change,
-			changeVerdict(ch),
+			changeVerdict(ch, limit),
 		)
 	}
 	return t
 }
 
 // changeVerdict shows the verdict on a change. The tone is Good or Bad only if the change is
-// established.
-func changeVerdict(ch stat.Change) Value {
+// established. A worsening by more than limit, a share, matters.
+func changeVerdict(ch stat.Change, limit float64) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
 		v.Text = "too few pairs"
 	} else if ch.HasFewLines() {
 		v.Text = "too few lines"
+	} else if isNotWorse(ch, limit) {
+		v.Text = "not " + results.FormatPercent(100*limit) + " worse"
 	}
 	switch {
 	case isInformation(ch):
@@ -217,6 +226,9 @@ func changeSize(c stat.Change) string {
 
 // signedPercent writes the ratio 1.102 as "+10.2".
 func signedPercent(ratio float64) string {
+	if math.Abs(ratio-1) < 1e-9 { // what rounding leaves
+		return "0"
+	}
 	text := results.FormatNumber(100*(ratio-1), 3)
 	if ratio > 1 {
 		return "+" + text

@@ -15,7 +15,7 @@ const mostWorse = 3
 // comparisonVerdict says which figures got worse or better, and how much the others may have
 // changed without being noticed.
 func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
-	t := tally{limit: cmp.Or(c.Limit, stat.Tolerance)}
+	t := tally{limit: gateLimit(c)}
 	for _, ch := range c.Changes {
 		t.add(ch)
 	}
@@ -27,60 +27,84 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	if c.Calls != "" {
 		text += "The new one makes " + c.Calls + ". "
 	}
-	isAnyUnjudged := t.noisy+t.few+t.unjudged+len(c.Unjudged) > 0
-	areWholesAlike := t.wholes > 0 && t.wholeWithin <= stat.Tolerance
-	good := Good
-	if c.Doubt != "" {
-		good = Neutral
-	}
-	answer := "No verdict"
-	switch {
-	case len(t.worse) > 0:
-		tone = Bad
-		answer = fmt.Sprintf("%d of %d got %s: %s",
-			len(t.worse), t.judged, worseWord(t.worse), namedChanges(t.worse, mostWorse))
-		if t.judged == 1 && isOfPrograms(c) {
-			answer = "The new one is " + worseWord(t.worse) + ": " + ChangeText(t.worse[0])
-		}
-	case c.Doubt != "" && isOfPrograms(c): // no verdict: the doubt says why
-	case len(t.better)+t.times+t.notWorse > 0, areWholesAlike:
-		tone = good
-		answer = "Nothing got slower"
-		if t.timings == 0 {
-			answer = "Nothing got worse"
-		}
-	case t.counts > 0 && !isAnyUnjudged:
-		tone = good
-		answer = "Nothing got worse"
-	case t.noisy+t.few+len(c.Unjudged) > 0:
-		answer = "No verdict on time"
-	}
-	if t.judged == 1 && t.times == 1 { // the only figure
-		return tone, fmt.Sprintf("%s%s; %s did not change by more than %s.", text, answer,
-			t.unchanged.Metric, results.FormatPercent(100*t.within))
-	}
+	tone, answer := t.answer(c)
 	return tone, text + strings.Join(append([]string{answer}, t.others()...), "; ") + "."
+}
+
+// gateLimit returns the worsening, as a share, that matters.
+func gateLimit(c *stat.Comparison) float64 { return cmp.Or(c.Limit, stat.Tolerance) }
+
+// answer says whether anything got worse. If times were judged, it is about times alone.
+func (t *tally) answer(c *stat.Comparison) (Tone, string) {
+	switch {
+	case len(t.worse) > 0 && t.judged == 1 && isOfPrograms(c):
+		return Bad, "The new one is " + worseWord(t.worse) + ": " + ChangeText(t.worse[0])
+	case len(t.worse) > 0:
+		return Bad, fmt.Sprintf("%d of %d got %s: %s",
+			len(t.worse), t.judged, worseWord(t.worse), namedChanges(t.worse, mostWorse))
+	case c.Doubt != "" && isOfPrograms(c):
+		return Neutral, "No verdict" // the doubt says why
+	}
+	isAboutTimes := t.times > 0 || len(c.Unjudged) > 0
+	known := 0
+	if t.wholes > 0 && t.wholeWithin <= stat.Tolerance {
+		known++
+	}
+	open := len(c.Unjudged)
+	for _, ch := range c.Changes {
+		switch {
+		case isInformation(ch) || ch.IsWhole() || isAboutTimes && !ch.Before.Metric.IsTime():
+		case ch.Established() || ch.Verdict == stat.NoChange || isNotWorse(ch, t.limit):
+			known++
+		default:
+			open++
+		}
+	}
+	tone, word := Good, "worse"
+	if isAboutTimes {
+		word = "slower"
+	}
+	if c.Doubt != "" {
+		tone = Neutral
+	}
+	switch {
+	case known == 0 && isAboutTimes:
+		return Neutral, "No verdict on time"
+	case known == 0:
+		return Neutral, "No verdict"
+	case open > 0:
+		return tone, "Nothing certainly got " + word
+	}
+	return tone, "Nothing got " + word
 }
 
 // A tally counts the figures of a comparison by their verdicts.
 type tally struct {
 	judged  int // all figures but those for information
-	timings int // judged figures that are times
+	varying int // judged figures that are no counts
+	times   int // judged figures that are times
 
 	worse, better []stat.Change // figures that changed beyond chance
-	times, counts int           // figures that did not change
-	notWorse      int           // times that did not get worse, and may have got better
-	noisy         int           // times that varied too much for a verdict
-	few           int           // times with too few samples for a verdict
+	same, counts  int           // figures that did not change, and counts that did not
+	notWorse      int           // figures that did not get worse, and may have got better
+	noisy         int           // figures that varied too much for a verdict
+	few           int           // figures with too few samples for a verdict
+	foreign       int           // figures from different machines, without a verdict
 	unjudged      int           // figures without a verdict for another reason
 	wholes        int           // framings as a whole that did not change beyond chance
 
-	limit     float64     // a worsening by more than this share matters
-	unchanged stat.Change // the last time that did not change
+	limit float64     // a worsening by more than this share matters
+	last  stat.Change // the last judged figure
 
-	// The largest changes, as shares, that are still possible: of times that did not change, of
-	// times that did not get worse, and of framings as a whole.
+	// The largest changes, as shares, that are still possible: of figures that did not change, of
+	// figures that did not get worse, and of framings as a whole.
 	within, worstCase, wholeWithin float64
+}
+
+// isNotWorse reports whether a figure got worse by at most limit, a share, although noise hides
+// whether it changed.
+func isNotWorse(ch stat.Change, limit float64) bool {
+	return ch.Verdict == stat.TooNoisy && ch.Interval != nil && ch.WorstCase() <= limit
 }
 
 func (t *tally) add(ch stat.Change) {
@@ -88,9 +112,13 @@ func (t *tally) add(ch stat.Change) {
 		return
 	}
 	t.judged++
+	t.last = ch
 	isCount := ch.Before.Metric.Counter
 	if !isCount {
-		t.timings++
+		t.varying++
+	}
+	if ch.Before.Metric.IsTime() {
+		t.times++
 	}
 	possible := 0.0
 	if ch.Interval != nil {
@@ -107,16 +135,17 @@ func (t *tally) add(ch stat.Change) {
 	case ch.Verdict == stat.NoChange && isCount:
 		t.counts++
 	case ch.Verdict == stat.NoChange:
-		t.times++
-		t.unchanged = ch
+		t.same++
 		t.within = max(t.within, possible)
 	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
 		t.few++
-	case ch.Verdict == stat.TooNoisy && ch.WorstCase() <= t.limit:
+	case isNotWorse(ch, t.limit):
 		t.notWorse++
 		t.worstCase = max(t.worstCase, ch.WorstCase())
 	case ch.Verdict == stat.TooNoisy:
 		t.noisy++
+	case ch.Verdict == stat.DifferentMachines:
+		t.foreign++
 	default:
 		t.unjudged++
 	}
@@ -130,25 +159,27 @@ func (t *tally) others() []string {
 		parts = append(parts, fmt.Sprintf("%d got better: %s",
 			len(t.better), namedChanges(t.better, 1)))
 	}
-	if t.times > 0 {
+	if t.same > 0 {
 		parts = append(parts, fmt.Sprintf("%s did not change by more than %s",
-			results.FormatCount(t.times, "time"), results.FormatPercent(100*t.within)))
+			t.called(t.same), results.FormatPercent(100*t.within)))
 	}
 	if t.notWorse > 0 {
 		parts = append(parts, fmt.Sprintf("%s did not get worse by more than %s",
-			results.FormatCount(t.notWorse, "time"),
-			results.FormatPercent(100*max(t.worstCase, 0))))
+			t.called(t.notWorse), results.FormatPercent(100*max(t.worstCase, 0))))
 	}
 	if t.noisy > 0 {
-		verb := "are"
-		if t.noisy == 1 {
-			verb = "is"
+		which, verb := t.called(t.noisy), "is"
+		if t.varying > 1 {
+			which = fmt.Sprintf("%d of %s", t.noisy, t.called(t.varying))
 		}
-		parts = append(parts, fmt.Sprintf("%d of %s %s too noisy to tell a change of %s", t.noisy,
-			results.FormatCount(t.timings, "timing"), verb, results.FormatPercent(100*t.limit)))
+		if t.noisy > 1 {
+			verb = "are"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s too noisy to tell a change of %s", which, verb,
+			results.FormatPercent(100*t.limit)))
 	}
 	if t.few > 0 {
-		parts = append(parts, results.FormatCount(t.few, "time")+" measured too seldom to tell")
+		parts = append(parts, t.called(t.few)+" measured too seldom to tell")
 	}
 	if t.wholes > 0 {
 		none := "no framing"
@@ -161,10 +192,25 @@ func (t *tally) others() []string {
 	if t.counts > 0 {
 		parts = append(parts, results.FormatCount(t.counts, "count")+" did not change")
 	}
+	if t.foreign > 0 {
+		parts = append(parts, results.FormatCount(t.foreign, "figure")+
+			" from different machines, which --across compares")
+	}
 	if t.unjudged > 0 {
 		parts = append(parts, results.FormatCount(t.unjudged, "figure")+" without a verdict")
 	}
 	return parts
+}
+
+// called counts n of the figures that are no counts, or names the figure that alone was judged.
+func (t *tally) called(n int) string {
+	switch {
+	case t.judged == 1:
+		return t.last.Metric
+	case t.times == t.varying:
+		return results.FormatCount(n, "time")
+	}
+	return results.FormatCount(n, "figure")
 }
 
 // worseWord returns "slower" if only times got worse, and "worse" otherwise.

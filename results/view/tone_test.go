@@ -23,7 +23,7 @@ func TestOnlyWhatGotWorseIsAnAlarm(t *testing.T) {
 	} {
 		ch := stat.Change{Verdict: row.verdict, Ratio: ratio(row.ratio)}
 		ch.Before.Metric = goodput
-		table := comparisonTable("", []stat.Change{ch})
+		table := comparisonTable("", []stat.Change{ch}, stat.Tolerance)
 		last := table.Rows[0][len(table.Columns)-1]
 		if last.Tone != row.want {
 			t.Errorf("%s: tone %q, want %q", row.verdict, last.Tone, row.want)
