@@ -326,6 +326,7 @@ func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
 func (k *cellComparer) machineNote() string {
 	goodput := MustMetric("goodput")
 	var logs []float64
+	isOther := false
 	for _, old := range k.old {
 		new := findRow(k.new, old.Machine, old.Cell)
 		if old.Cell.Framing != results.FramingRaw || new == nil || Incomparable(old.Cell) != "" {
@@ -334,6 +335,7 @@ func (k *cellComparer) machineNote() string {
 		before, after := goodput.Estimate(old.Records...), goodput.Estimate(new.Records...)
 		if before.Median > 0 && after.Median > 0 {
 			logs = append(logs, math.Log(after.Median/before.Median))
+			isOther = isOther || new.Machine != old.Machine
 		}
 	}
 	if len(logs) == 0 {
@@ -346,6 +348,10 @@ func (k *cellComparer) machineNote() string {
 	word := "faster"
 	if change < 0 {
 		word = "slower"
+	}
+	if isOther {
+		return fmt.Sprintf("the machine of the new file is another one, and %s %s (goodput of raw)",
+			results.FormatPercent(math.Abs(change)), word)
 	}
 	return fmt.Sprintf("the machine was %s %s in the new file (goodput of raw, whatever the "+
 		"build); it has dropped out of the ratios", results.FormatPercent(math.Abs(change)), word)
