@@ -181,7 +181,7 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	}
 	if len(c.Changes) == 0 {
 		isText := after == nil
-		return nothingInCommon(c, oldPath, newPath, isText)
+		return f.nothingInCommon(c, isText)
 	}
 	o := viewOptions(cmd, f.detail)
 	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, o); err != nil {
@@ -190,9 +190,17 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two files with nothing to compare. If isText is true, the
-// files hold the output of go test -bench.
-func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) error {
+// nothingInCommon returns the error for two sides with nothing to compare. If isText is true, they
+// are benchmark text. A gate has no verdict then.
+func (g *gateFlags) nothingInCommon(c *stat.Comparison, isText bool) error {
+	err := whyNothing(c, isText)
+	if g.isGate() {
+		return &statusError{exitInconclusive, err}
+	}
+	return err
+}
+
+func whyNothing(c *stat.Comparison, isText bool) error {
 	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
 		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
 	}
@@ -208,7 +216,7 @@ func nothingInCommon(c *stat.Comparison, oldPath, newPath string, isText bool) e
 		}
 	}
 	return fmt.Errorf("no %s is in both: %s has %s, %s has %s",
-		kind, oldPath, someNames(c.OnlyOld), newPath, someNames(c.OnlyNew))
+		kind, c.Old, someNames(c.OnlyOld), c.New, someNames(c.OnlyNew))
 }
 
 // splitCPUs splits "BenchmarkEcho-8" into "BenchmarkEcho" and "8", the value of GOMAXPROCS. If that

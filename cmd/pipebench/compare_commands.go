@@ -351,6 +351,10 @@ func (f *compareFlags) contestTask(
 			if err := f.checkMetrics(c); err != nil {
 				return err
 			}
+			if len(c.Changes) == 0 {
+				const isText = true // builds and programs always have figures in common
+				return f.nothingInCommon(c, isText)
+			}
 			c.Limit = max(f.failAbove, 0)
 			o := viewOptions(cmd, f.detail)
 			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)

@@ -58,6 +58,9 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 			"no benchmark matches: BenchmarkMine has no size=9"},
 		{[]string{"--fail-above", "10000%", "--max-time", "5s", "--", "-test.bench", ".", short},
 			exitInconclusive, "1 of 2 benchmarks is in "},
+		{[]string{"--fail-above", "5%", "--metric", "ns/op", "--", "-test.bench", "Gone", short},
+			exitInconclusive, "no benchmark is in both: "},
+		{[]string{"--", "-test.bench", "Gone", short}, exitFailed, "no benchmark is in both: "},
 		{[]string{"--counts", "--", "-test.run", "."}, exitDone, "new.test against old.test"},
 	} {
 		args := append([]string{"compare", "old.test", "new.test"}, tt.args...)

@@ -95,9 +95,6 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 // judgeChanges returns an error with an exit code if the changes do not meet the conditions that
 // the flags set.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
-	if len(c.Changes) == 0 {
-		return fmt.Errorf("%s and %s have nothing in common: %w", c.Old, c.New, view.ErrNothing)
-	}
 	if g.failAbove >= 0 {
 		limit := results.FormatPercent(100 * g.failAbove)
 		switch c.Outcome(g.failAbove) {

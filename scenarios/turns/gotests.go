@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -23,13 +24,16 @@ type GoTests struct {
 	OldText, NewText bytes.Buffer
 }
 
-// Pair runs the benchmarks of both.
+// Pair runs the benchmarks of both. It is an error if neither has a benchmark.
 func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 	old, new, err := inOrder(oldFirst,
 		func() (string, error) { return benchmark(ctx, g.Old) },
 		func() (string, error) { return benchmark(ctx, g.New) })
 	if err != nil {
 		return err
+	}
+	if !hasBenchmark(old) && !hasBenchmark(new) {
+		return noBenchmark(ctx, g.New)
 	}
 	g.OldText.WriteString(old)
 	g.NewText.WriteString(new)
@@ -39,16 +43,31 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 // Compare judges the benchmarks. A benchmark's i-th result on the old side and its i-th on the new
 // side are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
-	old, err := stat.ReadDatasetFrom(g.Old[0], bytes.NewReader(g.OldText.Bytes()))
+	if g.OldText.Len()+g.NewText.Len() == 0 {
+		return nil, ErrNoBenchmark
+	}
+	old, err := readSide(g.Old[0], g.OldText.Bytes())
 	if err != nil {
 		return nil, err
 	}
-	new, err := stat.ReadDatasetFrom(g.New[0], bytes.NewReader(g.NewText.Bytes()))
+	new, err := readSide(g.New[0], g.NewText.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	return stat.CompareTextPairs(old, new, o), nil
 }
+
+// readSide reads what a test binary printed, which may have none of the benchmarks of the other.
+func readSide(name string, text []byte) (stat.Dataset, error) {
+	side, err := stat.ReadDatasetFrom(name, bytes.NewReader(text))
+	if errors.Is(err, results.ErrEmpty) {
+		return stat.Dataset{Name: name}, nil
+	}
+	return side, err
+}
+
+// hasBenchmark reports whether a line of the text begins as the result of a benchmark does.
+func hasBenchmark(text string) bool { return strings.Contains("\n"+text, "\nBenchmark") }
 
 // benchmark runs the benchmarks of a test binary once, and no tests.
 func benchmark(ctx context.Context, argv []string) (string, error) {
@@ -65,10 +84,6 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, reasonOf(text.String()))
-	}
-	isEmpty := !strings.Contains("\n"+text.String(), "\nBenchmark") // no line begins with this
-	if isEmpty {
-		return "", noBenchmark(ctx, argv)
 	}
 	return text.String(), nil
 }
@@ -90,7 +105,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// ErrNoBenchmark means that a Go test binary has no benchmark that -test.bench matches.
+// ErrNoBenchmark means that neither Go test binary has a benchmark that -test.bench matches.
 var ErrNoBenchmark = errors.New("no benchmark matches")
 
 // noBenchmark returns an error that names the benchmarks of a test binary. If the arguments ask for
