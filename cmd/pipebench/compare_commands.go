@@ -211,6 +211,7 @@ func (f *compareFlags) compareBuilds(
 		plan.Pairs = usualPairs
 		plan.Spend = spendOnPairs
 	}
+	f.pace.shorter = "fewer cells (in the words behind --)"
 	var builds *turns.Builds
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		var err error
@@ -241,6 +242,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
+	f.pace.shorter = "a narrower -test.bench"
 	tests := &turns.GoTests{Old: old, New: new}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))

@@ -32,6 +32,7 @@ type pace struct {
 	wanted     int           // --pairs; 0: as many pairs as there is time for
 	sinceBegin time.Duration // since the comparison began
 	inPairs    time.Duration // the sum over the pairs
+	shorter    string        // what makes a pair shorter; "": nothing
 }
 
 func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
@@ -54,11 +55,19 @@ func (p pace) advice(pairs int) string {
 	total := p.timeFor(pairs)
 	switch {
 	case total > longestAdvised:
-		return fmt.Sprintf("compare fewer figures (--metric), or on a quieter machine: a verdict "+
-			"takes about %d pairs, and a pair %s", pairs, each)
+		better := "a quieter machine"
+		if p.shorter != "" {
+			better += " or " + p.shorter
+		}
+		return fmt.Sprintf("at this noise a verdict takes about %d pairs of %s each: use %s",
+			pairs, each, better)
 	case p.wanted > 0 && p.pairs >= p.wanted:
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
 			each)
+	case pairs <= stat.LeastPairs:
+		return fmt.Sprintf("%d pairs, the fewest that can give a verdict, take %s: give it "+
+			"--max-time %s or more", pairs,
+			results.FormatDuration(float64(p.each())*float64(pairs)), total)
 	}
 	return fmt.Sprintf("give it --max-time %s: a pair takes %s, and a verdict about %d of them",
 		total, each, pairs)

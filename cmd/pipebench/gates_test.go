@@ -7,15 +7,23 @@ import (
 
 func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	four := pace{pairs: 4, sinceBegin: 100 * time.Second, inPairs: 96 * time.Second}
+	bench := four
+	bench.shorter = "a narrower -test.bench"
+	six := pace{pairs: 6, sinceBegin: 100 * time.Second, inPairs: 96 * time.Second}
 	for _, tt := range []struct {
 		pace  pace
 		pairs int
 		want  string
 	}{
-		{four, 5, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
-		{four, 3, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
-		{four, 400, "compare fewer figures (--metric), or on a quieter machine: a verdict takes " +
-			"about 400 pairs, and a pair 24.0 s"},
+		{four, 5, "5 pairs, the fewest that can give a verdict, take 120 s: give it " +
+			"--max-time 2m29s or more"},
+		{four, 3, "5 pairs, the fewest that can give a verdict, take 120 s: give it " +
+			"--max-time 2m29s or more"},
+		{six, 3, "give it --max-time 2m20s: a pair takes 16.0 s, and a verdict about 7 of them"},
+		{four, 400, "at this noise a verdict takes about 400 pairs of 24.0 s each: use a quieter " +
+			"machine"},
+		{bench, 400, "at this noise a verdict takes about 400 pairs of 24.0 s each: use a " +
+			"quieter machine or a narrower -test.bench"},
 		{pace{pairs: 4, wanted: 4, inPairs: time.Second}, 40,
 			"give it --pairs 40: it had 4, and a pair takes 250 ms"},
 	} {
