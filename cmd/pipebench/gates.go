@@ -165,8 +165,22 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 		return fmt.Sprintf("a benchmark has too few lines: use -count %d or more",
 			stat.LeastSamples)
 	}
-	return "compare the programs themselves, as in: pipebench compare ./old ./new, or of Go " +
-		"benchmarks (go test -c): pipebench compare old.test new.test -- -test.bench Mine"
+	return inTurns(c)
+}
+
+// inTurns says how to compare in turns what two files hold.
+func inTurns(c *stat.Comparison) string {
+	change := c.Changes[max(0, slices.IndexFunc(c.Changes, stat.Change.LacksVerdict))]
+	switch {
+	case change.Cell != nil:
+		return "compare both programs in turns: pipebench compare ./old ./new"
+	case change.Metric == "time": // of a server
+		return "compare both servers in turns: pipebench compare --drive ./old ./new"
+	}
+	benchmark, _, _ := strings.Cut(change.Name, "/")
+	benchmark, _ = splitCPUs(benchmark)
+	return "compare the binaries of go test -c in turns: pipebench compare old.test new.test -- " +
+		"-test.bench " + benchmark
 }
 
 // assertFlags are the conditions of --assert, which the measured figures have to meet.
