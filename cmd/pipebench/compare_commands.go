@@ -337,12 +337,17 @@ func (f *compareFlags) contestTask(
 	cmd *cobra.Command, run func(context.Context, *session) (*stat.Comparison, error),
 ) task {
 	var c *stat.Comparison
+	isFailed := false
 	return task{
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
 			if c == nil {
 				return err
+			}
+			isFailed = err != nil
+			if isFailed && ctx.Err() == nil {
+				c.Doubt = err.Error()
 			}
 			return errors.Join(err, s.keepComparison(c))
 		},
@@ -362,6 +367,9 @@ func (f *compareFlags) contestTask(
 			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)
 		},
 		gate: func(*results.Set) error {
+			if isFailed {
+				return nil // what failed decides the exit code
+			}
 			if c.Different != "" && !f.different {
 				return &statusError{exitInconclusive, errors.New(c.Different)}
 			}
