@@ -40,8 +40,15 @@ func writeNotice(w io.Writer, text string) {
 var itemStart = regexp.MustCompile(`^(-|\d+\.) `)
 
 // writeText writes a help text or a guide, made to fit the screen. Titles and indented lines keep
-// their line breaks.
+// their line breaks. If one indented line is too wide, none of them is indented.
 func writeText(w io.Writer, text string, o view.Options) {
+	isWide := func(line string) bool {
+		return strings.HasPrefix(line, "    ") && utf8.RuneCountInString(line) > o.Columns()
+	}
+	indent := "    "
+	if slices.ContainsFunc(strings.Split(text, "\n"), isWide) {
+		indent = ""
+	}
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -50,7 +57,9 @@ func writeText(w io.Writer, text string, o view.Options) {
 		case strings.HasPrefix(block, "|"):
 			writeTable(w, block, o)
 		case strings.HasPrefix(block, "    "):
-			writeIndented(w, block, o)
+			for line := range strings.SplitSeq(block, "\n") {
+				fmt.Fprintln(w, indent+strings.TrimPrefix(line, "    "))
+			}
 		case strings.HasPrefix(block, "#"), strings.HasPrefix(block, " "):
 			fmt.Fprintln(w, block)
 		default:
@@ -99,17 +108,4 @@ func tableCells(row string) []string {
 		cells[i] = strings.TrimSpace(cells[i])
 	}
 	return cells
-}
-
-// writeIndented writes an indented block, without the indent if a line is too wide.
-func writeIndented(w io.Writer, block string, o view.Options) {
-	isWide := func(line string) bool { return utf8.RuneCountInString(line) > o.Columns() }
-	lines := strings.Split(block, "\n")
-	cutIndent := slices.ContainsFunc(lines, isWide)
-	for _, line := range lines {
-		if cutIndent {
-			line = strings.TrimPrefix(line, "    ")
-		}
-		fmt.Fprintln(w, line)
-	}
 }

@@ -78,8 +78,8 @@ func TestATextIsLaidOut(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
 	out.Reset()
-	writeText(&out, "    twelve chars\n      more\n", view.Options{Width: 14})
-	if want := "twelve chars\n  more\n"; out.String() != want {
+	writeText(&out, "    one\n\n    twelve chars\n      more\n", view.Options{Width: 14})
+	if want := "one\n\ntwelve chars\n  more\n"; out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
 }
