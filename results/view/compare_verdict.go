@@ -46,20 +46,7 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		return Neutral, "No verdict" // the doubt says why
 	}
 	isAboutTimes := t.times > 0 || len(c.Unjudged) > 0
-	known := 0
-	if t.wholes > 0 && t.wholeWithin <= stat.Tolerance {
-		known++
-	}
-	open := len(c.Unjudged)
-	for _, ch := range c.Changes {
-		switch {
-		case isInformation(ch) || ch.IsWhole() || isAboutTimes && !ch.Before.Metric.IsTime():
-		case ch.Established() || ch.Verdict == stat.NoChange || isNotWorse(ch, t.limit):
-			known++
-		default:
-			open++
-		}
-	}
+	known, open := t.settled(c, isAboutTimes)
 	tone, word := Good, "worse"
 	if isAboutTimes {
 		word = "slower"
@@ -76,6 +63,24 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		return tone, "Nothing certainly got " + word
 	}
 	return tone, "Nothing got " + word
+}
+
+// settled counts the times, or all figures, that certainly did not get worse by as much as matters,
+// and those for which that is open.
+func (t *tally) settled(c *stat.Comparison, isAboutTimes bool) (known, open int) {
+	if t.wholes > 0 && t.wholeWithin <= stat.Tolerance {
+		known++
+	}
+	for _, ch := range c.Changes {
+		switch {
+		case isInformation(ch) || ch.IsWhole() || isAboutTimes && !ch.Before.Metric.IsTime():
+		case ch.Established() || ch.Verdict == stat.NoChange || isNotWorse(ch, t.limit):
+			known++
+		default:
+			open++
+		}
+	}
+	return known, open + len(c.Unjudged)
 }
 
 // A tally counts the figures of a comparison by their verdicts.
