@@ -101,12 +101,21 @@ func nextCommands(r *inspect.Report) []string {
 				server = cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command)
 			}
 		}
-		const says = "next: `pipebench drive -- %s` finds the size that it does not answer; " +
-			"`pipebench tap -o FILE -- %[1]s`, started by the client, shows the message"
-		return []string{fmt.Sprintf(says, server)}
+		record := fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, and "+
+			"end the client when it hangs again", server)
+		if slices.ContainsFunc(r.Processes, isTap) {
+			record = "end the client"
+		}
+		const says = "next: %s: `pipebench report FILE`, with the recording of tap, names wrong " +
+			"lengths and requests without an answer. Then `pipebench drive -- %s` looks for a " +
+			"size that it does not answer"
+		return []string{fmt.Sprintf(says, record, server)}
 	}
 	return nil
 }
+
+// isTap reports whether a process is pipebench tap, which records what passes.
+func isTap(p inspect.Proc) bool { return p.Command == "pipebench tap" }
 
 // computing describes the first process that computes. It returns "" if none does.
 func computing(r *inspect.Report) string {
@@ -132,9 +141,9 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 		line += ", handles SIGTERM"
 	}
 	if p.Recent != nil && r.Look > 0 {
-		line += fmt.Sprintf(", ran %.0f %% of the time, read %s, wrote %s",
-			100*r.RunShare(p), results.FormatSize(p.Recent.ReadBytes),
-			results.FormatSize(p.Recent.WriteBytes))
+		line += fmt.Sprintf(", ran %.0f %% of the last %s, read %s, wrote %s",
+			100*r.RunShare(p), results.FormatDuration(float64(r.Look)),
+			results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
 	}
 	if p.Stopped {
 		return line + ": stopped"

@@ -207,8 +207,9 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 		Diagnoses: []inspect.Diagnosis{{Kind: inspect.MutualRead, Sentence: "both wait", PID: 2}},
 	}
 	found := text(r, false)
-	for _, want := range []string{"both wait", "pipebench drive -- node server.js", "pipebench tap",
-		": computes; its other threads sleep in poll"} {
+	for _, want := range []string{"both wait", "pipebench drive -- node server.js",
+		"let the client start `pipebench tap --bodies -o FILE -- node server.js`",
+		"ran 100 % of the last 500 ms, read 0 B", ": computes; its other threads sleep in poll"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("no %q in\n%s", want, found)
 		}

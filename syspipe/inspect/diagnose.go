@@ -14,7 +14,7 @@ type Diagnosis struct {
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
 	// PID is the process that the diagnosis is about, or 0 if the diagnosis is not about a single
-	// process. For [MutualRead], PID is the server.
+	// process. For [MutualRead] and [ChildAtStdin], PID is the server.
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread
@@ -25,20 +25,21 @@ type Diagnosis struct {
 type Problem string
 
 const (
-	MutualWrite Problem = "mutual-write"
-	MutualRead  Problem = "mutual-read"
-	Undrained   Problem = "undrained"
-	Unread      Problem = "unread"
-	PeerLeft    Problem = "peer-left"
-	SelfHeld    Problem = "self-held"
-	HeldOpen    Problem = "held-open"
-	TwoReaders  Problem = "two-readers"
-	Leak        Problem = "leak"
-	IgnoresTerm Problem = "ignores-sigterm"
-	Stopped     Problem = "stopped"
-	OpensFIFO   Problem = "opens-fifo"
-	Spins       Problem = "spins"
-	Buffers     Problem = "buffers"
+	MutualWrite  Problem = "mutual-write"
+	MutualRead   Problem = "mutual-read"
+	ChildAtStdin Problem = "child-at-stdin"
+	Undrained    Problem = "undrained"
+	Unread       Problem = "unread"
+	PeerLeft     Problem = "peer-left"
+	SelfHeld     Problem = "self-held"
+	HeldOpen     Problem = "held-open"
+	TwoReaders   Problem = "two-readers"
+	Leak         Problem = "leak"
+	IgnoresTerm  Problem = "ignores-sigterm"
+	Stopped      Problem = "stopped"
+	OpensFIFO    Problem = "opens-fifo"
+	Spins        Problem = "spins"
+	Buffers      Problem = "buffers"
 )
 
 // problems lists the kinds of problem in the order in which a report names them: those that best
@@ -54,6 +55,7 @@ var problems = []struct {
 	{SelfHeld, "a reader that holds the writing end waits for its end"},
 	{TwoReaders, "two processes read one pipe"},
 	{MutualRead, "both sides wait for each other's bytes"},
+	{ChildAtStdin, "a server waits for a child that reads its input"},
 	{Spins, "a CPU is kept busy and no byte moves"},
 	{Buffers, "output is held back until a block is full"},
 	{Unread, "bytes lie in a standard input, and nobody reads them"},
@@ -119,7 +121,8 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
 		confirmed := d.Kind.needsTwoLooks() || slices.ContainsFunc(before.Diagnoses, d.same)
-		answersMeanwhile := d.Kind == MutualRead && r.moves(d.PID)
+		waits := d.Kind == MutualRead || d.Kind == ChildAtStdin
+		answersMeanwhile := waits && r.moves(d.PID)
 		return !confirmed || answersMeanwhile
 	})
 	return inDoubt
@@ -388,8 +391,12 @@ func (f *finder) describeIdle(readers []Holder) string {
 // doesInstead says what a process does instead of reading. It returns "" if that is not known.
 func (r *Report) doesInstead(pid int) string {
 	for _, p := range r.Processes {
-		if p.PID == pid && r.Computes(p) {
+		switch {
+		case p.PID != pid:
+		case r.Computes(p):
 			return ": it computes"
+		case !p.running && len(p.Threads) > 0 && p.Threads[0].pauses():
+			return ": it sleeps in " + p.Threads[0].In
 		}
 	}
 	if reader, waits := r.waitsToWrite(pid); waits {

@@ -68,11 +68,12 @@ func (f *finder) checkMutualRead(certain bool) {
 		const says = "both wait for each other, and nothing is in the pipes: " +
 			"%s waits for %s%s, which %s read all that was sent%s; "
 		text := fmt.Sprintf(says, p.client, namesOf(c.servers), c.through(), has, c.alsoWaits())
+		const causes = "a message was swallowed or not written, or one side waits for the rest " +
+			"of one (wrong length, no end of line)"
 		if certain {
-			text += "a message was swallowed, or its answer is not written"
+			text += causes
 		} else {
-			text += "if an answer is due, a message was swallowed or the answer is not written; " +
-				"else they are idle"
+			text += "if an answer is due, " + causes + "; else they are idle"
 		}
 		if found := f.add(MutualRead, text, c.channels...); found != nil {
 			found.PID = c.servers[0].PID
@@ -111,7 +112,7 @@ func (f *finder) checkChildAtStdin(in *Channel, all map[int]Proc) {
 			const says = "%s waits for %s, which waits for its child %s, and that one reads " +
 				"the stdin of %d (%s): start it with another stdin, such as /dev/null"
 			text := fmt.Sprintf(says, out.Readers[j], server, child, server.PID, in.ID)
-			if found := f.add(MutualRead, text, in, out); found != nil {
+			if found := f.add(ChildAtStdin, text, in, out); found != nil {
 				found.PID = server.PID
 			}
 			return

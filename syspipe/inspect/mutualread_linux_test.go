@@ -23,7 +23,8 @@ const (
 )
 
 func init() {
-	jobs["expect"] = expectAnswer
+	jobs["expect"] = func() error { return expectAnswer(1) }
+	jobs["expect more"] = func() error { return expectAnswer(100) }
 	jobs["relay"] = relay
 	jobs["epoll"] = func() error { return swallow(awaitByEpoll) }
 	jobs["poll"] = func() error { return swallow(awaitByPoll) }
@@ -48,9 +49,9 @@ func startServer(stdin io.Reader, stdout io.Writer) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// expectAnswer sends a server a message and waits for the answer. When it is killed, its server
+// expectAnswer sends a server a message and waits for an answer of size bytes. When it is killed, its server
 // sees the end of its input.
-func expectAnswer() error {
+func expectAnswer(size int) error {
 	toServer, in, err := os.Pipe()
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func expectAnswer() error {
 	if _, err := in.WriteString("a request\n"); err != nil {
 		return err
 	}
-	_, err = out.Read(make([]byte, 1))
+	_, err = io.ReadFull(out, make([]byte, size))
 	return err
 }
 
@@ -195,6 +196,37 @@ func TestAServerThatSwallowedARequest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that wrote a part of its answer waits as one that wrote none.
+func TestAnAnswerMayNotBeWhole(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "half.sh")
+	if err := os.WriteFile(script, []byte("read line; printf half; read line"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := child(t, "expect more")
+	cmd.Env = append(cmd.Env, serverVariable+"=sh "+script)
+	start(t, cmd)
+	mustFind(t, cmd.Process.Pid, inspect.MutualRead, "(sh half.sh)",
+		"or one side waits for the rest of one (wrong length, no end of line)")
+}
+
+// A process that waits for no other one may sleep.
+func TestAProcessThatSleepsIsSeenTo(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+	start(t, cmd)
+	var threads []inspect.Thread
+	for end := time.Now().Add(deadline); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		report, err := inspect.Process(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads = report.Processes[0].Threads
+		if len(threads) == 1 && threads[0].In == "nanosleep" {
+			return
+		}
+	}
+	t.Fatalf("waits in %+v", threads)
 }
 
 func TestARelayIsSeenThrough(t *testing.T) {

@@ -79,10 +79,11 @@ type cpuTime struct {
 	runnable    bool // it is running or waiting for a CPU now
 }
 
-// A Thread is a thread that waits for a descriptor, for a child, or for the other end of a FIFO.
+// A Thread is a thread that waits for a descriptor, for a child, or for the other end of a FIFO. In
+// a process without such a thread, it is one that pauses: in "nanosleep" or "futex".
 type Thread struct {
 	TID int    `json:"tid"`
-	In  string `json:"in"` // "read", "write", "poll", "open", or "wait" for a child
+	In  string `json:"in"` // "read", "write", "poll", "open", "wait" for a child, or a pause
 	FD  int    `json:"fd"` // of a read or write; -1 if not known
 	At  string `json:"at"` // the kernel function in which it sleeps; "" if that may not be read
 	// Child is the PID of the child for which the thread waits. It is 0 if this is not known, or if
@@ -93,6 +94,9 @@ type Thread struct {
 
 	watches []watch // the descriptors for which it waits, if In is "poll"
 }
+
+// pauses reports whether the thread waits for time to pass, or for another thread.
+func (t Thread) pauses() bool { return t.In == "nanosleep" || t.In == "futex" }
 
 // A watch is one of the descriptors for which a thread waits in poll, select or an epoll call.
 type watch struct {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,11 +24,12 @@ var calls = map[int]string{
 	unix.SYS_PPOLL: "poll", unix.SYS_PSELECT6: "select",
 	unix.SYS_EPOLL_PWAIT: "epoll", unix.SYS_EPOLL_PWAIT2: "epoll",
 	unix.SYS_WAIT4: "wait", unix.SYS_WAITID: "wait",
-	unix.SYS_OPENAT: "open",
+	unix.SYS_NANOSLEEP: "nanosleep", unix.SYS_CLOCK_NANOSLEEP: "nanosleep",
+	unix.SYS_OPENAT: "open", unix.SYS_FUTEX: "futex",
 }
 
-// readThreads returns the threads of p that wait in a system call, such as read or poll. It also
-// sets p.threadCount and p.running.
+// readThreads returns the threads of p that wait in a system call, such as read or poll. Threads
+// that only pause are left out, unless all do. It also sets p.threadCount and p.running.
 func readThreads(p *Proc) []Thread {
 	tids, err := procfs.Threads(p.PID)
 	if err != nil {
@@ -42,6 +44,10 @@ func readThreads(p *Proc) []Thread {
 		}
 		stat, err := procfs.ReadThread(p.PID, tid)
 		p.running = p.running || err == nil && (stat.State == 'R' || stat.State == 'D')
+	}
+	waiting := slices.DeleteFunc(slices.Clone(list), Thread.pauses)
+	if len(waiting) > 0 {
+		return waiting
 	}
 	return list
 }
@@ -106,6 +112,10 @@ func callOf(function string) string {
 		return "poll"
 	case function == "do_wait":
 		return "wait"
+	case function == "hrtimer_nanosleep":
+		return "nanosleep"
+	case strings.HasPrefix(function, "futex_wait"):
+		return "futex"
 	case function == "wait_for_partner", function == "fifo_open":
 		return "open"
 	}
