@@ -37,6 +37,19 @@ type Reader interface {
 	ReadMessage() ([]byte, error)
 }
 
+// A LengthReader is a Reader of a framing that states the length of each message before it. Pending
+// says what has come of the message that ReadMessage waits for, or failed to complete.
+type LengthReader interface {
+	Reader
+	Pending() Pending
+}
+
+// A Pending is what has come of a message. The zero Pending means that nothing has.
+type Pending struct {
+	Length int64 // the stated length of the message in bytes; -1: its header is not complete
+	Came   int   // bytes of the message that have come, or of its header
+}
+
 // A Chunker is a framing that splits a long message into several frames.
 type Chunker interface {
 	Framing

@@ -78,6 +78,18 @@ func (b *bodyReader) declare(length, start int64) error {
 	return nil
 }
 
+// Pending implements [LengthReader].
+func (b *bodyReader) Pending() Pending {
+	came := len(b.in.held())
+	switch {
+	case b.declared:
+		return Pending{b.length, came}
+	case came > 0:
+		return Pending{-1, came}
+	}
+	return Pending{}
+}
+
 func (b *bodyReader) ReadMessage() (msg []byte, err error) {
 	if b.broken != nil {
 		return nil, b.broken

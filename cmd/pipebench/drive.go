@@ -181,6 +181,7 @@ func withAdvice(err error) error {
 
 func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	f.options.Run = s.run
+	f.options.Recording = f.messages
 	f.options.Observe = func(step string) {
 		f.step = step
 		s.progress.step(step)
@@ -199,8 +200,8 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 	if f.messages != "" {
 		sending = "the messages of " + f.messages
 	}
-	s.progress.note(fmt.Sprintf("%s speaks %s in %s; sending %s",
-		f.options.Command[0], d.Protocol(), d.Framing(), sending))
+	s.progress.note(fmt.Sprintf("%s (process %d) speaks %s in %s; sending %s",
+		f.options.Command[0], d.PID(), d.Protocol(), d.Framing(), sending))
 	keep := func(line results.Line) error {
 		if target, ok := line.(results.Target); ok {
 			s.progress.note(view.TargetLine(target))

@@ -84,6 +84,14 @@ func (d *Driver) setServer(s *target.Server) {
 // Protocol returns what the server speaks, such as "lines", or "mcp 2025-11-25" with its revision.
 func (d *Driver) Protocol() string { return d.protocol.Name }
 
+// PID returns the process number of the server, or 0 while it does not run.
+func (d *Driver) PID() int {
+	if d.server == nil {
+		return 0
+	}
+	return d.server.Process.Cmd.Process.Pid
+}
+
 // Framing returns how the server tells messages apart, as a spec of package framers such as
 // "ndjson".
 func (d *Driver) Framing() string {
@@ -154,7 +162,7 @@ func (d *Driver) discard() {
 // the process.
 func (d *Driver) observe(step string) {
 	if d.server != nil {
-		step = fmt.Sprintf("process %d: %s", d.server.Process.Cmd.Process.Pid, step)
+		step = fmt.Sprintf("process %d: %s", d.PID(), step)
 	}
 	d.options.Observe(step)
 }
@@ -271,6 +279,9 @@ func warn(t *results.Target, format string, args ...any) {
 func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
 	t.Verdict = string(out.Verdict)
 	flags = append(flags, "--patience", "1m")
+	if size == 0 && d.options.Recording != "" {
+		flags = append(flags, "--messages", d.options.Recording)
+	}
 	t.Evidence.Advice = out.Advice(d.options.commandLine(size, flags...))
 	if out.Verdict == target.InFrames {
 		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()

@@ -163,7 +163,39 @@ var servers = map[string]func(arg string) error{
 	"upper":  upper,
 	"fitful": fitful,
 	"lsp":    serveLSP,
-	"twice":  twice,
+	// announces some bytes more than its answer to "hover" has; may read no large message
+	"mislength": func(arg string) error {
+		more, deaf := 0, ""
+		fmt.Sscan(arg, &more, &deaf)
+		in := bufio.NewReader(os.Stdin)
+		for {
+			var size int
+			if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
+				return nil
+			}
+			if deaf != "" && size > 100_000 {
+				<-make(chan int)
+			}
+			msg := make([]byte, size)
+			if _, err := io.ReadFull(in, msg); err != nil {
+				return nil
+			}
+			e := jsonrpc.Scan(msg)
+			answer := refusal(string(msg))
+			length := len(answer)
+			switch string(e.Method) {
+			case "initialize":
+				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, e.ID)
+				length = len(answer)
+			case "hover":
+				length += more
+			}
+			if len(e.ID) > 0 {
+				fmt.Printf("Content-Length: %d\r\n\r\n%s", length, answer)
+			}
+		}
+	},
+	"twice": twice,
 	"buffered": func(string) error { // as what is written by way of stdio is
 		out := bufio.NewWriterSize(os.Stdout, 1<<20)
 		defer out.Flush()

@@ -56,6 +56,8 @@ type Options struct {
 	Observe func(step string)
 
 	Run string // the name of the run, which goes into each record
+	// Recording is the file of the messages that Replay sends, which advice names; "" if not known.
+	Recording string
 }
 
 // Values of Options.Request: what requests ask the server to do.

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/bench/payload"
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
@@ -74,7 +76,10 @@ func split(
 		if id != "" {
 			open[id] = len(requests)
 		}
-		name := strings.TrimSpace(method + " " + id)
+		name := method
+		if id != "" {
+			name = strings.TrimSpace(method + " (id " + id + ")")
+		}
 		requests = append(requests, recorded{Message: m, number: i + 1, name: name})
 	}
 	return requests, replies
@@ -150,6 +155,7 @@ type replay struct {
 	slowest  recorded                // the message whose answer took longest in the recording
 	now      time.Duration           // how long the answer to slowest took in this replay
 	lead     [][]byte                // messages without an answer, to send with the next request
+	sent     []int64                 // bytes of the frames that were sent together last
 }
 
 // judge sets the verdict CannotTell if nothing is wrong, but some answers could not be compared.
@@ -177,21 +183,31 @@ func (r *replay) warnOfDifferences() {
 	}
 }
 
-// explain notes in the record that the last of the requests failed, and whether a larger message
-// right before it may be the cause. If there may be such a cause and hasTime is set, explain tries
-// again without the larger message.
+// explain notes in the record that the last of the requests failed, and in which message the server
+// stopped reading. Otherwise a larger message right before the request may be the cause: if hasTime
+// is set, explain tries again without that message.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
 	why := &r.t.Evidence.Why
 	*why = failed.what() + ": " + *why
 	largest := last
-	for i := last - 1; i >= 0 && requests[i].silent; i-- {
-		if requests[i].Size > requests[largest].Size {
-			largest = i
+	first := last // of the messages that were sent together
+	for first > 0 && requests[first-1].silent {
+		first--
+		if requests[first].Size > requests[largest].Size {
+			largest = first
 		}
 	}
-	if largest == last || failed.silent {
+	if failed.silent || r.t.Verdict == string(target.WrongLength) {
+		return
+	}
+	if stopped := r.whereStopped(requests[first:]); stopped != "" {
+		*why += "; " + stopped
+		r.t.Evidence.Advice = target.AdviceToInspect("the server stopped reading", r.repeat(0))
+		return
+	}
+	if largest == last {
 		return
 	}
 	large := requests[largest]
@@ -200,7 +216,32 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		return
 	}
 	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	r.t.Evidence.Advice = adviceOnCause(large, r.t.Evidence.Failure)
+	r.t.Evidence.Advice = adviceOnCause(large)
+}
+
+// whereStopped says in which of the messages, which were sent together, a server that lives stopped
+// reading. It returns "" if the server read them all, or if that is not known.
+func (r *replay) whereStopped(sent []recorded) string {
+	failure := r.t.Evidence.Failure
+	deaf := r.t.Verdict == string(target.Deaf) && failure != nil
+	unread := deaf && failure.UnreadStdin != nil && *failure.UnreadStdin > 0
+	if !unread || len(r.sent) == 0 {
+		return ""
+	}
+	read := failure.Accepted - *failure.UnreadStdin
+	last := len(sent) - 1
+	for i, size := range r.sent {
+		if read < size || i == last {
+			last = i
+			break
+		}
+		read -= size
+	}
+	if read <= 0 {
+		return fmt.Sprintf("the server stopped reading before %s", &sent[last])
+	}
+	return fmt.Sprintf("the server stopped reading in %s, after %s of it", &sent[last],
+		stat.FormatBytes(read))
 }
 
 // leastLarge is the smallest size of a message, in bytes, that may not fit a buffer of the server.
@@ -208,12 +249,8 @@ const leastLarge = 2048
 
 // adviceOnCause says where to look if a server answers a request only without the message cause,
 // which comes right before it.
-func adviceOnCause(cause recorded, failure *results.FailureEvidence) string {
-	switch {
-	case failure != nil && failure.Unsent:
-		return fmt.Sprintf("the server stopped reading in message %d: look at limits of its input",
-			cause.number)
-	case cause.Size < leastLarge:
+func adviceOnCause(cause recorded) string {
+	if cause.Size < leastLarge {
 		const says = "message %d makes the difference: look at what the server does with it, " +
 			"and at the lengths that the server reads and announces"
 		return fmt.Sprintf(says, cause.number)
@@ -306,12 +343,27 @@ func (r *replay) deliver(
 	} else {
 		request.Lead = r.lead
 		r.lead = nil
+		r.sent = r.frameSizes(append(slices.Clone(request.Lead), request.Number(0)))
 		out, err = r.trip(ctx, request, int64(number))
 	}
 	if err == nil && out.Verdict == target.OK && last {
+		r.sent = nil // what checkAlive sends is no message of the recording
 		err = r.checkAlive(ctx, &out)
 	}
 	return out, err
+}
+
+// frameSizes returns how many bytes each message takes on the pipe. A message that cannot be sent
+// counts as 0 bytes: the error comes when it is sent.
+func (r *replay) frameSizes(messages [][]byte) []int64 {
+	var sizes []int64
+	for _, msg := range messages {
+		var frame bytes.Buffer
+		_ = r.protocol.Framing.NewWriter(&frame, framers.WithMaxMessage(-1 /* no limit */),
+			framers.WithVerbatim()).WriteMessage(msg)
+		sizes = append(sizes, int64(frame.Len()))
+	}
+	return sizes
 }
 
 // requestAgain makes the request that sends a recorded message again. The second result is the

@@ -124,7 +124,7 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 		t.Fatalf("%s at %d", set.Targets[0].Verdict, e.Replay.FailedAtMessage)
 	}
 	for _, says := range []string{
-		"hover 2 of 500 B: no answer within ",
+		"hover (id 2) of 500 B: no answer within ",
 		"; right after message 3, open of 4,000 B, which expects no answer",
 		"; without message 3 it is answered",
 	} {
@@ -134,6 +134,49 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 	}
 	if !strings.Contains(e.Advice, "lose what came behind") {
 		t.Errorf("advises %q", e.Advice)
+	}
+}
+
+// A wrong length is named, and so is the message in which a server stops reading. The advice repeats
+// the replay.
+func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
+	t.Parallel()
+	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
+	open := `{"jsonrpc":"2.0","method":"open","params":"` + strings.Repeat("x", 150_000) + `"}`
+	for _, row := range []struct {
+		server, verdict, why, advice string
+	}{
+		{"mislength 20", "wrong length", "an answer came that announces 83 B and has 63: its " +
+			"Content-Length is wrong", "count them after encoding"},
+		{"mislength 1000", "truncated", "; a message came that announces 1,063 B: 63 of them came",
+			"its Content-Length is wrong, or the rest was not written"},
+		{"mislength -5", "wrong length",
+			"a message came that announces 58 B and goes on behind them", "count them"},
+		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
+			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
+	} {
+		t.Run(row.server, func(t *testing.T) {
+			t.Parallel()
+			o := server(row.server)
+			o.Protocol = "lsp"
+			o.Patience = 2 * time.Second
+			o.Recording = "tap.jsonl"
+			d := begin(t, o)
+			messages := []payload.Message{{Dir: "request", Size: len(hover), Body: []byte(hover)}}
+			if row.verdict == "deaf" {
+				messages = append([]payload.Message{
+					{Dir: "request", Size: len(open), Body: []byte(open)}}, messages...)
+			}
+			set := new(results.Set)
+			if err := d.Replay(t.Context(), messages, keepIn(set)); err != nil {
+				t.Fatal(err)
+			}
+			e := set.Targets[0].Evidence
+			if set.Targets[0].Verdict != row.verdict || !strings.Contains(e.Why, row.why) ||
+				!strings.Contains(e.Advice, row.advice) {
+				t.Errorf("%s: %s\n%s", set.Targets[0].Verdict, e.Why, e.Advice)
+			}
+		})
 	}
 }
 
@@ -178,7 +221,8 @@ func TestAReplaySaysHowItDiffersFromTheRecording(t *testing.T) {
 				t.Fatalf("%v: %+v", err, set.Targets)
 			}
 			said := strings.Join(set.Targets[0].Warnings, "; ")
-			if !strings.Contains(said, "message 1, hover 7 of 500 B took 3599 s in the recording") {
+			const took = "message 1, hover (id 7) of 500 B took 3599 s in the recording"
+			if !strings.Contains(said, took) {
 				t.Errorf("of the times it says %q", said)
 			}
 			made := strings.Contains(said,

@@ -101,6 +101,9 @@ type Conn struct {
 	writer  framers.Writer
 	batch   *bufio.Writer  // gathers the messages of a Batch; nil before the first Batch
 	batched framers.Writer // writes into batch
+	reader  framers.Reader // of the program's output
+	// pending is nil if nothing has come of the next message.
+	pending atomic.Pointer[framers.Pending]
 
 	read     atomic.Int64 // bytes of output up to the end of the last complete message
 	limit    atomic.Int64 // set by SetMaxMessage; 0 before its first call
@@ -189,7 +192,8 @@ func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Opt
 			c.lastChunk = chunk.Received == chunk.Total
 		}))
 	}
-	go c.readAll(f.NewReader(limited{c}, append(reading, o.Reading...)...))
+	c.reader = f.NewReader(limited{c}, append(reading, o.Reading...)...)
+	go c.readAll()
 	if c.respond != nil {
 		c.replying.Go(c.sendReplies)
 	}

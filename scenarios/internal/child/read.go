@@ -34,12 +34,12 @@ func (f linesOrChunks) NewReader(r io.Reader, opts ...framers.Option) framers.Re
 }
 
 // readAll passes on the messages of the program until its output ends or cannot be read any more.
-func (c *Conn) readAll(r framers.Reader) {
+func (c *Conn) readAll() {
 	defer close(c.closed)
 	defer c.replies.close()
 	for {
 		c.lastChunk = false
-		raw, err := r.ReadMessage()
+		raw, err := c.reader.ReadMessage()
 		limit := c.limit.Load()
 		if err == nil && limit > 0 && int64(len(raw)) > limit {
 			err = &framers.TooLargeError{Size: int64(len(raw)), Limit: limit}
@@ -64,11 +64,32 @@ func (c *Conn) readAll(r framers.Reader) {
 // SetMaxMessage set.
 type limited struct{ c *Conn }
 
+// Pending says what has come of the next message, as far as the framing states lengths.
+func (c *Conn) Pending() framers.Pending {
+	if p := c.pending.Load(); p != nil {
+		return *p
+	}
+	return framers.Pending{}
+}
+
+// notePending notes what has come of the next message, before a read that may wait for more.
+func (c *Conn) notePending() {
+	r, ok := c.reader.(framers.LengthReader)
+	if !ok {
+		return
+	}
+	c.pending.Store(nil)
+	if p := r.Pending(); p.Came > 0 {
+		c.pending.Store(&p)
+	}
+}
+
 // framingShare returns how many bytes a framing may add to a message of n bytes, including a
 // header.
 func framingShare(n int64) int64 { return n/64 + 8<<10 }
 
 func (l limited) Read(p []byte) (int, error) {
+	l.c.notePending()
 	limit := l.c.limit.Load()
 	came := l.c.Partial() // no framing reads once the current message is whole
 	if limit > 0 && came > limit+framingShare(limit) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -83,12 +84,19 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		explainFull(out)
 	default:
 		partial := s.Partial() // read before the probe, whose answer would end the message
+		if s.countsBytes() {
+			out.pending = s.Pending()
+		}
 		out.arrivals = s.Strays.takeArrivals()
 		e.Probe = s.probe(ctx)
 		if out.cameLate() {
 			return
 		}
 		switch {
+		case out.arrivals.cut > 0 && out.pending.Length < 0:
+			out.Verdict = WrongLength
+			out.Why = fmt.Sprintf("a message came that announces %s and goes on behind them",
+				stat.FormatBytes(int64(out.arrivals.cut)))
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
 			if out.arrivals.n > 0 {
@@ -99,7 +107,12 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		case partial > 0:
 			out.Verdict = Truncated
 			e.Partial = partial
-			out.Why += fmt.Sprintf(", %d bytes of it came", partial)
+			if p := out.pending; p.Length > 0 {
+				out.Why += fmt.Sprintf("; a message came that announces %s: %d of them came",
+					stat.FormatBytes(p.Length), p.Came)
+			} else {
+				out.Why += fmt.Sprintf(", %d bytes of it came", partial)
+			}
 		}
 	}
 }

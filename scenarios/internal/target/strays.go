@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
@@ -27,6 +28,7 @@ type arrivals struct {
 	n       int64
 	first   string
 	foreign bool // the first is no JSON-RPC
+	cut     int  // bytes of the first, if it is only the beginning of a JSON object; else 0
 }
 
 // strayText is how many characters of a message are kept.
@@ -36,7 +38,8 @@ const strayText = 120
 func (a *arrivals) add(msg []byte, foreign bool) {
 	a.n++
 	if a.n == 1 {
-		text := strings.ToValidUTF8(string(msg[:min(len(msg), 2*strayText)]), "\uFFFD")
+		enough := utf8.UTFMax * (strayText + 1) // so that Truncate sees that there is more
+		text := strings.ToValidUTF8(string(msg[:min(len(msg), enough)]), "\uFFFD")
 		a.first = view.Truncate(text, strayText)
 		a.foreign = foreign
 	}
@@ -49,6 +52,15 @@ func (a arrivals) String() string {
 		return results.FormatCount(n, "line") + " without a whole JSON-RPC message: " + a.first
 	}
 	return results.FormatCount(n, "other message") + ": " + a.first
+}
+
+// markCut notes that the last line, of this size, is only the beginning of a JSON object.
+func (s *Strays) markCut(size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.untaken.n == 1 {
+		s.untaken.cut = size
+	}
 }
 
 // addLine counts a line that is no JSON-RPC and does not belong on standard output.

@@ -11,7 +11,9 @@
 package target
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -162,7 +165,35 @@ func (s *Server) inFrames(m child.Message) bool {
 func (s *Server) Check(r *Request, m child.Message) Outcome {
 	out := r.Check(m.Raw, m.Envelope)
 	out.InFrames = s.inFrames(m)
+	if s.countsBytes() {
+		if n := objectLength(m.Raw); n < len(m.Raw) {
+			const says = "an answer came that announces %s and has %d: its Content-Length is wrong"
+			why := fmt.Sprintf(says, stat.FormatBytes(int64(len(m.Raw))), n)
+			return Outcome{Verdict: WrongLength, Why: why}
+		}
+	}
 	return out
+}
+
+// countsBytes reports whether the server speaks JSON-RPC with Content-Length headers.
+func (s *Server) countsBytes() bool {
+	p := s.Protocol()
+	return p != nil && p.JSONRPC && p.Framing.String() == framers.ContentLength().String()
+}
+
+// objectLength returns how many bytes of msg the JSON object at its beginning takes. It returns
+// len(msg) if msg ends as an object does, or does not begin with one.
+func objectLength(msg []byte) int {
+	text := bytes.TrimRight(msg, " \t\r\n")
+	if bytes.HasSuffix(text, []byte("}")) {
+		return len(msg)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	var object map[string]json.RawMessage
+	if d.Decode(&object) != nil {
+		return len(msg)
+	}
+	return int(d.InputOffset())
 }
 
 // Receive makes f the receiver of each message that may be an answer. If f is nil,
@@ -213,6 +244,9 @@ func (s *Server) divert(m child.Message) bool {
 			return true
 		case jsonrpc.None:
 			s.Strays.addLine(m.Raw)
+			if !m.Envelope.Whole && bytes.HasPrefix(m.Raw, []byte("{")) {
+				s.Strays.markCut(len(m.Raw))
+			}
 			return true
 		case jsonrpc.Request:
 			if !slices.Contains(ourMethods, string(m.Envelope.Method)) {

@@ -30,11 +30,12 @@ type Outcome struct {
 	// Explain completes the evidence.
 	Evidence *results.FailureEvidence
 
-	arrivals arrivals       // what came in place of the answer
-	answer   <-chan Outcome // gets an answer that comes too late
-	code     string         // of the error in the answer
-	offset   *int64         // of the first wrong byte of the payload; nil if none is wrong
-	accepted int64          // bytes of the request that the pipe took, framing included
+	arrivals arrivals        // what came in place of the answer
+	pending  framers.Pending // what had come of the next message when the time was up
+	answer   <-chan Outcome  // gets an answer that comes too late
+	code     string          // of the error in the answer
+	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
+	accepted int64           // bytes of the request that the pipe took, framing included
 }
 
 // Lives reports whether the server can be asked again.
@@ -142,7 +143,11 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	if err == nil {
 		out = s.await(ctx, got, r.answerID(), began, limit)
 	} else {
-		out = s.explainUnsent(got, WhyNotTaken(err, accepted))
+		what := "the request"
+		if len(r.Lead) > 0 {
+			what = "it and of what was sent with it"
+		}
+		out = s.explainUnsent(got, WhyNotTaken(err, accepted, what))
 	}
 	out.accepted = accepted
 	out.answer = got
@@ -165,9 +170,10 @@ func (s *Server) explainUnsent(got <-chan Outcome, why string) Outcome {
 	return answer
 }
 
-// WhyNotTaken says in plain words why a request could not be written.
-func WhyNotTaken(err error, accepted int64) string {
-	taken := stat.FormatBytes(accepted) + " of the request were taken"
+// WhyNotTaken says in plain words why a request could not be written. The parameter what names that
+// of which the pipe has accepted so many bytes.
+func WhyNotTaken(err error, accepted int64, what string) string {
+	taken := stat.FormatBytes(accepted) + " of " + what + " were taken"
 	switch {
 	case errors.Is(err, child.ErrNotTaken):
 		return "the request was not taken in its time: " + taken

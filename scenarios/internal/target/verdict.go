@@ -15,18 +15,19 @@ type Verdict string
 
 // Verdicts on one request.
 const (
-	OK         Verdict = results.VerdictOK
-	Slow       Verdict = results.VerdictSlow       // took over ten times what was predicted
-	ErrorReply Verdict = results.VerdictErrorReply // answered with an error
-	Unanswered Verdict = "unanswered"              // answers other requests, but not this one
-	Late       Verdict = "answered late"           // answered after its time was up
-	Deaf       Verdict = "deaf"                    // lives and answers nothing
-	Deadlock   Verdict = "deadlock"                // waits for us to read, and does not read
-	Corrupt    Verdict = "corrupt"                 // the answer is not what was sent
-	Truncated  Verdict = "truncated"               // the answer ends too early
-	Buffered   Verdict = "answers only at the end of input"
-	InFrames   Verdict = "in frames"      // the answer is right, and no client of MCP reads it
-	Endless    Verdict = "endless answer" // longer than the largest message that is read
+	OK          Verdict = results.VerdictOK
+	Slow        Verdict = results.VerdictSlow       // took over ten times what was predicted
+	ErrorReply  Verdict = results.VerdictErrorReply // answered with an error
+	Unanswered  Verdict = "unanswered"              // answers other requests, but not this one
+	Late        Verdict = "answered late"           // answered after its time was up
+	Deaf        Verdict = "deaf"                    // lives and answers nothing
+	Deadlock    Verdict = "deadlock"                // waits for us to read, and does not read
+	Corrupt     Verdict = "corrupt"                 // the answer is not what was sent
+	Truncated   Verdict = "truncated"               // the answer ends too early
+	WrongLength Verdict = "wrong length"            // a message has more or less than it announces
+	Buffered    Verdict = "answers only at the end of input"
+	InFrames    Verdict = "in frames"      // the answer is right, and no client of MCP reads it
+	Endless     Verdict = "endless answer" // longer than the largest message that is read
 )
 
 // Verdicts on more than one request.
@@ -77,6 +78,8 @@ var advice = map[Verdict]string{
 		"two writers on one stream",
 	Truncated: "the answer was cut: flush before exit, and write again what a non-blocking " +
 		"stream did not take",
+	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
+		"after encoding it, not its characters and not the bytes of another encoding",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
 		"says otherwise: flush after each answer (python -u, stdbuf -oL, jq --unbuffered)",
 	InFrames: "MCP sends each message as one line, however long: its clients take frames for " +
@@ -131,10 +134,18 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + adviceInPieces
 	case o.Verdict == Unanswered:
 		return o.Why + "; " + o.Verdict.Advice()
+	case o.Verdict == Truncated && o.pending.Length > 0:
+		return "its Content-Length is wrong, or the rest was not written: " + WrongLength.Advice() +
+			"; write again what a non-blocking stream did not take"
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	}
-	return readingText(e) + " and stays alive: to see what it does instead, run " + command +
+	return AdviceToInspect(readingText(e), command)
+}
+
+// AdviceToInspect says how to look at a server that did something, such as stop reading, and lives.
+func AdviceToInspect(did, command string) string {
+	return did + " and stays alive: to see what it does instead, run " + command +
 		" and, while that waits, pipebench inspect with the process number that it shows; " +
 		"if the server is only slow, it needs no more than --patience"
 }

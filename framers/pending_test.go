@@ -1,0 +1,34 @@
+package framers_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/framers"
+)
+
+func TestPendingSaysWhatCameOfAMessage(t *testing.T) {
+	for _, row := range []struct {
+		stream string
+		want   framers.Pending
+	}{
+		{"", framers.Pending{}},
+		{"Content-Length: 2\r\n\r\n{}", framers.Pending{}},
+		{"Content-Length: 2\r\n\r\n{}Content-L", framers.Pending{Length: -1, Came: 9}},
+		{"Content-Length: 9\r\n\r\n{}", framers.Pending{Length: 9, Came: 2}},
+		{"Content-Length: 9\r\n\r\n", framers.Pending{Length: 9}},
+	} {
+		r := framers.ContentLength().NewReader(strings.NewReader(row.stream))
+		var err error
+		for err == nil {
+			_, err = r.ReadMessage()
+		}
+		if got := r.(framers.LengthReader).Pending(); got != row.want {
+			t.Errorf("%q: got %+v, want %+v", row.stream, got, row.want)
+		}
+		if err != io.EOF && row.want == (framers.Pending{}) {
+			t.Errorf("%q: %v", row.stream, err)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package target
+
+import (
+	"strings"
+	"testing"
+)
+
+// Characters of several bytes make a text that is cut no shorter, and that it is cut is seen.
+func TestAStrayThatIsCutSaysSo(t *testing.T) {
+	for _, char := range []string{"x", "ü", "語", "🙂"} {
+		var s Strays
+		s.addLine([]byte(strings.Repeat(char, strayText)))
+		if _, first := s.Lines(); first != strings.Repeat(char, strayText) {
+			t.Errorf("%s: a text that fits became %q", char, first)
+		}
+		s.forgetLines()
+		s.addLine([]byte(strings.Repeat(char, 10*strayText)))
+		if _, first := s.Lines(); first != strings.Repeat(char, strayText)+"…" {
+			t.Errorf("%s: got %q", char, first)
+		}
+	}
+}
