@@ -201,6 +201,10 @@ type DirectionTraffic struct {
 	Gaps            int64 `json:"gaps,omitempty"`
 	MessagesMissing int64 `json:"messages_missing,omitempty"` // messages in the gaps
 	BodiesLeftOut   int64 `json:"bodies_left_out,omitempty"`  // of messages that were too large
+	// Announced is the length of a last message of which only Came bytes had come when its sender
+	// closed the stream.
+	Announced int64 `json:"announced_bytes,omitempty"`
+	Came      int64 `json:"came_bytes,omitempty"`
 }
 
 func (Target) kind() string  { return KindTarget }

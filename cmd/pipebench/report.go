@@ -16,6 +16,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
+	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
 // reportFlags are the flags of the command "report".
@@ -82,7 +83,11 @@ func (f *reportFlags) show(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	case f.out == "" && g.members != nil:
 		return view.WriteFleet(cmd.OutOrStdout(), g.members, f.format, viewOptions(cmd, f.detail))
 	case f.out == "":
-		return view.Write(cmd.OutOrStdout(), g.set, f.format, viewOptions(cmd, f.detail))
+		shown := viewOptions(cmd, f.detail)
+		if len(o.Sources) == 1 && o.Sources[0] != "-" {
+			shown.File = proc.ShellLine(o.Sources)
+		}
+		return view.Write(cmd.OutOrStdout(), g.set, f.format, shown)
 	case f.out == "-":
 		return g.writePage(cmd.OutOrStdout(), o)
 	case f.isPage():

@@ -15,7 +15,7 @@ import (
 func TestCountsOfNothing(t *testing.T) {
 	s := &results.Set{}
 	s.Add(results.Message{Run: "r", Dir: "reply", Size: 10})
-	if got := recordingSummary(s)[0]; !strings.Contains(got,
+	if got := recordingSummary(s, "")[0]; !strings.Contains(got,
 		"has 0 messages to the server and 1 from it") {
 		t.Errorf("a recording of an answer alone: %q", got)
 	}
@@ -41,7 +41,7 @@ func TestARecordingCannotSteerATerminal(t *testing.T) {
 	s.Add(results.Message{
 		Run: "run-1", Dir: "request", Size: 1, Method: "a\x1b[2Jb", ID: json.RawMessage("\"\x1b[31m\""),
 	})
-	for _, line := range recordingSummary(s) {
+	for _, line := range recordingSummary(s, "") {
 		if strings.ContainsRune(line, '\x1b') {
 			t.Errorf("an escape in %q", line)
 		}

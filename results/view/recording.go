@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,10 +29,11 @@ func recordingSection(s *results.Set) Section {
 }
 
 // recordingSummary says in sentences what a recording shows, and how the recorded servers ended.
-func recordingSummary(s *results.Set) []string {
+// The parameter file is as in [Options].
+func recordingSummary(s *results.Set, file string) []string {
 	var out []string
 	if len(s.Messages) > 0 {
-		out = append(serversSummary(s), messagesSummary(s.Messages)...)
+		out = append(serversSummary(s, cmp.Or(file, "RECORDING")), messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
 		if t.Evidence.Traffic == nil { // not of a recording: the drive command loaded this server
@@ -45,7 +47,7 @@ func recordingSummary(s *results.Set) []string {
 }
 
 // serversSummary says for each server what may have made it or its client wait.
-func serversSummary(s *results.Set) []string {
+func serversSummary(s *results.Set, file string) []string {
 	commands := make(map[string]string) // by run
 	servers := grouped(s.Messages, func(m results.Message) string {
 		command, known := commands[m.Run]
@@ -59,7 +61,8 @@ func serversSummary(s *results.Set) []string {
 	for _, messages := range servers {
 		command := commands[messages[0].Run]
 		calls := stat.Calls(messages)
-		said := append(causes(s, messages), unansweredText(calls, command), slowestText(calls))
+		said := append(causes(s, messages), unansweredText(calls, file, command),
+			slowestText(calls))
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {
 				text = command + ": " + text
@@ -98,7 +101,7 @@ func messagesSummary(messages []results.Message) []string {
 
 // unansweredText names the requests that got no answer, and suggests what to run next. The server
 // was started with the given command.
-func unansweredText(calls []stat.Call, command string) string {
+func unansweredText(calls []stat.Call, file, command string) string {
 	open := unanswered(calls)
 	if len(open) == 0 {
 		return ""
@@ -118,16 +121,17 @@ func unansweredText(calls []stat.Call, command string) string {
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	return text + ". " + nextStep(first.Request, command)
+	return text + ". " + nextStep(first.Request, file, command)
 }
 
 // nextStep says how to send an unanswered request again, together with all messages before it.
-func nextStep(request results.Message, command string) string {
-	again := "pipebench drive --messages RECORDING -- " + command
+func nextStep(request results.Message, file, command string) string {
+	const again = "pipebench drive --messages "
 	if request.Body == "" {
-		return "Record again with pipebench tap --bodies, then send it again: " + again
+		return "Record again with pipebench tap --bodies, then send it again: " + again +
+			"RECORDING -- " + command
 	}
-	return "Send it again: " + again +
+	return "Send it again: " + again + file + " -- " + command +
 		". If that is answered, pipebench inspect PID tells more while the client hangs"
 }
 
@@ -178,7 +182,9 @@ func requestNames(calls []stat.Call) string {
 	return strings.Join(names, ", ")
 }
 
-func requestName(m results.Message) string { return Escape(m.Method + " " + string(m.ID)) }
+func requestName(m results.Message) string {
+	return Escape(m.Method + " (id " + string(m.ID) + ")")
+}
 
 // messageName names a message to the server by its method and its size.
 func messageName(m results.Message) string {

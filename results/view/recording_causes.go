@@ -23,6 +23,7 @@ const (
 func causes(s *results.Set, messages []results.Message) []string {
 	return nonEmpty([]string{
 		cutText(s, messages),
+		unfinishedText(s, messages),
 		owedText(messages),
 		stoppedText(s, messages, "request"),
 		stoppedText(s, messages, "reply"),
@@ -100,33 +101,53 @@ func cutText(s *results.Set, messages []results.Message) string {
 	for _, m := range messages {
 		d := direction{m.Run, m.Dir}
 		count[d]++
-		if !isCut(m) || !hasLengths(s, m.Run) {
+		if !hasLengths(s, m.Run) || !isCut(m) {
 			continue
-		}
-		side := "to the server"
-		if m.Dir == "reply" {
-			side = "from the server"
 		}
 		fault := "is not JSON"
 		if m.Body == "" {
 			fault = "has no method and no id"
 		}
-		return fmt.Sprintf("Message %d %s, of %s, %s: its Content-Length may count characters "+
-			"instead of bytes.", count[d], side, stat.FormatBytes(m.Size), fault)
+		why := "count characters instead of bytes"
+		if len(m.ID) > 0 || m.Method != "" { // it holds a whole object, and more
+			why = "be larger than the message"
+		}
+		return fmt.Sprintf("Message %d %s, of %s, %s: its Content-Length may %s.",
+			count[d], sideText(m.Dir), stat.FormatBytes(m.Size), fault, why)
 	}
 	return ""
 }
 
-// isCut reports whether a message is not a complete JSON-RPC message, as far as the recording
+// unfinishedText names a last message of which less came than its header announces.
+func unfinishedText(s *results.Set, messages []results.Message) string {
+	for _, run := range grouped(messages, func(m results.Message) string { return m.Run }) {
+		for _, dir := range []string{"request", "reply"} {
+			t := traffic(s, run[0].Run, dir)
+			if t.Announced > 0 {
+				const says = "The last message %s announces %s; %d came: its length is wrong, or " +
+					"the rest was not written."
+				return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Announced), t.Came)
+			}
+		}
+	}
+	return ""
+}
+
+// sideText says where messages in direction dir go.
+func sideText(dir string) string {
+	if dir == "reply" {
+		return "from the server"
+	}
+	return "to the server"
+}
+
+// isCut reports whether a message is not exactly one JSON-RPC message, as far as the recording
 // shows.
 func isCut(m results.Message) bool {
-	if m.Method != "" || len(m.ID) > 0 || m.Size == 0 {
-		return false
+	if m.Body != "" {
+		return !json.Valid([]byte(m.Body))
 	}
-	if m.Body == "" {
-		return m.Size <= searchedSize
-	}
-	return !json.Valid([]byte(m.Body))
+	return m.Method == "" && len(m.ID) == 0 && m.Size > 0 && m.Size <= searchedSize
 }
 
 // hasLengths reports whether a header gives the length of each message of a run. Lines of a log
@@ -150,6 +171,10 @@ func recordedTarget(s *results.Set, run string) *results.Target {
 // recordedCommand returns the command that started the recorded server, or "COMMAND" if it is not
 // known.
 func recordedCommand(s *results.Set, run string) string {
+	e, _ := s.Environment(run)
+	if _, command, ok := strings.Cut(e.Command, " -- "); ok {
+		return Escape(command)
+	}
 	t := recordedTarget(s, run)
 	if t == nil {
 		return "COMMAND"

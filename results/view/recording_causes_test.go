@@ -21,21 +21,22 @@ func TestAServerThatWaitsForTheClientIsNamedFirst(t *testing.T) {
 		{Dir: "request", Method: "hover", ID: []byte("3"), T: 10},
 		{Dir: "reply", Method: "configuration", ID: []byte("3"), T: 20},
 	}}
-	want := "The client did not answer configuration 3; the server may wait for it."
-	if got := recordingSummary(set)[0]; got != want {
+	want := "The client did not answer configuration (id 3); the server may wait for it."
+	if got := recordingSummary(set, "")[0]; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	set.Messages = append(set.Messages,
 		results.Message{Dir: "reply", Method: "show", ID: []byte("4"), T: 30})
-	want = "The client did not answer configuration 3, show 4; the server may wait for them."
-	if got := recordingSummary(set)[0]; got != want {
+	want = "The client did not answer configuration (id 3), show (id 4); the server may wait " +
+		"for them."
+	if got := recordingSummary(set, "")[0]; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, id := range []string{"3", "4"} {
 		set.Messages = append(set.Messages,
 			results.Message{Dir: "request", ID: []byte(id), T: 40, Size: 9})
 	}
-	if got := recordingSummary(set)[0]; !strings.HasPrefix(got, "1 request without an answer") {
+	if got := recordingSummary(set, "")[0]; !strings.HasPrefix(got, "1 request without an answer") {
 		t.Errorf("the client answered, and the first line is %q", got)
 	}
 }
@@ -53,7 +54,7 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 	gap := results.DirectionTraffic{Messages: 9, StalledNS: 9e9, Gaps: 1, MessagesMissing: 8}
 	server := "The server stopped reading: the client waited 36.3 s to write."
 	client := "The client stopped reading: the server waited 4.00 s to write."
-	slowest := "Slowest: a 1, 2.00 s."
+	slowest := "Slowest: a (id 1), 2.00 s."
 	for _, tt := range []struct {
 		name   string
 		target results.Target
@@ -65,7 +66,7 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 		{"many waits of messages that are not recorded", lspServer(gap, gap), slowest},
 	} {
 		set := &results.Set{Messages: messages, Targets: []results.Target{tt.target}}
-		if got := recordingSummary(set)[0]; got != tt.want {
+		if got := recordingSummary(set, "")[0]; got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -73,14 +74,46 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 		Messages: messages[1:],
 		Targets:  []results.Target{lspServer(stalled(36.3e9), stalled(1e6))},
 	}
-	if got := recordingSummary(set)[0]; got != server {
+	if got := recordingSummary(set, "")[0]; got != server {
 		t.Errorf("no message passed to the server: got %q, want %q", got, server)
 	}
 	set = &results.Set{Messages: messages}
 	messages[0].Stall = 36.3e9
 	slow := "The server was slow to read: the client waited 36.3 s to write."
-	if got := recordingSummary(set)[0]; got != slow {
+	if got := recordingSummary(set, "")[0]; got != slow {
 		t.Errorf("a write that ended: got %q, want %q", got, slow)
+	}
+}
+
+// The last message of a side may be shorter than announced.
+func TestAMessageThatIsNotWholeIsNamedFirst(t *testing.T) {
+	set := &results.Set{
+		Messages: []results.Message{{Dir: "request", Method: "hover", ID: []byte("2"), Size: 154}},
+		Targets: []results.Target{lspServer(results.DirectionTraffic{},
+			results.DirectionTraffic{Announced: 110, Came: 90})},
+	}
+	const want = "The last message from the server announces 110 B; 90 came: its length is wrong, " +
+		"or the rest was not written."
+	if got := recordingSummary(set, "")[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A recording is sent again by its name and with its command, if both are known.
+func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
+	messages := []results.Message{
+		{Dir: "request", Method: "open", Size: 9, Body: "{}"},
+		{Dir: "request", Method: "hover", ID: []byte("2"), Size: 154, Body: "{}"},
+	}
+	set := &results.Set{Messages: messages, Environments: []results.Environment{{
+		Command: "pipebench tap --bodies -o x.jsonl -- python3 srv.py 'a b'"}}}
+	for file, want := range map[string]string{
+		"a/tap.jsonl": "pipebench drive --messages a/tap.jsonl -- python3 srv.py 'a b'. ",
+		"":            "pipebench drive --messages RECORDING -- python3 srv.py 'a b'. ",
+	} {
+		if got := recordingSummary(set, file)[0]; !strings.Contains(got, want) {
+			t.Errorf("%q: got %q, want %q in it", file, got, want)
+		}
 	}
 }
 
@@ -97,6 +130,9 @@ func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
 		{results.Message{Dir: "reply", Size: 3175},
 			"Message 1 from the server, of 3,175 B, has no method and no id: its Content-Length " +
 				"may count characters instead of bytes."},
+		{results.Message{Dir: "reply", Size: 110, ID: []byte("2"), Body: `{"id":2}Content-Le`},
+			"Message 1 from the server, of 110 B, is not JSON: its Content-Length may be larger " +
+				"than the message."},
 		{results.Message{Dir: "request", Size: 11, Body: `{"batch":1}`}, ""},
 		{results.Message{Dir: "request", Size: 8 << 20}, ""}, // too large for its id to be known
 	} {
@@ -104,15 +140,18 @@ func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
 		set := &results.Set{
 			Messages: []results.Message{hello, tt.message}, Targets: []results.Target{server},
 		}
-		got := recordingSummary(set)[0]
+		got := recordingSummary(set, "")[0]
 		if tt.want == "" {
 			tt.want = "The recording has "
 		}
 		if !strings.HasPrefix(got, tt.want) {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
+		if len(tt.message.ID) > 0 {
+			continue
+		}
 		set.Targets[0].Protocol = "lines"
-		if got := recordingSummary(set)[0]; !strings.HasPrefix(got, "The recording has ") {
+		if got := recordingSummary(set, "")[0]; !strings.HasPrefix(got, "The recording has ") {
 			t.Errorf("a log line: got %q", got)
 		}
 	}

@@ -34,7 +34,7 @@ func Sections(s *results.Set) []Section {
 	first := Section{
 		ID:       "answer",
 		Title:    "What the records hold",
-		Lead:     answer(s, sum),
+		Lead:     answer(s, sum, ""),
 		Commands: commandsOf(s),
 		Final:    isFinal(s, sum.Rows),
 	}
@@ -126,8 +126,8 @@ func runsText(all []results.Environment) string {
 	return JoinParts(results.FormatCount(len(all), "run"), strings.Join(days, " to "))
 }
 
-// answer says in sentences what the set means.
-func answer(s *results.Set, sum Summary) []string {
+// answer says in sentences what the set means. file is as in [Options].
+func answer(s *results.Set, sum Summary, file string) []string {
 	var out []string
 	for _, own := range drivenServers(s) {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
@@ -136,7 +136,7 @@ func answer(s *results.Set, sum Summary) []string {
 		out = append(out, f.Found)
 	}
 	out = nonEmpty(append(out, findingSentences(s)...))
-	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s)))
+	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s, file)))
 	switch {
 	case allHaveTooFewSamples(sum.Rows):
 		out = append(out, tooFewSamples(s, sum.Rows)...)

@@ -54,17 +54,17 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 		{Dir: "reply", ID: []byte("1"), T: 10e9 + 2e6, Error: true},
 	}}
 	want := []string{
-		`2 requests without an answer: b 2, b "x", the first right after open of 250,159 B, ` +
-			"the largest before it. Record again with pipebench tap --bodies, then send it " +
+		`2 requests without an answer: b (id 2), b (id "x"), the first right after open of ` +
+			"250,159 B, the largest before it. Record again with pipebench tap --bodies, then send it " +
 			"again: " +
 			"pipebench drive --messages RECORDING -- COMMAND",
-		"Slowest: a 1, 2.00 ms, right after initialize of 90 B.",
+		"Slowest: a (id 1), 2.00 ms, right after initialize of 90 B.",
 		"The recording has 5 messages to the server and 2 from it. The largest message has " +
 			"250,159 B.",
 		"1 error among the answers.",
 		"Messages waited 500 ms in all for the server to read them, 500 ms at the longest.",
 	}
-	if got := recordingSummary(set); !slices.Equal(got, want) {
+	if got := recordingSummary(set, ""); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	set.Messages = slices.Delete(set.Messages, 4, 5)
@@ -73,16 +73,16 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	set.Messages = slices.Insert(set.Messages, 4, asked)
 	set.Targets = []results.Target{{Command: []string{"node", "x.js"}, Verdict: "exit 0",
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}}}
-	one := `1 request without an answer: b "x", right after c of 4 B; the largest before it was ` +
-		"open of 250,159 B. Record again with pipebench tap --bodies, then send it again: " +
+	one := `1 request without an answer: b (id "x"), right after c of 4 B; the largest before ` +
+		"it was open of 250,159 B. Record again with pipebench tap --bodies, then send it again: " +
 		"pipebench drive --messages RECORDING -- node x.js"
-	if got := recordingSummary(set)[0]; got != one {
+	if got := recordingSummary(set, "")[0]; got != one {
 		t.Errorf("got %q, want %q", got, one)
 	}
 	set.Messages[len(set.Messages)-2].Body = "{}"
 	again := ". Send it again: pipebench drive --messages RECORDING -- node x.js. If that is " +
 		"answered, pipebench inspect PID tells more while the client hangs"
-	if got := recordingSummary(set)[0]; !strings.HasSuffix(got, again) {
+	if got := recordingSummary(set, "")[0]; !strings.HasSuffix(got, again) {
 		t.Errorf("got %q, want the end %q", got, again)
 	}
 }
@@ -99,9 +99,11 @@ func TestServersOfOneRecordingAreToldApart(t *testing.T) {
 		set.Targets = append(set.Targets, results.Target{Run: run, Command: []string{program},
 			Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{}}})
 	}
-	said := strings.Join(recordingSummary(set), "\n")
-	for _, want := range []string{"a: 1 request without an answer: y 1, ", "a: Slowest: z 2, ",
-		"b: 1 request without an answer: y 1, ", "b: Slowest: z 2, "} {
+	said := strings.Join(recordingSummary(set, ""), "\n")
+	for _, want := range []string{
+		"a: 1 request without an answer: y (id 1), ", "a: Slowest: z (id 2), ",
+		"b: 1 request without an answer: y (id 1), ", "b: Slowest: z (id 2), ",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("got %q, without %q", said, want)
 		}

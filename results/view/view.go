@@ -60,6 +60,8 @@ type Options struct {
 	Detail bool // show tables with all figures, not only what fits a screen
 	Width  int  // columns of the terminal; 0 means 80, and at most 100 are used
 	Colour bool // show in colours what is good and what is bad
+	// File is the file that the set was read from, as a shell takes its name; "" if not known.
+	File string
 }
 
 const (
@@ -130,7 +132,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		return WriteFleet(w, stat.FleetOf(s).Members(), format, o)
 	}
 	sum := Summarise(s)
-	p := Page{Header: header(s), Answer: answer(s, sum)}
+	p := Page{Header: header(s), Answer: answer(s, sum, o.File)}
 	p.Header = append(p.Header, loadOf(sum.Rows))
 	detail := o.Detail || format == FormatMarkdown
 	for _, section := range sections(s, sum.Rows, detail) {

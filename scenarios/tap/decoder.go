@@ -35,6 +35,8 @@ type decoder struct {
 	limit   int              // most bytes of a message that is kept
 	emit    func(m *message) // is given each message
 
+	reader framers.Reader          // nil until the framing is known
+	fed    int64                   // bytes that feed was given
 	resume func() (struct{}, bool) // lets the reader read on
 	stop   func()
 	piece  []byte // the bytes from feed that the reader has not read yet
@@ -80,6 +82,7 @@ func lines() framers.Framing {
 // bytes was blocked for the time stall.
 func (d *decoder) feed(p []byte, at, stall int64) {
 	d.at = at
+	d.fed += int64(len(p))
 	d.stalled += stall
 	d.piece = p
 	d.resume()
@@ -94,6 +97,14 @@ func (d *decoder) close(at int64) {
 	d.stop()
 }
 
+// pending says what has come of the next message, as far as the framing states lengths.
+func (d *decoder) pending() framers.Pending {
+	if r, ok := d.reader.(framers.LengthReader); ok {
+		return r.Pending()
+	}
+	return framers.Pending{}
+}
+
 // messages is the coroutine: it reads messages, and yields whenever it wants more bytes.
 func (d *decoder) messages(yield func(struct{}) bool) {
 	stream := io.Reader(&pieces{d, yield})
@@ -102,11 +113,11 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 		d.framing, head = detect(stream)
 		stream = io.MultiReader(bytes.NewReader(head), stream)
 	}
-	r := d.framing.NewReader(stream,
+	d.reader = d.framing.NewReader(stream,
 		framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithLenient(),
 		framers.WithMaxMessage(d.limit), framers.WithSkipped(d.emitSkipped))
 	for {
-		msg, err := r.ReadMessage()
+		msg, err := d.reader.ReadMessage()
 		if err == nil {
 			d.emitWhole(msg)
 			continue

@@ -111,12 +111,29 @@ func (r *relay) end() {
 	r.decoder.close(at)
 }
 
+// hasEnded reports whether one side was closed.
+func (r *relay) hasEnded() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // account returns the counts of this direction.
 func (r *relay) account() results.DirectionTraffic {
 	r.track.mu.Lock()
 	a := r.track.account
+	pending := r.decoder.pending()
+	fed := r.decoder.fed
 	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
+	allPassed := r.hasEnded() && fed == a.Bytes // else the cause may be the other side
+	if allPassed && pending.Length > 0 {
+		a.Announced = pending.Length
+		a.Came = int64(pending.Came)
+	}
 	a.Reads = r.reads.Load()
 	a.StalledNS = r.stalled.Load()
 	since := r.writing.Load()

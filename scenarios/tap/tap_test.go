@@ -527,6 +527,39 @@ func TestAClientThatClosesItsEndBreaksTheServersPipe(t *testing.T) {
 	}
 }
 
+// What a sender announced and did not write is recorded. What a reader that left did not take is not
+// the sender's fault.
+func TestAMessageThatIsNotWholeIsRecorded(t *testing.T) {
+	const half = `printf 'Content-Length: 110\r\n\r\n{"id":1}'`
+	p := start(t, nil, "sh", "-c", half+`; cat >&2`)
+	if _, err := p.in.WriteString("Content-Length: 9\r\n\r\n{}"); err != nil {
+		t.Fatal(err)
+	}
+	p.in.Close()
+	p.wait()
+	traffic := p.recording().Targets[0].Evidence.Traffic
+	if in := traffic.Requests; in.Announced != 9 || in.Came != 2 {
+		t.Errorf("of the request: %d B announced, %d came", in.Announced, in.Came)
+	}
+	if out := traffic.Replies; out.Announced != 110 || out.Came != 8 {
+		t.Errorf("of the reply: %d B announced, %d came", out.Announced, out.Came)
+	}
+	p = start(t, nil, "sh", "-c",
+		`printf 'Content-Length: 110\r\n\r\n{'; read line; trap '' PIPE; printf x; echo y; cat`)
+	if _, err := p.out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	p.out.Close()
+	if _, err := p.in.WriteString("go on\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.in.Close()
+	p.wait()
+	if out := p.recording().Targets[0].Evidence.Traffic.Replies; out.Announced != 0 {
+		t.Errorf("a client left: %d B announced, %d came", out.Announced, out.Came)
+	}
+}
+
 func TestStandardErrorIsTheServersOwn(t *testing.T) {
 	p := start(t, nil, "sh", "-c", `echo oops >&2`)
 	if p.wait(); p.stderr.String() != "oops\n" {
