@@ -30,7 +30,9 @@ func (s *Server) answer(r *request, msg []byte) error {
 	}
 	done()
 	s.pending.finish(err == nil)
-	s.chunks.Sent(msg, began)
+	if wanted && err == nil {
+		s.chunks.Sent(msg, began)
+	}
 	s.inFlight.Release(r.weight)
 	s.answers.Release(r.bytes)
 	if err != nil && s.failed.Err() == nil {

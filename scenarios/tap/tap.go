@@ -38,7 +38,7 @@ type Options struct {
 	Env     []string // of the server; nil: this process's own
 	Dir     string   // where the server runs; "": where this process runs
 
-	// The client's streams; nil: this process's own. The function Run closes Stdin and Stdout.
+	// The client's streams; nil: this process's own.
 	Stdin, Stdout, Stderr *os.File
 
 	Record io.Writer // gets the recording, in whole lines; nil: no recording
@@ -77,8 +77,9 @@ const (
 )
 
 // Run starts the server, and passes everything on until the server has ended and all of its output
-// was passed on. The Ending is nil if the server could not be started. Otherwise, an error says
-// that output was lost or that the recording is incomplete.
+// was passed on. Then it closes Stdin and Stdout, by default those of this process. The Ending is
+// nil if the server could not be started. Otherwise, an error says that output was lost or that the
+// recording is incomplete.
 func Run(o Options) (*Ending, error) {
 	if o.Protocol != "" && !slices.Contains(Protocols(), o.Protocol) {
 		return nil, fmt.Errorf("tap: unknown protocol %q (known: %v)", o.Protocol, Protocols())

@@ -511,3 +511,17 @@ func TestAReaderThatLeavesAtTheEndOfTheTimeHasLeft(t *testing.T) {
 		t.Errorf("Send = %v", err)
 	}
 }
+
+func TestAStreamThatIsHeldTwiceIsResumedOnce(t *testing.T) {
+	c, p := over(child.Options{Held: true})
+	defer c.Close()
+	time.Sleep(10 * time.Millisecond) // let the reader wait for what was held first
+	c.Out.Hold()
+	c.Out.Resume()
+	go p.say(`{"jsonrpc":"2.0","method":"notice"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := c.Next(ctx); err != nil {
+		t.Error(err)
+	}
+}

@@ -34,8 +34,8 @@ func (s *Stream) Bytes() int64 { return s.bytes.Load() }
 // Calls returns how many reads or writes there were so far.
 func (s *Stream) Calls() int64 { return s.calls.Load() }
 
-// Hold makes each later read wait until Resume is called.
-func (s *Stream) Hold() { s.hold.Store(new(make(chan struct{}))) }
+// Hold makes each later read wait until Resume is called. It does nothing if reads wait already.
+func (s *Stream) Hold() { s.hold.CompareAndSwap(nil, new(make(chan struct{}))) }
 
 // Resume lets reads go on. It does nothing if Hold was not called before.
 func (s *Stream) Resume() {
