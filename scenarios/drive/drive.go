@@ -274,15 +274,20 @@ func warn(t *results.Target, format string, args ...any) {
 	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
 }
 
-// setFailure notes in t that a request was not served. The advice in t gets a command that sends
-// requests of this size, or of several sizes if size is 0. The command has the given flags.
-func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
-	t.Verdict = string(out.Verdict)
+// repeat returns a command that sends what failed again, with the given flags, and waits longer for
+// the answer. It sends requests of this size, or of several sizes if size is 0.
+func (d *Driver) repeat(size int, flags ...string) string {
 	flags = append(flags, "--patience", "1m")
 	if size == 0 && d.options.Recording != "" {
 		flags = append(flags, "--messages", d.options.Recording)
 	}
-	t.Evidence.Advice = out.Advice(d.options.commandLine(size, flags...))
+	return d.options.commandLine(size, flags...)
+}
+
+// setFailure notes in t that a request was not served. The advice in t gets a command of repeat.
+func (d *Driver) setFailure(t *results.Target, out target.Outcome, size int, flags ...string) {
+	t.Verdict = string(out.Verdict)
+	t.Evidence.Advice = out.Advice(d.repeat(size, flags...))
 	if out.Verdict == target.InFrames {
 		t.Evidence.Advice += "; to drive it for a client of its own: --framing " + d.Framing()
 	}
