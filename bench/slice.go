@@ -207,8 +207,8 @@ func (c *cellRun) messagesOfFills(fills int64) int64 {
 }
 
 // leastFills is how many times a sample must fill the pipe if the writer sleeps when the pipe is
-// full. A pipe that is filled twice refuses at least one write.
-const leastFills = 2
+// full. Whether the reader is in time for a single fill is chance, so a sample needs several.
+const leastFills = 8
 
 // usualCapacity is the assumed capacity of a pipe, in bytes, if the system does not tell it.
 const usualCapacity = 64 << 10

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/bench/placement"
@@ -108,7 +109,7 @@ const slowReader = 50_000_000
 // waitingCells returns measurements of a writer that does not block and whose reader is fast, is
 // slow, or leaves.
 func waitingCells(t placement.Topology) []results.Cell {
-	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(syspipe.DefaultPause)}
+	ways := []syspipe.IO{syspipe.Poll, syspipe.Poller, syspipe.Sleep(time.Millisecond)}
 	var cells []results.Cell
 	for _, way := range ways {
 		for _, size := range []int{4000, 130_000} {
