@@ -15,11 +15,12 @@ import (
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
-	first := fmt.Sprintf("Too noisy to compare framings: more than ±%d %% in %d of %s with raw "+
-		"bytes.", maxBlur, count.blurred, comparisons)
+	first := fmt.Sprintf("Too noisy to compare framings: noise of more than ±%d %% in %d of %s "+
+		"with raw bytes.", maxBlur, count.blurred, comparisons)
 	if count.few > count.blurred {
-		first = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an interval "+
-			"takes, in %d of %s with raw bytes.", stat.LeastSamples, count.few, comparisons)
+		first = fmt.Sprintf("Too few samples to compare framings: fewer than %d, which an "+
+			"interval takes, in %d of %s with raw bytes.",
+			stat.LeastSamples, count.few, comparisons)
 	}
 	texts := []string{first + " " + untilKnown + " Close other programs, or try at another time. " +
 		fewerCells(rows)}
