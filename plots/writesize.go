@@ -182,7 +182,7 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 			noisy = true
 		case to.Low > from.High && to.Y/from.Y >= gain:
 			gain = to.Y / from.Y
-			found = fmt.Sprintf("On %s, %s %.2g× as much",
+			found = fmt.Sprintf("On %s, %s %.2g× as much as usual",
 				panel(row), settingName(row, usual), gain)
 		}
 	}
