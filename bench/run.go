@@ -80,14 +80,16 @@ func newRunner(p Plan, keep func(results.Record) error) (*runner, error) {
 }
 
 // run starts the workers of each group of measurements in turn, until every group has its samples
-// or the time is up.
+// or the time is up. The first turn has the order of the plan, so that what stands first there is
+// measured even if there is little time.
 func (r *runner) run(ctx context.Context) error {
 	if err := r.openGroups(); err != nil {
 		return r.end(ctx, err)
 	}
-	for begun := true; begun && len(r.groups) > 0; {
+	order := r.groups
+	for begun := true; begun && len(r.groups) > 0; order = shuffled(r.random, r.groups) {
 		begun = false
-		for _, g := range shuffled(r.random, r.groups) {
+		for _, g := range order {
 			if r.wouldEndLate(g.cost.fork + g.cost.round) {
 				continue
 			}

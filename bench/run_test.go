@@ -622,3 +622,24 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 		}
 	}
 }
+
+// What stands first in the plan is measured first, however the later turns are shuffled.
+func TestTheFirstTurnHasTheOrderOfThePlan(t *testing.T) {
+	trip, stream := cell(), cell()
+	trip.Pattern = results.PatternRoundtrip
+	cells := []results.Cell{trip, stream}
+	for seed := range int64(4) {
+		p := small(cells...)
+		p.Seed = seed
+		var first []results.Cell
+		p.Observe = func(now Progress) {
+			if now.Step == Compared {
+				first = append(first, now.Cell)
+			}
+		}
+		collect(t, p)
+		if !slices.Equal(first, cells) {
+			t.Errorf("seed %d: got %v, want %v", seed, first, cells)
+		}
+	}
+}
