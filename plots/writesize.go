@@ -162,28 +162,32 @@ func settingName(row stat.Row, usual int) string {
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput the most, compared with
-// whole messages through a pipe of the usual capacity.
+// whole messages through a pipe of the usual capacity, and what they do in the other panels.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
-	gain := 1.2 // the largest so far; less than this does not count
+	most := 1.2 // the largest gain so far; less than this does not count
 	found := ""
+	var best results.Cell
 	noisy := false
 	for _, row := range r.all {
-		to, _ := metricPoint("goodput")(row)
-		whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
-			return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
-		})
-		if row.Cell.Placement == "free" || len(whole.all) == 0 {
-			continue
-		}
-		from, _ := metricPoint("goodput")(whole.all[0])
+		gain, certain := r.gainOf(row, usual, panel)
 		switch {
-		case to.Doubt || from.Doubt:
+		case row.Cell.Placement == "free" || gain == 0:
+		case !certain:
 			noisy = true
-		case to.Low > from.High && to.Y/from.Y >= gain:
-			gain = to.Y / from.Y
+		case gain >= most:
+			most = gain
+			best = row.Cell
 			found = fmt.Sprintf("On %s, %s %.2g× as much as usual",
 				panel(row), settingName(row, usual), gain)
+		}
+	}
+	for _, row := range r.all { // the same setting in other panels
+		gain, certain := r.gainOf(row, usual, panel)
+		isOther := row.Cell.Placement != best.Placement && row.Cell.Placement != "free"
+		isSame := row.Cell.Capacity == best.Capacity && row.Cell.WriteSize == best.WriteSize
+		if found != "" && isOther && isSame && certain && gain != 1 {
+			found += fmt.Sprintf("; on %s %.2g×", panel(row), gain)
 		}
 	}
 	switch {
@@ -193,4 +197,23 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 		return "Noise hides whether a larger pipe or smaller writes carry " + size + " faster"
 	}
 	return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
+}
+
+// gainOf returns the goodput of row divided by that of whole messages through a pipe of the usual
+// capacity in the same panel: 1 if their intervals overlap, and 0 if that was not measured. The
+// gain is certain unless one of the two goodputs is in doubt.
+func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (float64, bool) {
+	whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
+		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
+	})
+	if len(whole.all) == 0 {
+		return 0, false
+	}
+	to, _ := metricPoint("goodput")(row)
+	from, _ := metricPoint("goodput")(whole.all[0])
+	certain := !to.Doubt && !from.Doubt
+	if to.Low <= from.High && to.High >= from.Low {
+		return 1, certain
+	}
+	return to.Y / from.Y, certain
 }

@@ -48,7 +48,7 @@ func leverSentence(levers []stat.Row) sentence {
 	case !isKnown && len(noisy) == 0:
 		return sentence{}
 	case !isKnown:
-		parts = []string{tooNoisyToTell + " whether it is faster"}
+		parts = []string{tooNoisyToTell + " " + joinAnd(noisy)}
 	case len(noisy) > 0:
 		parts = append(parts, tooNoisyToTell+" "+joinAnd(noisy))
 	}

@@ -59,7 +59,7 @@ func fewerCells(rows []stat.Row) string {
 				"pipebench run --size 65000 --samples 100 --max-time 2m."
 		}
 	}
-	return "More samples hardly help while other programs use the CPUs."
+	return "More samples narrow the intervals (--samples 100)."
 }
 
 // untilKnown says which framing to use as long as framings cannot be compared.
@@ -107,7 +107,7 @@ func countRatios(rows []stat.Row) ratioCount {
 	var c ratioCount
 	for _, r := range rows {
 		switch {
-		case r.ToRaw == nil:
+		case r.ToRaw == nil || r.Cell.Pattern != patternStream: // tables show other ratios of trips
 			continue
 		case r.ToRaw.Interval == nil:
 			c.few++

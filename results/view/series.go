@@ -145,8 +145,8 @@ func (s series) sharesText() string {
 		if len(noisy) > 0 {
 			names = framingNames(known)
 		}
-		return names + " " + rangeText(known) + ", no difference beyond the noise of " +
-			noiseText(known) + noisyText(noisy)
+		return names + " " + rangeText(known) + ", alike within the noise of " + noiseText(known) +
+			noisyText(noisy)
 	}
 	var parts []string
 	for rest := known; len(rest) > 0; {

@@ -81,8 +81,8 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 		twoDigits := func(n float64) string { return results.FormatNumber(n, 2) }
 		often = sampleRange(*polling, "eagain", twoDigits) + " times"
 	}
-	text := fmt.Sprintf("A non-blocking writer meets a full pipe (EAGAIN) %s per message of %s",
-		often, SizeTitle(polling.Cell.Size))
+	text := fmt.Sprintf("A writer that waits by poll(2) meets a full pipe (EAGAIN) %s per message "+
+		"of %s", often, SizeTitle(polling.Cell.Size))
 	text += pauseText(*polling, *sleeping, noisy)
 	if left != nil {
 		size := func(n float64) string { return results.FormatSize(int64(n)) }
@@ -121,7 +121,7 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	if !ok || slower <= gainThatCounts {
 		return ""
 	}
-	return fmt.Sprintf(". If it then sleeps %s instead of calling poll(2), sending takes %s%s "+
+	return fmt.Sprintf(". If it sleeps %s instead, sending takes %s%s "+
 		"times as long", pause, mark, results.FormatNumber(slower, 2))
 }
 

@@ -279,7 +279,7 @@ func (d *Decision) decideLever() {
 	case math.IsInf(decisive, 1) && d.interrupted():
 		d.Unproven = "it was interrupted, with too few samples to compare"
 	case math.IsInf(decisive, 1):
-		d.Unproven = fmt.Sprintf("there are fewer than %d samples per cell", stat.LeastSamples)
+		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
 	case decisive > mostHalfWidth, mayGainNothing:
 		d.Unproven = "noise hides what a change gains"
 	}
