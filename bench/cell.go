@@ -103,6 +103,9 @@ func validateNames(c results.Cell) error {
 // c names.
 func (p Plan) validateMessages(c results.Cell) error {
 	prepared, err := p.jobOf(c).prepare(job.messages)
+	if err == nil && prepared.raw && prepared.source.Largest() == 0 {
+		err = errors.New("raw messages of 0 bytes send nothing: give a size")
+	}
 	if err != nil || prepared.raw {
 		return err
 	}

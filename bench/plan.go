@@ -10,11 +10,16 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells, and passes the record of each cell to a function:
+// [Run] measures many cells, and passes the record of each cell to a function. The first line of
+// the file describes the machine, for tables and pictures:
 //
 //	w, err := results.Append("results.jsonl")
 //	...
-//	plan := bench.Plan{Cells: cells}
+//	run, err := results.NewRun()
+//	...
+//	plan := bench.Plan{Run: run, Cells: cells}
+//	err = w.Write(machine.Describe(run, plan.Seed))
+//	...
 //	err = bench.Run(ctx, plan, func(r results.Record) error { return w.Write(r) })
 //	err = errors.Join(err, w.Close())
 //

@@ -35,7 +35,8 @@ func parseFraming(spec string) (framers.Framing, error) {
 	if own, ok := registered.Load(spec); ok {
 		return own.(framers.Framing), nil
 	}
-	return nil, err
+	return nil, fmt.Errorf("%w; for one of your own, call bench.Register before bench.Worker, in "+
+		"main or TestMain", err)
 }
 
 // CheckRegistered returns an error if a worker process could not find f by its name, because the
@@ -43,8 +44,7 @@ func parseFraming(spec string) (framers.Framing, error) {
 func CheckRegistered(f framers.Framing) error {
 	known, err := parseFraming(f.String())
 	if err != nil {
-		return fmt.Errorf("%w; for one of your own, call bench.Register before bench.Worker, "+
-			"in TestMain", err)
+		return err
 	}
 	if reflect.TypeOf(known) != reflect.TypeOf(f) {
 		return fmt.Errorf("framing %q is %T, not %T: give yours a name of its own",

@@ -12,7 +12,7 @@ type Counters struct {
 	Short    uint64        // calls that moved some bytes, but fewer than were asked for
 	EAGAIN   uint64        // calls that the kernel refused for now
 	Waits    uint64        // times that the end had to wait; refusals in a row are one wait
-	WaitTime time.Duration // total of all waits, each from its first refusal to the next success
+	WaitTime time.Duration // total of all waits that ended with a success or an error of the pipe
 
 	// SeesEAGAIN says whether EAGAIN is counted, and SeesWaits whether Waits and WaitTime are. What
 	// is not counted is 0.

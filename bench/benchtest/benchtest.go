@@ -33,7 +33,8 @@ var (
 
 // Framing benchmarks f, a way of telling messages apart, beside the framing "raw", which adds
 // nothing to a message. It measures streams and round trips between two processes. The parameter
-// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB.
+// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB. Measurements come
+// one after the other. To compare two of them, use [bench.Run], which takes their samples in turns.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {

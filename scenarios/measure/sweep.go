@@ -133,7 +133,8 @@ func BesideRaw(cells []results.Cell) []results.Cell {
 		raw := c
 		raw.Framing = results.FramingRaw
 		known := slices.Contains(cells, raw) || slices.Contains(out, raw)
-		if !known && stat.Incomparable(c) == "" {
+		sendsNothing := c.Size == 0 && c.Messages == ""
+		if !known && !sendsNothing && stat.Incomparable(c) == "" {
 			out = append(out, raw)
 		}
 		out = append(out, c)
