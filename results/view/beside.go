@@ -156,6 +156,17 @@ func disagree(columns []column, question int) bool {
 	})
 }
 
+// comparedMachines counts the machines whose answers to a question can be compared.
+func comparedMachines(columns []column, question int) int {
+	machines := 0
+	for _, c := range columns {
+		if c.answers[question].Base != "" {
+			machines += len(c.names)
+		}
+	}
+	return machines
+}
+
 // markDifferences writes ≠ before each answer that differs from the answer in the first column.
 func markDifferences(columns []column) {
 	for _, c := range columns[1:] {

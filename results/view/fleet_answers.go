@@ -49,8 +49,8 @@ func answerSections(members []stat.Member) []Section {
 }
 
 // answerSection compares the findings of machines in one area, such as rules. It takes only
-// findings for which wanted returns true. If wanted is nil, it takes all. For rules on which
-// machines disagree, a second section has the answers that are alike.
+// findings for which wanted returns true. If wanted is nil, it takes all. For rules, a second section
+// has the answers that are alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) []Section {
 	var machines []probedMachine // those that have such findings
@@ -74,9 +74,10 @@ func answerSection(members []stat.Member, area, title string,
 	}
 	var disputed, alike []int
 	for i := range questions {
-		if disagree(columns, i) {
+		switch {
+		case disagree(columns, i):
 			disputed = append(disputed, i)
-		} else {
+		case comparedMachines(columns, i) > 1:
 			alike = append(alike, i)
 		}
 	}
@@ -85,11 +86,22 @@ func answerSection(members []stat.Member, area, title string,
 	if questions[0] == newPipeHolds { // anonymous pipes
 		agreement += alikeAnswers(columns)
 	}
+	withTerminal := 0
+	for _, m := range machines {
+		if len(aboutKind(m.rules, "pty")) > 0 && !lacksKind(m.rules, "pty") {
+			withTerminal++
+		}
+	}
+	if withTerminal > 1 {
+		agreement += " Pseudo-terminals are not compared: what one holds grows as the kernel " +
+			"moves bytes on."
+	}
 	out.Lead = append(out.Lead, agreement)
 	out.Notes = []string{"≠ differs from the first column"}
 	out.compare(title+", where machines disagree", questions, columns, disputed)
 	if area == results.AreaRule {
 		same.compare("", questions, columns, alike)
+		same.Notes = append(same.Notes, "Times, and what depends on chance, are not compared.")
 	}
 	return []Section{out, same}
 }
@@ -174,12 +186,7 @@ func agreementText(title string, columns []column, differing int) string {
 	}
 	questions, fewest, most := 0, 0, 0
 	for i := range columns[0].answers {
-		machines := 0
-		for _, c := range columns {
-			if c.answers[i].Base != "" {
-				machines++
-			}
-		}
+		machines := comparedMachines(columns, i)
 		if machines < 2 {
 			continue
 		}

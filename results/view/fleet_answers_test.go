@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
@@ -23,8 +22,37 @@ func TestAKindThatIsNotThereIsNoDifference(t *testing.T) {
 	if lead := sections[0].Lead; lead[len(lead)-1] != want {
 		t.Errorf("got %q", lead)
 	}
-	if got := strings.Join(sections[2].Notes, "|"); got != "a named pipe: not there on lab" {
-		t.Errorf("notes %q", got)
+	if got := sections[2].Notes[0]; got != "a named pipe: not there on lab" {
+		t.Errorf("note %q", got)
+	}
+}
+
+// Under "alike" stands only what at least two machines answered in the same way. Answers that are
+// not compared, as those of pseudo-terminals, are left out, and said to be.
+func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
+	asked := func(name string, slot float64) stat.Member {
+		m := answeringMember(name, 4096)
+		m.Answers = append(m.Answers,
+			stat.Answer{ID: "rule/pty/slot", Value: slot, Unit: "B"},
+			stat.Answer{ID: "rule/socketpair/broken/after-0/notice", Value: 1e6, Unit: "ns"})
+		return m
+	}
+	alone := asked("b", 220)
+	alone.Answers = append(alone.Answers, stat.Answer{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"})
+	sections := FleetSections([]stat.Member{asked("a", 1), alone})
+	lead := sections[0].Lead
+	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines. Pseudo-terminals " +
+		"are not compared: what one holds grows as the kernel moves bytes on."
+	if got := lead[len(lead)-1]; got != want {
+		t.Errorf("got %q", got)
+	}
+	alike := sections[2]
+	rows := rowsOf(t, alike.Tables)
+	if alike.ID != "other-rule-findings-alike" || len(rows) != 1 {
+		t.Errorf("section %s has %v", alike.ID, rows)
+	}
+	if got := alike.Notes[0]; got != "Times, and what depends on chance, are not compared." {
+		t.Errorf("note %q", got)
 	}
 }
 
