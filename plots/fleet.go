@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
@@ -27,33 +26,42 @@ func FleetCharts(members []stat.Member) []Chart {
 		all, leftOut = differing(members, all)
 	}
 	var sizes []int
-	least, most := math.Inf(1), math.Inf(-1)
 	for _, cell := range all {
-		median := spreadOf(members, cell).Median
 		sizes = append(sizes, cell.Size)
-		least, most = min(least, median), max(most, median)
 	}
 	slices.Sort(sizes)
 	sizes = slices.Compact(sizes)
+	machines := results.FormatCount(len(members), "machine")
 	c := Chart{
 		Name: "machines",
-		Title: fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput: medians of %s",
-			100*least, 100*most, results.FormatCount(len(members), "machine")),
-		X: sizeAxis("message size", sizes),
-		Y: ratioAxis,
+		X:    sizeAxis("message size", sizes),
+		Y:    ratioAxis,
 		Notes: []string{"Points are medians of the ratios taken round by round; bars are the " +
 			"95 % interval."},
 		section: "differences",
 	}
-	if leftOut {
-		machines := results.FormatCount(len(members), "machine")
+	c.Panels = fleetPanels(members, all, sizes)
+	var sure []float64
+	for _, p := range c.Panels {
+		for _, s := range p.Series {
+			for _, point := range s.sure() {
+				sure = append(sure, 100*point.Y)
+			}
+		}
+	}
+	switch {
+	case leftOut:
 		c.Title = "Where " + machines + " differ: goodput vs raw"
 		c.Notes = append(c.Notes, "Framings on which the machines are alike are not drawn.")
+	case len(sure) == 0:
+		c.Title = "Noise hides what framings cost on " + machines
+	default:
+		c.Title = fmt.Sprintf("Framings keep %.0f to %.0f %% of raw's goodput: medians of %s",
+			slices.Min(sure), slices.Max(sure), machines)
 	}
 	if !few {
 		c.Notes = []string{"Points are the median machine; bars hold 80 of 100 machines."}
 	}
-	c.Panels = fleetPanels(members, all, sizes)
 	if !slices.ContainsFunc(c.Panels, Panel.comparesPoints) {
 		return nil
 	}

@@ -97,3 +97,27 @@ func TestLinesOfAFleetHaveNoOrder(t *testing.T) {
 		t.Errorf("the page is not of 9 machines: %.300s", want)
 	}
 }
+
+// The title of the chart has no figure that may be noise.
+func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
+	var members []stat.Member
+	for _, name := range []string{"a", "b"} {
+		m := stat.Member{Name: name}
+		for size, share := range map[int]float64{256: 0.9, 4096: 0.8, 65_536: 2.1} {
+			e := stat.Estimate{N: 10, Median: share}
+			e.Interval = &stat.Interval{Lo: 0.9 * share, Hi: 1.1 * share}
+			if size == 65_536 {
+				e.Interval.Hi = 3 * share
+			}
+			cell := results.Cell{
+				Framing: "ndjson", Size: size, Placement: "same", Pattern: "stream",
+			}
+			m.Figures = append(m.Figures, stat.Figure{Cell: cell, ToRaw: e})
+		}
+		members = append(members, m)
+	}
+	const want = "Framings keep 80 to 90 % of raw's goodput: medians of 2 machines"
+	if charts := FleetCharts(members); len(charts) != 1 || charts[0].Title != want {
+		t.Errorf("got %+v", charts)
+	}
+}

@@ -141,7 +141,10 @@ func differenceSection(members []stat.Member) Section {
 	}
 	first := streams[0]
 	measured := first.measured(members)
-	missing := missingSentences(members, measured)
+	certain := slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
+		return !slices.ContainsFunc(streams, func(v fleetStream) bool { return v.isCertain(m) })
+	})
+	missing := missingSentences(members, certain)
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
 		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them."}
 	if len(measured) > FewMachines {
@@ -164,49 +167,53 @@ func differenceSection(members []stat.Member) Section {
 	if note := RoughNote(out.Tables); note != "" {
 		out.Notes = append(out.Notes, note)
 	}
-	if len(measured) == 1 && !first.rough {
-		out.Lead = append(missing, first.sentence(measured))
-		return out
-	}
-	for i, stream := range streams {
-		sentences, differ := stream.difference(members)
-		switch {
-		case i == 0 && !stream.rough:
-			out.Lead = append(out.Lead, sentences...)
-		case differ:
-			out.Lead = append(out.Lead, sentences[0])
+	var elsewhere []string // differences at other sizes or placements
+	for _, stream := range streams[1:] {
+		if sentences, differ := stream.difference(members); differ {
+			elsewhere = append(elsewhere, sentences[0])
 		}
 	}
-	out.Lead = append(out.Lead, missing...)
+	own, differ := first.difference(members)
+	switch {
+	case len(certain) == 0:
+		own = nil
+	case len(certain) == 1 && first.isCertain(certain[0]):
+		own = []string{first.sentence(certain)}
+	}
+	if differ {
+		out.Lead = slices.Concat(own, elsewhere, missing)
+	} else {
+		out.Lead = slices.Concat(elsewhere, own, missing)
+	}
 	return out
 }
 
-// missingSentences names the machines that did not compare framings.
+// missingSentences names the machines that did not compare framings, or not well enough to tell.
 func missingSentences(members, compared []stat.Member) []string {
 	if len(compared) == len(members) {
 		return nil
 	}
-	var tooFew, others []string
+	if len(compared) == 0 {
+		return []string{"No machine measured well enough to tell how framings compare with raw."}
+	}
+	var tooNoisy, others []string
 	for _, m := range members {
 		isM := func(other stat.Member) bool { return other.Name == m.Name }
 		switch {
 		case slices.ContainsFunc(compared, isM):
 		case len(m.Figures) > 0:
-			tooFew = append(tooFew, m.Name)
+			tooNoisy = append(tooNoisy, m.Name)
 		default:
 			others = append(others, m.Name)
 		}
 	}
 	text := fmt.Sprintf("%d of %d machines measured how framings compare with raw", len(compared),
 		len(members))
-	if len(others) == 0 && len(tooFew) > 1 {
-		return []string{text + "; the others have too few samples to tell."}
-	}
 	if len(others) > 0 {
 		text += "; not " + nameSome(others)
 	}
-	if len(tooFew) > 0 {
-		text += "; too few samples to tell on " + nameSome(tooFew)
+	if len(tooNoisy) > 0 {
+		text += "; too few samples, or too noisy, to tell on " + nameSome(tooNoisy)
 	}
 	return []string{text + "."}
 }

@@ -132,7 +132,13 @@ func (v fleetStream) difference(members []stat.Member) (sentences []string, foun
 		PlacementPhrase(v.cell.Placement))
 	beyond := fmt.Sprintf("beyond the noise of ±%.0f %%", widest(alike))
 	if len(differ)+len(noisy) == 0 {
-		machines := results.FormatCount(len(v.measured(members)), "machine")
+		certain := 0
+		for _, m := range members {
+			if v.isCertain(m) {
+				certain++
+			}
+		}
+		machines := results.FormatCount(certain, "machine")
 		return []string{
 			"No framing differs between " + machines + " " + beyond + where,
 			"They keep this much of raw's speed: " + v.sharesText(members) + ".",

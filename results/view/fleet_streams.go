@@ -102,11 +102,16 @@ func streamsOf(cells []results.Cell, rough bool) []fleetStream {
 	return out
 }
 
-// mostShares returns how many machines measured the framing that most of them measured.
+// mostShares returns how many machines measured the framing that most of them measured. Of a few
+// machines, it counts only those whose shares are not too noisy.
 func (v fleetStream) mostShares(members []stat.Member) int {
 	most := 0
 	for _, framing := range v.framings {
-		most = max(most, len(v.shares(members, framing)))
+		if len(members) > FewMachines {
+			most = max(most, len(v.shares(members, framing)))
+		} else {
+			most = max(most, len(v.sharesOf(members, framing).known))
+		}
 	}
 	return most
 }
@@ -170,6 +175,13 @@ func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	})
 }
 
+// isCertain reports whether a machine has a share of at least one framing that is not too noisy.
+func (v fleetStream) isCertain(m stat.Member) bool {
+	return slices.ContainsFunc(v.framings, func(framing string) bool {
+		return len(v.sharesOf([]stat.Member{m}, framing).known) > 0
+	})
+}
+
 func mediansOf(all []stat.Estimate) []float64 {
 	var out []float64
 	for _, e := range all {
@@ -189,12 +201,26 @@ func (v fleetStream) sentence(members []stat.Member) string {
 }
 
 // sharesText lists the framings, each with the range of its share of the goodput of raw bytes on
-// most machines.
+// most machines. For a few machines, it leaves out shares that are too noisy to tell.
 func (v fleetStream) sharesText(members []stat.Member) string {
-	var parts []string
+	var parts, noisy []string
 	for _, framing := range v.framings {
-		s := stat.SpreadOf(mediansOf(v.shares(members, framing)))
+		medians := mediansOf(v.shares(members, framing))
+		if len(members) <= FewMachines {
+			medians = nil
+			for _, m := range v.sharesOf(members, framing).known {
+				medians = append(medians, m.Median)
+			}
+		}
+		if len(medians) == 0 {
+			noisy = append(noisy, FramingPhrase(framing))
+			continue
+		}
+		s := stat.SpreadOf(medians)
 		parts = append(parts, FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
+	}
+	if len(noisy) > 0 {
+		return joinAnd(parts) + "; " + joinAnd(noisy) + ": " + tooNoisyToTell
 	}
 	return joinAnd(parts)
 }

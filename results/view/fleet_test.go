@@ -108,6 +108,48 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 	}
 }
 
+// No figure stands in a sentence that noise may have made.
+func TestTheFiguresOfANoisyMachineAreNotSaid(t *testing.T) {
+	clear, noisy := measuringMember("clear", 0.9), measuringMember("noisy", 2.1)
+	for i := range noisy.Figures {
+		noisy.Figures[i].ToRaw.Interval = &stat.Interval{Lo: 0.3, Hi: 5}
+	}
+	half := measuringMember("half", 2.1)
+	half.Figures[0].ToRaw = measuringMember("", 0.8).Figures[0].ToRaw
+	half.Figures[1].ToRaw.Interval = &stat.Interval{Lo: 0.3, Hi: 5}
+	other := stat.Member{
+		Name: "other", Runs: []results.Environment{{OS: "linux"}},
+		Answers: []stat.Answer{{ID: "claim/0", Verdict: results.Holds}},
+	}
+	const messages = "Messages of 64 KiB, on one CPU: framings keep this much of raw's goodput on "
+	const measured = "1 of 2 machines measured how framings compare with raw; "
+	tests := []struct {
+		members []stat.Member
+		want    string
+	}{
+		{
+			[]stat.Member{noisy, other},
+			"No machine measured well enough to tell how framings compare with raw.",
+		},
+		{
+			[]stat.Member{noisy, clear},
+			messages + "clear: length-prefix 90 % and ndjson 90 %. " + measured +
+				"too few samples, or too noisy, to tell on noisy.",
+		},
+		{
+			[]stat.Member{half, other},
+			messages + "half: ndjson 80 %; length-prefix: too noisy to tell. " + measured +
+				"not other.",
+		},
+	}
+	for _, tt := range tests {
+		lead := strings.Join(FleetSections(tt.members)[0].Lead, " ")
+		if !strings.HasPrefix(lead, tt.want) || strings.Contains(lead, "210 %") {
+			t.Errorf("got  %q\nwant %q", lead, tt.want)
+		}
+	}
+}
+
 // However narrow the screen is, the table has the framing in which machines differ.
 func TestTheFramingThatDiffersIsShownFirst(t *testing.T) {
 	var members []stat.Member
@@ -323,6 +365,24 @@ func TestNoDifferenceIsPassedOver(t *testing.T) {
 		if got := rows[asks]; got != want {
 			t.Errorf("%s: got %q, want %q", asks, got, want)
 		}
+	}
+}
+
+// A difference comes before what is alike elsewhere.
+func TestADifferenceElsewhereIsSaidFirst(t *testing.T) {
+	var members []stat.Member
+	for _, share := range []float64{0.5, 0.9} {
+		m := measuringMember(fmt.Sprint("m", share), 0.9)
+		elsewhere := measuringMember("", share).Figures[0]
+		elsewhere.Cell.Placement = "apart"
+		m.Figures = append(m.Figures, elsewhere)
+		members = append(members, m)
+	}
+	answer := FleetSections(members)[0]
+	const want = "ndjson keeps 50 % of raw's speed on m0.5 and 90 % on m0.9 (messages of 64 KiB, " +
+		"on two CPUs)"
+	if answer.Title != want || answer.Lead[0] != want+"." {
+		t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
 	}
 }
 
