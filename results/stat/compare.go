@@ -112,6 +112,7 @@ type Change struct {
 	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`
 
+	isWhole  bool        // see [Change.IsWhole]
 	fewLines bool        // benchmark text has too few lines for a verdict
 	worst    float64     // how much worse the new side may be at most, as a share
 	logRatio logEstimate // the ratio's logarithm; zero if the verdict does not need it

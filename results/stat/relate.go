@@ -268,8 +268,8 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the mean change of each framing at each placement. The mean shows a change
-// that is too small to be seen in a single measurement.
+// compareFramings adds the mean change of each framing at each placement and pattern of messages.
+// The mean shows a change that is too small to be seen in a single measurement.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -277,7 +277,11 @@ func (k *cellComparer) compareFramings() {
 		if change.logRatio.n == 0 || change.Cell.Placement == "free" {
 			continue
 		}
-		whole := results.Cell{Framing: change.Cell.Framing, Placement: change.Cell.Placement}
+		whole := results.Cell{
+			Framing:   change.Cell.Framing,
+			Placement: change.Cell.Placement,
+			Pattern:   change.Cell.Pattern,
+		}
 		if changes[whole] == nil {
 			order = append(order, whole)
 		}
@@ -287,7 +291,8 @@ func (k *cellComparer) compareFramings() {
 		if len(changes[whole]) < 2 {
 			continue
 		}
-		name := fmt.Sprintf("All/framing=%s/placement=%s", whole.Framing, whole.Placement)
+		name := fmt.Sprintf("All/framing=%s/placement=%s/pattern=%s", whole.Framing,
+			whole.Placement, whole.Pattern)
 		series := Series{Name: name, Cell: &whole, Metric: k.shown}
 		k.changes = append(k.changes, Change{
 			Name:     name,
@@ -296,6 +301,7 @@ func (k *cellComparer) compareFramings() {
 			Before:   series,
 			After:    series,
 			worst:    math.Inf(1),
+			isWhole:  true,
 			logRatio: meanOf(changes[whole]),
 		})
 	}
@@ -319,7 +325,7 @@ func meanOf(changes []Change) logEstimate {
 }
 
 // IsWhole reports whether the change is about a framing as a whole, not about one measurement.
-func (c Change) IsWhole() bool { return c.Cell != nil && c.Cell.Pattern == "" }
+func (c Change) IsWhole() bool { return c.isWhole }
 
 // machineNote says how much faster or slower the framing raw was in the new file. It returns "" if
 // the difference is below one percent.

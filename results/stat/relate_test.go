@@ -267,3 +267,27 @@ func TestTheBoundOfSeveralRuns(t *testing.T) {
 		t.Errorf("%.2f of the pairs are beyond their bounds", share)
 	}
 }
+
+// Round trips do not count for what streams cost as a whole.
+func TestAFramingAsAWholeIsOfOnePattern(t *testing.T) {
+	means := map[string]float64{"stream": 0, "roundtrip": 1}
+	var k cellComparer
+	for _, size := range []int{4096, 65_536} {
+		for _, pattern := range []string{"stream", "roundtrip"} {
+			cell := resultstest.Cell("ndjson", size)
+			cell.Pattern = pattern
+			ratio := logEstimate{mean: means[pattern], err: 0.01, n: 10}
+			k.changes = append(k.changes, Change{Cell: &cell, logRatio: ratio})
+		}
+	}
+	k.compareFramings()
+	wholes := slices.DeleteFunc(k.changes, func(c Change) bool { return !c.IsWhole() })
+	if len(wholes) != 2 {
+		t.Fatalf("%d wholes: %+v", len(wholes), wholes)
+	}
+	for _, c := range wholes {
+		if want := means[c.Cell.Pattern]; math.Abs(c.logRatio.mean-want) > 1e-9 {
+			t.Errorf("%s: got %g, want %g", c.Name, c.logRatio.mean, want)
+		}
+	}
+}

@@ -16,25 +16,11 @@ func changeTables(changes []stat.Change) []Table {
 	type group struct{ placement, pattern string }
 	var tables []Table
 	for _, own := range grouped(changes, func(ch stat.Change) group {
-		return group{placement: ch.Cell.Placement, pattern: patternAmong(changes, ch)}
+		return group{placement: ch.Cell.Placement, pattern: cmp.Or(ch.Cell.Pattern, patternStream)}
 	}) {
 		tables = append(tables, changeTable(own))
 	}
 	return tables
-}
-
-// patternAmong returns the message pattern of a change. For a change of a framing as a whole, it
-// takes the pattern of the framing's other changes.
-func patternAmong(changes []stat.Change, ch stat.Change) string {
-	if ch.IsWhole() {
-		for _, other := range changes {
-			if !other.IsWhole() && other.Cell.Placement == ch.Cell.Placement &&
-				other.Cell.Framing == ch.Cell.Framing {
-				return cmp.Or(other.Cell.Pattern, patternStream)
-			}
-		}
-	}
-	return cmp.Or(ch.Cell.Pattern, patternStream)
 }
 
 // changeTable shows the changes of one placement and pattern.
@@ -201,7 +187,7 @@ func changeLabel(c stat.Change, fields []string) string {
 		return c.Name
 	}
 	if c.IsWhole() {
-		return "all of " + c.Cell.Framing + " " + c.Cell.Placement
+		return "all of " + c.Cell.Framing + " " + c.Cell.Pattern + " " + c.Cell.Placement
 	}
 	return results.CellLabel(*c.Cell, fields)
 }
