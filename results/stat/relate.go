@@ -185,7 +185,8 @@ func Incomparable(c results.Cell) string {
 	case c.ClosesAfter > 0:
 		return "the reader leaves, and speed is not what the cell is about"
 	case c.IsWaiting():
-		return "the writer sleeps or polls between refusals: its speed is that of its pauses"
+		return "the writer sleeps or polls between refusals: its speed is that of its pauses, " +
+			"and EAGAIN is not compared"
 	case c.Drain > 0 || c.Rate > 0:
 		return "the pace is given, and no figure of the framing"
 	}

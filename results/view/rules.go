@@ -79,6 +79,13 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 		for _, kind := range append(kindsIn(all), "") { // "": findings about no single kind
 			p.addTable(comparedRules(machines, systems, kind))
 		}
+		isRefuted := func(f results.Finding) bool { return f.Verdict == results.Refuted }
+		refuted := remarkableTable(set, selectFindings(all, isRefuted))
+		refuted.Title = "What differs from the documented rules"
+		for i, c := range refuted.Columns {
+			refuted.Columns[i].Key = c.Key || c.Title == "machine"
+		}
+		p.addTable(refuted)
 		return p.Tables
 	}
 	var columns []column

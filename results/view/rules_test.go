@@ -352,3 +352,17 @@ func TestRulesOfEarlierVersionsAreShown(t *testing.T) {
 		t.Errorf("rules %+v", rules)
 	}
 }
+
+// Findings that answer none of the questions of the tables are shown all the same if they differ
+// from the documented rules, with their machine.
+func TestMachinesBesideEachOtherShowEveryDifference(t *testing.T) {
+	refuted := rule("socketpair/full/buffered", results.Refuted, 100, "B", "100 B buffered")
+	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, refuted))
+	text := writtenRules(t, FormatTable, Options{}, set)
+	_, table, _ := strings.Cut(text, "What differs from the documented rules")
+	for _, want := range []string{"socketpair/full/buffered", "100 B buffered"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
