@@ -146,7 +146,9 @@ func differenceSection(members []stat.Member) Section {
 	})
 	missing := missingSentences(members, certain)
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
-		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them."}
+		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them.",
+		"Compared are goodput and, between a few machines, round trips. Calls and bytes: " +
+			"pipebench compare --across A B; wake-ups: pipebench probe A B; EAGAIN: not compared."}
 	if len(measured) > FewMachines {
 		groups := first.groups(measured)
 		out.Lead = append(missing, first.sentence(measured))
@@ -180,11 +182,10 @@ func differenceSection(members []stat.Member) Section {
 	case len(certain) == 1 && first.isCertain(certain[0]):
 		own = []string{first.sentence(certain)}
 	}
-	if differ {
-		out.Lead = slices.Concat(own, elsewhere, missing)
-	} else {
-		out.Lead = slices.Concat(elsewhere, own, missing)
+	if !differ {
+		own, elsewhere = elsewhere, own
 	}
+	out.Lead = slices.Concat(own, elsewhere, missing)
 	return out
 }
 

@@ -49,8 +49,8 @@ func answerSections(members []stat.Member) []Section {
 }
 
 // answerSection compares the findings of machines in one area, such as rules. It takes only
-// findings for which wanted returns true. If wanted is nil, it takes all. For rules, a second section
-// has the answers that are alike.
+// findings for which wanted returns true. If wanted is nil, it takes all. For rules, a second
+// section has the answers that are alike.
 func answerSection(members []stat.Member, area, title string,
 	wanted func(results.Finding) bool) []Section {
 	var machines []probedMachine // those that have such findings

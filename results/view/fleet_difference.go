@@ -11,9 +11,10 @@ import (
 )
 
 // framingShares says how fast a framing is on each machine. A share is the framing's goodput
-// divided by that of raw bytes.
+// divided by that of raw bytes, or the time of a round trip divided by raw's.
 type framingShares struct {
 	framing string
+	isTrips bool          // the shares are of round trips
 	known   []memberShare // the smallest share first
 	noisy   []string      // machines on which the share is too noisy to compare
 }
@@ -25,7 +26,7 @@ type memberShare struct {
 }
 
 func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShares {
-	out := framingShares{framing: framing}
+	out := framingShares{framing: framing, isTrips: v.isTrips()}
 	for _, m := range members {
 		for _, e := range v.shares([]stat.Member{m}, framing) {
 			if percent, known := e.Spread(); !known || percent > maxBlur {
@@ -70,6 +71,9 @@ func (s framingShares) distance() float64 {
 // phrase returns the framing with its verb: "60 KiB chunks keep".
 func (s framingShares) phrase() string {
 	name := FramingPhrase(s.framing)
+	if s.isTrips {
+		return "round trips of " + name + " take"
+	}
 	if strings.HasSuffix(name, " chunks") {
 		return name + " keep"
 	}
@@ -95,9 +99,14 @@ func (s framingShares) text() string {
 		if isLast && len(group) > 2 && len(s.noisy) == 0 {
 			where = fmt.Sprintf("the %d others measured", len(group))
 		}
-		share := percentRange(group[0].Median, group[len(group)-1].Median)
+		least, most := group[0].Median, group[len(group)-1].Median
+		share, ofRaw := percentRange(least, most), " of raw's speed"
+		if s.isTrips {
+			times := func(ratio float64) string { return fmt.Sprintf("%.2f times", ratio) }
+			share, ofRaw = FromTo(times(least), times(most)), " as long as raw's"
+		}
 		if i == 0 {
-			share += " of raw's speed"
+			share += ofRaw
 		}
 		parts = append(parts, share+" on "+where)
 	}
@@ -132,15 +141,9 @@ func (v fleetStream) difference(members []stat.Member) (sentences []string, foun
 		PlacementPhrase(v.cell.Placement))
 	beyond := fmt.Sprintf("beyond the noise of ±%.0f %%", widest(alike))
 	if len(differ)+len(noisy) == 0 {
-		certain := 0
-		for _, m := range members {
-			if v.isCertain(m) {
-				certain++
-			}
-		}
-		machines := results.FormatCount(certain, "machine")
+		machines := results.FormatCount(v.mostShares(members), "machine")
 		return []string{
-			"No framing differs between " + machines + " " + beyond + where,
+			"No framing differs in goodput between " + machines + " " + beyond + where,
 			"They keep this much of raw's speed: " + v.sharesText(members) + ".",
 		}, false
 	}
@@ -163,6 +166,9 @@ func (v fleetStream) difference(members []stat.Member) (sentences []string, foun
 	}
 	if len(differ) == 0 {
 		return []string{strings.Join(parts, "; ") + where}, false
+	}
+	if v.isTrips() {
+		parts[0] = capitalised(parts[0])
 	}
 	sentences = []string{parts[0] + where}
 	if len(parts) > 1 {

@@ -13,17 +13,18 @@ import (
 // pipe's ends. Their messages go one way, each written at once, and they have a ratio to raw bytes.
 // Measurements that only few machines made, or that have too few samples, are left out.
 func FleetStreams(members []stat.Member, placement string) []results.Cell {
-	return fleetCells(members, placement, false)
+	return fleetCells(members, patternStream, placement, false)
 }
 
-// fleetCells does what FleetStreams does. If rough is set, ratios need no interval.
-func fleetCells(members []stat.Member, placement string, rough bool) []results.Cell {
+// fleetCells does what FleetStreams does, for any pattern of messages. If rough is set, ratios need
+// no interval.
+func fleetCells(members []stat.Member, pattern, placement string, rough bool) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
 	for _, m := range members {
 		for _, f := range m.Figures {
 			c := f.Cell
-			isWanted := c.Placement == placement && c.Pattern == patternStream && c.WriteSize == 0
+			isWanted := c.Placement == placement && c.Pattern == pattern && c.WriteSize == 0
 			isProgram := c.Source != "" || c.Touch || c.Work != 0
 			if isWanted && !isProgram && isShare(f, rough) {
 				count[c]++
@@ -51,6 +52,9 @@ type fleetStream struct {
 	rough    bool // the ratios to raw bytes have too few samples for an interval
 }
 
+// isTrips reports whether the messages go there and back. A ratio to raw is then one of times.
+func (v fleetStream) isTrips() bool { return v.cell.Pattern == results.PatternRoundtrip }
+
 // isShare reports whether a figure is a share of the goodput of raw bytes. If rough is set, it may
 // have no interval.
 func isShare(f stat.Figure, rough bool) bool {
@@ -60,18 +64,27 @@ func isShare(f stat.Figure, rough bool) bool {
 // streamsToCompare returns a group of measurements for each placement, at the message size that
 // most machines measured there. Of several such sizes, it takes the one at which a few machines
 // differ most. If a few machines have too few samples for any interval, the groups are rough.
+// Groups of round trips follow if a few machines differ in them.
 func streamsToCompare(members []stat.Member) []fleetStream {
-	out := comparedStreams(members, false)
-	if len(out) == 0 && len(members) <= FewMachines {
-		out = comparedStreams(members, true)
+	out := comparedStreams(members, patternStream, false)
+	if len(members) > FewMachines {
+		return out
+	}
+	if len(out) == 0 {
+		out = comparedStreams(members, patternStream, true)
+	}
+	for _, trips := range comparedStreams(members, results.PatternRoundtrip, false) {
+		if len(out) > 0 && trips.largestDistance(members) > 0 {
+			out = append(out, trips)
+		}
 	}
 	return out
 }
 
-func comparedStreams(members []stat.Member, rough bool) []fleetStream {
+func comparedStreams(members []stat.Member, pattern string, rough bool) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
-		streams := streamsOf(fleetCells(members, p.name, rough), rough)
+		streams := streamsOf(fleetCells(members, pattern, p.name, rough), rough)
 		if len(streams) == 0 {
 			continue
 		}
@@ -102,16 +115,11 @@ func streamsOf(cells []results.Cell, rough bool) []fleetStream {
 	return out
 }
 
-// mostShares returns how many machines measured the framing that most of them measured. Of a few
-// machines, it counts only those whose shares are not too noisy.
+// mostShares returns how many machines measured the framing that most of them measured well enough.
 func (v fleetStream) mostShares(members []stat.Member) int {
 	most := 0
 	for _, framing := range v.framings {
-		if len(members) > FewMachines {
-			most = max(most, len(v.shares(members, framing)))
-		} else {
-			most = max(most, len(v.sharesOf(members, framing).known))
-		}
+		most = max(most, len(v.sharesOf(members, framing).known))
 	}
 	return most
 }
@@ -272,8 +280,12 @@ func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
 // table returns a table with a row for each group of machines and a column for each framing. The
 // first column has the title in firstTitle.
 func (v fleetStream) table(firstTitle string, groups []group) Table {
+	metric := "Goodput"
+	if v.isTrips() {
+		metric = "Time of a round trip"
+	}
 	t := Table{
-		Title: fmt.Sprintf("Goodput vs raw, messages of %s, %s",
+		Title: fmt.Sprintf("%s vs raw, messages of %s, %s", metric,
 			SizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
 		Columns: []Column{
 			{Title: firstTitle, Key: true},
@@ -299,10 +311,11 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 	return t.dropEmpty()
 }
 
-// rawValue shows the goodput of messages without a framing. For several machines, it shows the
-// median.
+// rawValue shows the goodput of messages without a framing, or the time of a round trip. For
+// several machines, it shows the median.
 func rawValue(members []stat.Member, cell results.Cell) Value {
 	cell.Framing = results.FramingRaw
+	metric := stat.RelativeMetric(cell)
 	var all []stat.Estimate
 	for _, m := range members {
 		for _, f := range m.Figures {
@@ -315,10 +328,10 @@ func rawValue(members []stat.Member, cell results.Cell) Value {
 	case 0:
 		return Value{}
 	case 1:
-		return figureValue(all[0].Median, RoughText("goodput", all[0]))
+		return figureValue(all[0].Median, RoughText(metric.Name, all[0]))
 	}
 	median := stat.SpreadOf(mediansOf(all)).Median
-	return figureValue(median, results.FormatGoodput(median))
+	return figureValue(median, metric.Format(median))
 }
 
 // sharesValue shows one share of the goodput of raw bytes with its interval, or the median of

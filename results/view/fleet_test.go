@@ -77,8 +77,8 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24},
-			"No framing differs between 2 machines beyond the noise of ±24 %" + where,
-			"No framing differs between 2 machines beyond the noise of ±24 %" + where +
+			"No framing differs in goodput between 2 machines beyond the noise of ±24 %" + where,
+			"No framing differs in goodput between 2 machines beyond the noise of ±24 %" + where +
 				". They keep this much of raw's speed: length-prefix 90 % and ndjson 57 to 83 %.",
 		},
 		{
@@ -365,6 +365,24 @@ func TestNoDifferenceIsPassedOver(t *testing.T) {
 		if got := rows[asks]; got != want {
 			t.Errorf("%s: got %q, want %q", asks, got, want)
 		}
+	}
+}
+
+// Round trips are compared by their time, and told of if they differ.
+func TestRoundTripsThatDifferAreToldOf(t *testing.T) {
+	var members []stat.Member
+	for _, times := range []float64{1.2, 2.4} {
+		m := measuringMember(fmt.Sprint("m", times), 0.9)
+		trips := measuringMember("", times).Figures[0]
+		trips.Cell.Pattern = results.PatternRoundtrip
+		m.Figures = append(m.Figures, trips)
+		members = append(members, m)
+	}
+	answer := FleetSections(members)[0]
+	const want = "Round trips of ndjson take 1.20 times as long as raw's on m1.2 and 2.40 times " +
+		"on m2.4 (messages of 64 KiB, on one CPU)"
+	if answer.Title != want || answer.Lead[0] != want+"." {
+		t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
 	}
 }
 
