@@ -191,30 +191,16 @@ func differenceSection(members []stat.Member) Section {
 
 // missingSentences names the machines that did not compare framings, or not well enough to tell.
 func missingSentences(members, compared []stat.Member) []string {
-	if len(compared) == len(members) {
-		return nil
-	}
-	if len(compared) == 0 {
-		return []string{"No machine measured well enough to tell how framings compare with raw."}
-	}
-	var tooNoisy, others []string
+	var others []string
 	for _, m := range members {
 		isM := func(other stat.Member) bool { return other.Name == m.Name }
-		switch {
-		case slices.ContainsFunc(compared, isM):
-		case len(m.Figures) > 0:
-			tooNoisy = append(tooNoisy, m.Name)
-		default:
+		if !slices.ContainsFunc(compared, isM) {
 			others = append(others, m.Name)
 		}
 	}
-	text := fmt.Sprintf("%d of %d machines measured how framings compare with raw", len(compared),
-		len(members))
-	if len(others) > 0 {
-		text += "; not " + nameSome(others)
+	if len(others) == 0 {
+		return nil
 	}
-	if len(tooNoisy) > 0 {
-		text += "; too few samples, or too noisy, to tell on " + nameSome(tooNoisy)
-	}
-	return []string{text + "."}
+	return []string{fmt.Sprintf("%d of %d machines measured well enough to tell how framings "+
+		"compare with raw; not %s.", len(compared), len(members), nameSome(others))}
 }

@@ -122,23 +122,23 @@ func TestTheFiguresOfANoisyMachineAreNotSaid(t *testing.T) {
 		Answers: []stat.Answer{{ID: "claim/0", Verdict: results.Holds}},
 	}
 	const messages = "Messages of 64 KiB, on one CPU: framings keep this much of raw's goodput on "
-	const measured = "1 of 2 machines measured how framings compare with raw; "
+	const measured = " of 2 machines measured well enough to tell how framings compare with raw; "
 	tests := []struct {
 		members []stat.Member
 		want    string
 	}{
 		{
 			[]stat.Member{noisy, other},
-			"No machine measured well enough to tell how framings compare with raw.",
+			"0" + measured + "not noisy and other.",
 		},
 		{
 			[]stat.Member{noisy, clear},
-			messages + "clear: length-prefix 90 % and ndjson 90 %. " + measured +
-				"too few samples, or too noisy, to tell on noisy.",
+			messages + "clear: length-prefix 90 % and ndjson 90 %. 1" + measured +
+				"not noisy.",
 		},
 		{
 			[]stat.Member{half, other},
-			messages + "half: ndjson 80 %; length-prefix: too noisy to tell. " + measured +
+			messages + "half: ndjson 80 %; length-prefix: too noisy to tell. 1" + measured +
 				"not other.",
 		},
 	}
