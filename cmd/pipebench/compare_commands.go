@@ -358,6 +358,9 @@ func (f *compareFlags) contestTask(
 			if err := f.checkMetrics(c); err != nil {
 				return err
 			}
+			if len(c.Changes) == 0 && isFailed {
+				return nil // the error of measure says why
+			}
 			if len(c.Changes) == 0 {
 				const isText = true // builds and programs always have figures in common
 				return f.nothingInCommon(c, isText)
@@ -369,6 +372,12 @@ func (f *compareFlags) contestTask(
 		gate: func(*results.Set) error {
 			if isFailed {
 				return nil // what failed decides the exit code
+			}
+			if c.NewFails && f.isGate() {
+				return &statusError{exitGate, errors.New(c.Doubt)}
+			}
+			if c.NewFails {
+				return &statusError{exitInconclusive, errors.New(c.Doubt)}
 			}
 			if c.Different != "" && !f.different {
 				return &statusError{exitInconclusive, errors.New(c.Different)}

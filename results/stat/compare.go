@@ -69,6 +69,10 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
+	// NewFails is set if the new program fails where the old one does not, as Doubt says. A CI job
+	// fails then.
+	NewFails bool `json:"new_fails,omitempty"`
+
 	// Doubt says why a CI job cannot pass, whatever the figures are: something was not compared, or
 	// a benchmark failed.
 	Doubt string `json:"doubt,omitempty"`

@@ -198,6 +198,9 @@ const leapRatio = 1e4
 // changeSize returns "+10.2 % (+8.1 to +12.0)", with the interval in parentheses. If the ratio of
 // new to old is unknown or very large, it returns "from … to …".
 func changeSize(c stat.Change) string {
+	if c.Ratio == nil && c.Old.Median == c.New.Median {
+		return "0 %"
+	}
 	if c.Ratio == nil || *c.Ratio > leapRatio {
 		m := c.Before.Metric
 		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)

@@ -70,6 +70,19 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
+// addCounts adds the calls and the resources that were counted. The calls may be only shown;
+// resources always are.
+func (t *table) addCounts(counted starts, isShownOnly bool) {
+	for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
+		t.add(f, counted, isShownOnly)
+	}
+	for _, f := range resources {
+		if f.name != "peak memory" || counted.knows(f) {
+			t.add(f, counted, shownOnly)
+		}
+	}
+}
+
 // Compare judges both commands by what was counted and timed so far. Unless the user names figures,
 // the CPU time decides. If the clock of CPU time is too coarse, the elapsed time decides. If
 // nothing was timed, the counts decide.
@@ -77,19 +90,15 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	var t table
 	t.old.Name = p.OldName
 	t.new.Name = p.NewName
+	newFails := p.newFails() && !p.MayDiffer
+	doubt := p.whyNotJudged()
 	isTimed := len(p.timed.old) > 0 // if so, what was counted is only shown
+	isUnfit := newFails || doubt != ""
 	if p.counted.isCounted() {
-		for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
-			t.add(f, p.counted, isTimed)
-		}
-		for _, f := range resources {
-			if f.name != "peak memory" || p.counted.knows(f) {
-				t.add(f, p.counted, shownOnly)
-			}
-		}
+		t.addCounts(p.counted, isTimed || isUnfit)
 	}
 	if len(p.underValgrind.old) > 0 {
-		t.add(instructions, p.underValgrind, isTimed)
+		t.add(instructions, p.underValgrind, isTimed || isUnfit)
 	}
 	isCoarse := isTimed && p.timed.isCoarse()
 	if isTimed && !isCoarse {
@@ -104,7 +113,12 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	if c.Different != "" && !p.MayDiffer {
 		c.Different += ": --allow-different-output compares them all the same"
 	}
-	c.Doubt = p.whyNotJudged()
+	c.Doubt = doubt
+	if newFails { // then the figures say nothing
+		c.NewFails = true
+		c.Doubt = c.Different
+		c.Different = ""
+	}
 	c.Calls = p.causes(c)
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+

@@ -219,6 +219,13 @@ func (p *Programs) whyNotJudged() string {
 	return "neither printed anything: is --stdin missing? (" + os.DevNull + " if there is none)"
 }
 
+// newFails reports whether the new command failed at a start, and the old one never.
+func (p *Programs) newFails() bool {
+	isFailure := func(s Start) bool { return s.Exit != 0 }
+	return slices.ContainsFunc(p.counted.new, isFailure) &&
+		!slices.ContainsFunc(p.counted.old, isFailure)
+}
+
 // whyDifferent says how the two commands differ in what they do, or "" if they do the same.
 func (p *Programs) whyDifferent() string {
 	old, new := p.counted.old, p.counted.new
