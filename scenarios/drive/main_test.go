@@ -163,7 +163,8 @@ var servers = map[string]func(arg string) error{
 	"upper":  upper,
 	"fitful": fitful,
 	"lsp":    serveLSP,
-	// announces some bytes more than its answer to "hover" has; may read no large message
+	// announces some bytes more than its answer to "hover" has; may read no large message, or
+	// announce as many more for its answer to "initialize"
 	"mislength": func(arg string) error {
 		more, deaf := 0, ""
 		fmt.Sscan(arg, &more, &deaf)
@@ -173,7 +174,7 @@ var servers = map[string]func(arg string) error{
 			if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
 				return nil
 			}
-			if deaf != "" && size > 100_000 {
+			if deaf == "deaf" && size > 100_000 {
 				<-make(chan int)
 			}
 			msg := make([]byte, size)
@@ -187,6 +188,9 @@ var servers = map[string]func(arg string) error{
 			case "initialize":
 				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, e.ID)
 				length = len(answer)
+				if deaf == "always" {
+					length += more
+				}
 			case "hover":
 				length += more
 			}

@@ -72,7 +72,7 @@ func (a attempt) settles() bool {
 		return true
 	}
 	switch failed.Verdict {
-	case Endless, ErrorReply, InFrames:
+	case Endless, ErrorReply, InFrames, WrongLength:
 		return true
 	}
 	return false

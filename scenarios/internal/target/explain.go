@@ -95,8 +95,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		switch {
 		case out.arrivals.cut > 0 && out.pending.Length < 0:
 			out.Verdict = WrongLength
-			out.Why = fmt.Sprintf("a message came that announces %s and goes on behind them",
-				stat.FormatBytes(int64(out.arrivals.cut)))
+			out.Why = fmt.Sprintf(goesOn, stat.FormatBytes(int64(out.arrivals.cut)))
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
 			if out.arrivals.n > 0 {

@@ -18,6 +18,7 @@ var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
 	errFrames  = errors.New("the answer comes in chunk frames")
+	errLength  = errors.New("no whole answer")
 
 	// errFellSilent comes with the error of a later request.
 	errFellSilent = errors.New("it answered the first request")
@@ -75,6 +76,7 @@ func (g greeting) call(id jsonrpc.ID, method, params string) (child.Message, err
 // ask sends a message, and returns the server's next message as the answer. Each error begins with
 // the text in name.
 func (g greeting) ask(name string, msg []byte) (child.Message, error) {
+	g.Strays.takeArrivals() // forget what came before the request
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
 	}
@@ -84,6 +86,11 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	m, err := g.Expect(ctx, func(m child.Message) bool {
 		return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
 	})
+	if errors.Is(err, child.ErrSilent) {
+		if wrong := g.WrongLength(); wrong != "" {
+			err = fmt.Errorf("%w: %s", errLength, wrong)
+		}
+	}
 	if err == nil && m.Envelope.Kind() == jsonrpc.Request {
 		err = errEcho
 	}
@@ -165,6 +172,8 @@ func (g greeting) handshakeError(why error) error {
 		e.Verdict = Corrupt
 	case errors.Is(why, errFrames):
 		e.Verdict = InFrames
+	case errors.Is(why, errLength):
+		e.Verdict = WrongLength
 	}
 	e.fellSilent = silent && errors.Is(why, errFellSilent)
 	g.Close()

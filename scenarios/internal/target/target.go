@@ -181,6 +181,28 @@ func (s *Server) countsBytes() bool {
 	return p != nil && p.JSONRPC && p.Framing.String() == framers.ContentLength().String()
 }
 
+// goesOn says how a message came whose Content-Length is too small.
+const goesOn = "a message came that announces %s and goes on behind them"
+
+// WrongLength says how the next message, or the first that came since the last call, differs from
+// its Content-Length. It returns "" if no difference is known.
+func (s *Server) WrongLength() string {
+	cut := s.Strays.takeArrivals().cut
+	if !s.countsBytes() {
+		return ""
+	}
+	next := s.Pending()
+	switch {
+	case cut > 0 && next.Length < 0:
+		return fmt.Sprintf(goesOn, stat.FormatBytes(int64(cut)))
+	case next.Length > 0:
+		const says = "a message came that announces %s and has %d: its Content-Length is wrong, " +
+			"or the rest was not written"
+		return fmt.Sprintf(says, stat.FormatBytes(next.Length), next.Came)
+	}
+	return ""
+}
+
 // objectLength returns how many bytes of msg the JSON object at its beginning takes. It returns
 // len(msg) if msg ends as an object does, or does not begin with one.
 func objectLength(msg []byte) int {
