@@ -63,6 +63,10 @@ func (c *serverCase) ask(
 	if len(answers) > 0 {
 		return &answers[0], true
 	}
+	if wrong := c.server.WrongLength(); wrong != "" {
+		c.fails("after a request with the id %s, %s", id, wrong)
+		c.Advice = target.WrongLength.Advice()
+	}
 	// on a busy machine, the answer to msg may just be late
 	answers = c.exchange(ctx, 2, c.request(aliveID))
 	for _, m := range answers {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -57,7 +58,9 @@ func init() {
 		case "loses":
 			loseEveryThird()
 		case "reserve":
-			err = reserve()
+			err = reserve(false)
+		case "characters":
+			err = reserve(true)
 		case "exits":
 		case "sleep":
 			time.Sleep(time.Hour)
@@ -373,8 +376,8 @@ func nag() {
 }
 
 // reserve refuses every request in the framing of language servers, and makes room for all that is
-// announced.
-func reserve() error {
+// announced. If characters is true, it announces the characters of its answers, not their bytes.
+func reserve(characters bool) error {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		var size int
@@ -386,6 +389,10 @@ func reserve() error {
 			return err
 		}
 		answer := fmt.Sprintf(refusal, jsonrpc.Scan(msg).ID)
-		fmt.Printf("Content-Length: %d\r\n\r\n%s", len(answer), answer)
+		length := len(answer)
+		if characters {
+			length = utf8.RuneCountInString(answer)
+		}
+		fmt.Printf("Content-Length: %d\r\n\r\n%s", length, answer)
 	}
 }
