@@ -170,7 +170,8 @@ type GrowthEvidence struct {
 	// ShowsAt is the smallest size whose cost per byte is at least 1.5 times that of a smaller
 	// size. It is 0 if there is none.
 	ShowsAt int `json:"shows_at"`
-	Points  int `json:"points"` // sizes that the slope rests on
+	StepAt  int `json:"step_at,omitempty"` // size at which the time rises in a step; 0: none
+	Points  int `json:"points"`            // sizes that the slope rests on
 }
 
 // ReplayEvidence says which part of a recording was replayed, and how the server answered.

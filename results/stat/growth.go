@@ -3,6 +3,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aclements/go-moremath/stats"
 
@@ -139,6 +140,9 @@ func (g TargetGrowth) Growth() Growth {
 	return growth
 }
 
+// Fast reports whether the growth is certainly faster than linear, and not in a step.
+func (g TargetGrowth) Fast() bool { return g.StepAt == 0 && g.Growth().Fast() }
+
 // leastMessages is how many messages of a size must be measured at least. A single message may have
 // been slow by chance.
 const leastMessages = 2
@@ -184,6 +188,7 @@ func FitTargetGrowth(targets []results.Target) *TargetGrowth {
 	g.From = int(sizes[0])
 	g.To = int(sizes[len(sizes)-1])
 	g.ShowsAt = dearer(sizes, times)
+	g.StepAt = step(sizes, times)
 	return &g
 }
 
@@ -203,6 +208,34 @@ func dearer(sizes, times []float64) int {
 		cheapest = min(cheapest, cost)
 	}
 	return 0
+}
+
+// step returns the size at which the times rise in a step, or 0. From the size before it to the
+// step, a byte becomes dearer by more than even quadratic growth explains. The growth is not fast
+// up to the step, and from there on a byte costs about the same.
+func step(sizes, times []float64) int {
+	var costs []float64
+	at := 0
+	steepest := 1.0 // how many times more the cost of a byte rises than the size
+	for i, size := range sizes {
+		costs = append(costs, times[i]/size)
+		if i == 0 {
+			continue
+		}
+		steep := costs[i] / costs[i-1] / (size / sizes[i-1])
+		if steep > steepest {
+			at = i
+			steepest = steep
+		}
+	}
+	if at == 0 || slices.Max(costs[at:]) >= dearerFactor*slices.Min(costs[at:]) {
+		return 0
+	}
+	before, err := FitGrowth(sizes[:at], times[:at])
+	if err == nil && before.Slope > FastGrowth { // there is an error if at is 1
+		return 0
+	}
+	return int(sizes[at])
 }
 
 // RecordedGrowth returns the growth that a record reports, if any.
@@ -238,6 +271,9 @@ func (g TargetGrowth) String() string {
 		s += fmt.Sprintf(" in %s pipes", results.FormatSize(int64(g.Capacity)))
 	}
 	switch {
+	case g.Slope > FastGrowth && g.StepAt > 0:
+		return s + fmt.Sprintf(": a step at %s, and not faster than linear up to it",
+			results.FormatSize(int64(g.StepAt)))
 	case growth.Fast():
 		s += ": faster than linear"
 	case g.Slope > FastGrowth && interval != nil && interval.Lo > 1:

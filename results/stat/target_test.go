@@ -36,6 +36,24 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 		{"a little more than linear, and sure of it", func(n float64) float64 { return math.Pow(n, 1.2) }, false, false, "linear (exponent 1.20"},
 		{"steep, and its interval reaches 1", wild, false, true, "may grow faster than linear"},
 		{"as wild, and not steep", func(n float64) float64 { return wild(n) / math.Sqrt(n) }, false, false, "time is too noisy to tell how it grows from 64 KiB"},
+		{"cubic", func(n float64) float64 { return n * n * n / 1e6 }, true, false,
+			"faster than linear"},
+		{"flat, a step, and flat", func(n float64) float64 {
+			if n < 4<<20 {
+				return n
+			}
+			return 12 * n
+		}, false, true, "KiB pipes: a step at 4 MiB, and not faster than linear up to it"},
+		{"a step at the last size alone", func(n float64) float64 {
+			if n < 8<<20 {
+				return n
+			}
+			return 30 * n
+		}, false, true, "KiB pipes: a step at 8 MiB"},
+		{"as measured with fresh memory from 32 MiB on", func(n float64) float64 {
+			costs := []float64{1.3, 1.18, 1.08, 1.27, 1.54, 3.57, 14.88, 14.83}
+			return n * costs[int(math.Log2(n))-16]
+		}, false, true, "KiB pipes: a step at 4 MiB"},
 		{"flat", func(float64) float64 { return 1e6 }, false, false,
 			"grows more slowly than the message (exponent 0.00"},
 	} {
@@ -44,19 +62,40 @@ func TestGrowthIsFastOnlyWhereItsWholeIntervalSaysSo(t *testing.T) {
 			if g == nil {
 				t.Fatal("no growth")
 			}
-			fast := g.Growth().Fast()
+			fast := g.Fast()
 			if fast != row.fast || !strings.Contains(g.String(), row.says) {
 				t.Errorf("%v: fast %v; want %v, %q", g, fast, row.fast, row.says)
 			}
 			few := stat.FitTargetGrowth(swept(64<<10, 256<<10, row.took))
 			saysTooFew := strings.Contains(few.String(), "3 sizes are too few")
-			if few.Growth().Fast() || row.fast && !saysTooFew {
+			if few.Fast() || row.fast && !saysTooFew {
 				t.Errorf("of three sizes: %v", few)
 			}
 			if got := strings.Contains(g.String(), "faster than linear"); got != (row.fast || row.may) {
 				t.Errorf("says %q", g)
 			}
 		})
+	}
+}
+
+func TestAStepDoesNotHideQuadraticGrowth(t *testing.T) {
+	for name, took := range map[string]func(n float64) float64{
+		"behind it": func(n float64) float64 {
+			if n < 512<<10 {
+				return n
+			}
+			return n * n / (100 << 10)
+		},
+		"before it": func(n float64) float64 {
+			if n < 4<<20 {
+				return n * n
+			}
+			return 10 * n * n
+		},
+	} {
+		if g := stat.FitTargetGrowth(swept(64<<10, 8<<20, took)); !g.Fast() {
+			t.Errorf("%s: %v", name, g)
+		}
 	}
 }
 
@@ -105,7 +144,7 @@ func TestGrowthIsJudgedByTheServersCPUTime(t *testing.T) {
 		}
 		g := stat.FitTargetGrowth(targets)
 		byCPU := g.WallSlope != nil && strings.HasPrefix(g.String(), "the server's CPU time ")
-		if g.Growth().Fast() != row.fast || !byCPU {
+		if g.Fast() != row.fast || !byCPU {
 			t.Fatalf("%s: %v", row.name, g)
 		}
 		if (*g.WallSlope > 1.5) == row.fast {

@@ -26,7 +26,7 @@ func TestGrowthIsTheSameInARecord(t *testing.T) {
 		if recorded, ok := stat.RecordedGrowth(r); !ok || recorded.String() != g.String() {
 			t.Errorf("the record says %q, the growth %q", recorded, g)
 		}
-		if fast := r.Verdict == string(target.Superlinear); fast != g.Growth().Fast() {
+		if fast := r.Verdict == string(target.Superlinear); fast != g.Fast() {
 			t.Errorf("verdict %s of %v", r.Verdict, g)
 		}
 	}

@@ -334,7 +334,7 @@ func (d *Driver) growthRecord(g stat.TargetGrowth) results.Target {
 	t := d.record()
 	t.Evidence.Growth = &g.GrowthEvidence
 	t.Evidence.Capacity = g.Capacity
-	if g.Growth().Fast() {
+	if g.Fast() {
 		setVerdict(&t, target.Superlinear)
 	}
 	return t

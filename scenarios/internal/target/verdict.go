@@ -63,7 +63,7 @@ func (v Verdict) Text() string { return view.VerdictText(string(v)) }
 // advice says what a verdict usually means and what to look at first.
 var advice = map[Verdict]string{
 	Slow: "something changes at this size: a buffer that is copied or searched again for every " +
-		"read, or a timer that is waited for",
+		"read, memory that is new to the process, or a timer that is waited for",
 	ErrorReply: "the server refuses and says so, which is how a limit should look; clients need " +
 		"the limit to be documented",
 	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
