@@ -103,7 +103,7 @@ func nextCommands(r *inspect.Report) []string {
 		}
 		record := fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, and "+
 			"end the client when it hangs again", server)
-		if slices.ContainsFunc(r.Processes, isTap) {
+		if slices.ContainsFunc(r.Channels, hasTap) {
 			record = "end the client"
 		}
 		const says = "next: %s: `pipebench report FILE`, with the recording of tap, names wrong " +
@@ -114,8 +114,11 @@ func nextCommands(r *inspect.Report) []string {
 	return nil
 }
 
-// isTap reports whether a process is pipebench tap, which records what passes.
-func isTap(p inspect.Proc) bool { return p.Command == "pipebench tap" }
+// hasTap reports whether an end of a channel belongs to pipebench tap, which records what passes.
+func hasTap(c inspect.Channel) bool {
+	isTap := func(h inspect.Holder) bool { return h.Command == "pipebench tap" }
+	return slices.ContainsFunc(c.Writers, isTap) || slices.ContainsFunc(c.Readers, isTap)
+}
 
 // computing describes the first process that computes. It returns "" if none does.
 func computing(r *inspect.Report) string {

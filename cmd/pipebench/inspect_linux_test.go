@@ -214,6 +214,12 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, found)
 		}
 	}
+	r.Processes = r.Processes[1:2] // the server alone, at which somebody looks
+	r.Channels = []inspect.Channel{{ID: "in", Writers: []inspect.Holder{
+		{PID: 1, Command: "pipebench tap"}}, Readers: []inspect.Holder{{PID: 2}}}}
+	if found := text(r, false); !strings.Contains(found, "next: end the client: `pipebench report") {
+		t.Errorf("behind tap:\n%s", found)
+	}
 	const lookedFor = "a pipe is full and nobody reads it"
 	if strings.Contains(text(&inspect.Report{}, false), lookedFor) {
 		t.Error("what was looked for is said without detail")
