@@ -63,6 +63,11 @@ func serversSummary(s *results.Set, file string) []string {
 		calls := stat.Calls(messages)
 		said := append(causes(s, messages), unansweredText(calls, file, command),
 			slowestText(calls))
+		lastRun := messages[len(messages)-1].Run
+		if len(unanswered(calls)) > 0 && recordedTarget(s, lastRun) == nil {
+			said = append(said, "The recording has no end: if the client still runs, end it and "+
+				"look again.")
+		}
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {
 				text = command + ": " + text

@@ -117,6 +117,20 @@ func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 	}
 }
 
+// While the client runs, a message that came in part is not in the recording yet.
+func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
+	set := &results.Set{Messages: []results.Message{
+		{Dir: "request", Method: "initialize", ID: []byte("1"), Size: 9}}}
+	const want = "The recording has no end: if the client still runs, end it and look again."
+	if got := recordingSummary(set, ""); got[1] != want {
+		t.Errorf("says %q", got)
+	}
+	set.Targets = []results.Target{lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})}
+	if got := recordingSummary(set, ""); strings.Contains(strings.Join(got, " "), "no end") {
+		t.Errorf("with its end: %q", got)
+	}
+}
+
 // A message that is cut short is named first: the client or the server counts wrong.
 func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
 	open := `{"method":"open","params":{"text":"é`
