@@ -280,9 +280,13 @@ func (f *finder) checkChannel(c *Channel) {
 		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
+		name := w.stream()
+		if i := slices.IndexFunc(c.Readers, isStdin); i >= 0 && w.FD > stderr {
+			name = "the stdin of " + c.Readers[i].String()
+		}
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
 		found := f.add(Undrained,
-			fmt.Sprintf(says, w.stream(), w, c.fill(), f.describeIdle(c.Readers)), c)
+			fmt.Sprintf(says, name, w, c.fill(), f.describeIdle(c.Readers)), c)
 		if found != nil && len(c.Readers) > 0 {
 			_, found.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
 		}
@@ -358,6 +362,8 @@ func heldOnlyBy(list []Holder, pid int) bool {
 	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
 	return len(list) > 0 && !other
 }
+
+func isStdin(h Holder) bool { return h.FD == stdin }
 
 // firstWaiting returns the first holder that waits, or the first of all if none does.
 func firstWaiting(list []Holder) Holder {

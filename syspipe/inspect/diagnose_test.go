@@ -46,6 +46,9 @@ func TestDiagnose(t *testing.T) {
 			{ID: "e", Writers: server(2, true), Readers: client(6, false), Full: true, Queued: 65536, Capacity: 65536},
 		}, Undrained, "stderr is full and nobody reads it: 2 (server) is writing " +
 			"(e, 65536 of 65536 bytes), and 1 (client) does not read it"},
+		{"stdin full", []Channel{
+			{ID: "i", Writers: client(4, true), Readers: server(0, false), Full: true},
+		}, Undrained, "the stdin of 2 (server) is full and nobody reads it: 1 (client) is writing"},
 		{"full, and the reader is out of sight", []Channel{
 			{ID: "e", Writers: server(1, true), Full: true},
 		}, Undrained, "stdout is full and nobody reads it"},
