@@ -146,7 +146,8 @@ type LimitEvidence struct {
 
 	// Call is the tool that made the replies and its argument that says how much, such as
 	// "report rows". Then Asked is the argument for the largest reply that works, and FailedAt is
-	// the smallest that fails. Neither need be in bytes.
+	// the smallest that fails. Neither need be in bytes. If no size failed, Call is set only if
+	// the tool made smaller replies than were to be tried.
 	Call  string `json:"call,omitempty"`
 	Asked int    `json:"asked,omitempty"`
 

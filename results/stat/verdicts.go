@@ -101,7 +101,8 @@ func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	if t.ReplyLimit != nil {
 		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
 	}
-	if t.SearchedTo != nil {
+	stopped := t.Evidence.Limit != nil && t.Evidence.Limit.Call != "" // larger ones did not come
+	if t.SearchedTo != nil && !stopped {
 		side := "/requests"
 		if t.Evidence.Limit != nil && t.Evidence.Limit.Side == "reply" {
 			side = "/replies"

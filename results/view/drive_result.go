@@ -27,6 +27,7 @@ func resultOf(targets []results.Target) DriveResult {
 	var served int64            // the largest size that works
 	var failed *results.Target  // the first size that fails
 	var limited *results.Target // the record of the smallest limit
+	var stopped *results.Target // the search in which the tool made no larger replies
 	growth := ""                // a text if the times grow faster than the sizes
 	var notTried []string       // sizes for which there was no time
 	for i := range targets {
@@ -40,6 +41,8 @@ func resultOf(targets []results.Target) DriveResult {
 			if limited == nil || limitOf(*t) < limitOf(*limited) {
 				limited = t
 			}
+		case t.SearchedTo != nil && t.Evidence.Limit != nil && t.Evidence.Limit.Call != "":
+			stopped = t
 		case t.SearchedTo != nil:
 			served = max(served, *t.SearchedTo)
 		case t.Size > 0 && t.Served():
@@ -70,6 +73,12 @@ func resultOf(targets []results.Target) DriveResult {
 		r.judge(limited, breakingText(*limited), growth)
 	case failed != nil:
 		r.judge(failed, failingText(*failed, served), growth)
+	case stopped != nil:
+		r.Limit = min(served, *stopped.SearchedTo)
+		r.Failure = string(results.CannotTell)
+		r.tone = Mixed
+		r.text = fmt.Sprintf("requests work to %s; replies stop at %s, though asked for more",
+			results.FormatSize(served), stat.FormatBytes(*stopped.SearchedTo)) + growth
 	default:
 		r.judge(&results.Target{}, "", growth) // no size failed
 	}

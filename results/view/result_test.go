@@ -79,6 +79,16 @@ func TestWhatAServerComesTo(t *testing.T) {
 			false, "breaks between 8,388,609 and 16,777,216 B: exited silently (code 0)",
 		},
 		{
+			"a tool that makes no larger replies",
+			[]results.Target{
+				{Verdict: "ok", SearchedTo: new(int64(5_000_000))},
+				{Verdict: "ok", SearchedTo: new(int64(61_522)),
+					Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
+						Side: "reply", Call: "render_table bytes", Asked: 5_000_000}}},
+			},
+			false, "requests work to 5,000,000 B; replies stop at 61,522 B, though asked for more",
+		},
+		{
 			"a replay", []results.Target{{Verdict: "ok", Evidence: replayed}},
 			true, "PASS: 9 messages replayed",
 		},

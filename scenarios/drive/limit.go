@@ -25,7 +25,7 @@ const (
 //
 // Each limit becomes a record. Its RequestLimit or ReplyLimit is the largest message that works,
 // and its verdict tells how a message of one byte more fails. If no size failed, SearchedTo is the
-// largest size that was tried.
+// largest message that came or went, which is less than most if the tool makes no larger reply.
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
@@ -231,6 +231,9 @@ func (s *search) record() results.Target {
 		if s.Low < s.Most {
 			e.CutShort = true
 			warn(&t, "the search was cut short: larger ones were not tried")
+		} else if s.call != "" && largest < int64(s.Most) {
+			e.Call = s.call
+			e.Asked = s.Low
 		}
 		return t
 	}

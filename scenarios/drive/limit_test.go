@@ -508,4 +508,24 @@ func TestALimitInRows(t *testing.T) {
 	if l.SearchedTo == nil || *l.SearchedTo < 50_000 || *l.SearchedTo > 60_000 {
 		t.Errorf("up to 50,000 B it found %+v", limitOf(l))
 	}
+	if call := l.Evidence.Limit.Call; call != "" {
+		t.Errorf("it says of a reply as large as wanted that %s stopped", call)
+	}
+}
+
+// A tool that makes no more than so much proves nothing about larger replies.
+func TestRepliesThatStopGrowing(t *testing.T) {
+	t.Parallel()
+	o := server("rows 500")
+	o.ReplyTool = "report"
+	limits, err := begin(t, o).FindLimits(t.Context(), 100_000, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limits[len(limits)-1]
+	e := l.Evidence.Limit
+	if l.SearchedTo == nil || *l.SearchedTo < 49_500 || *l.SearchedTo > 50_000 ||
+		e.Call != "report rows" || e.Asked != 100_000 {
+		t.Errorf("found %+v, %+v", limitOf(l), e)
+	}
 }

@@ -528,8 +528,9 @@ func tardy(string) error {
 	})
 }
 
-// rows is an MCP server with a tool that makes 99 bytes a row. Answers above 60,000 bytes are cut.
-func rows(string) error {
+// rows is an MCP server with a tool that makes 99 bytes a row, and no more rows than the number
+// most, if there is one. Answers above 60,000 bytes are cut.
+func rows(most string) error {
 	return each(func(line string) {
 		e := jsonrpc.Scan([]byte(line))
 		answer := selectively(line)
@@ -545,7 +546,11 @@ func rows(string) error {
 			if json.Unmarshal([]byte(line), &call) != nil {
 				return
 			}
-			text := strings.Repeat("x", 99*call.Params.Arguments.Rows)
+			n := call.Params.Arguments.Rows
+			if limit, err := strconv.Atoi(most); err == nil {
+				n = min(n, limit)
+			}
+			text := strings.Repeat("x", 99*n)
 			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text",`+
 				`"text":%q}]}}`, e.ID, text)
 		}

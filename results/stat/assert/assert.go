@@ -145,7 +145,7 @@ func (c Condition) judge(one Case) Case {
 		one.Value += " or more"
 		if wantsMore != holds { // a larger figure may give the other outcome
 			one.Outcome = CannotTell
-			one.Why = "it was not searched further"
+			one.Why = "(larger ones were not seen to work)"
 		}
 	}
 	if one.doubt != "" && !holds && !wantsMore {

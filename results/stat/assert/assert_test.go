@@ -74,6 +74,13 @@ func TestEvaluate(t *testing.T) {
 	set.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "limited", RequestLimit: &limit})
 	open := &results.Set{}
 	open.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "ok", SearchedTo: &searched})
+	stopped := &results.Set{}
+	stopped.Add(open.Targets[0])
+	stopped.Add(results.Target{
+		Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "ok", SearchedTo: &limit,
+		Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
+			Side: "reply", Call: "report rows", Asked: 1 << 20}},
+	})
 	dead := &results.Set{}
 	dead.Add(results.Target{Run: "run-1", Command: []string{"srv"}, Protocol: "mcp", Verdict: "fails", RequestLimit: &none})
 	drivenAt := func(sizes ...int64) *results.Set {
@@ -104,6 +111,8 @@ func TestEvaluate(t *testing.T) {
 		{"goodput of one placement", "goodput>5GB/s@64KiB,placement=same", set, Holds, 3},
 		{"goodput of both, with a cell that is unsupported: the failure counts", "goodput>5GB/s@64KiB", set, Fails, 7},
 		{"a failure counts more than what cannot be told", "overhead<0.01%@64KiB", set, Fails, 7},
+		{"replies that stop before requests", "limit>=1MiB", stopped, CannotTell, 2},
+		{"replies that stop above", "limit>=60000", stopped, Holds, 2},
 		{"what cannot be told is no pass", "overhead<1%@64KiB", set, CannotTell, 7},
 		{"one framing", "overhead<1%@framing=ndjson", set, Holds, 6},
 		{"beside raw", "to-raw>0.7@64KiB,placement=same", set, Holds, 2},

@@ -198,10 +198,11 @@ func limitCases(s *results.Set) []Case {
 }
 
 // limits returns the limits of one server. If no limit was found, it returns the largest request
-// that was served, as a lower bound.
+// that was served, as a lower bound. The largest reply is one too, if a tool made no larger one.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64
+	var stopped *results.Target // the search in which the tool made no larger replies
 	for _, t := range records {
 		evidence := t.Evidence.Limit
 		switch {
@@ -211,12 +212,19 @@ func limits(records []results.Target) []Case {
 			out = append(out, limitCase(t, "replies", *t.ReplyLimit))
 		case t.SearchedTo != nil && (evidence == nil || evidence.Side == "request"):
 			served = max(served, *t.SearchedTo)
+		case t.SearchedTo != nil && evidence.Call != "":
+			stopped = &t
 		case t.Size > 0 && t.Served():
 			served = max(served, t.Size)
 		}
 	}
 	if len(out) == 0 && served > 0 {
 		c := limitCase(records[0], "requests", served)
+		c.atLeast = true
+		out = append(out, c)
+	}
+	if stopped != nil {
+		c := limitCase(*stopped, "replies", *stopped.SearchedTo)
 		c.atLeast = true
 		out = append(out, c)
 	}
