@@ -156,6 +156,10 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		}, "has no tools"},
 		{"a tool for replies, where it is found out that there are none", "cat",
 			func(o *drive.Options) { o.ReplyTool = "large" }, "has no tools"},
+		{"an argument that the tool for replies lacks", "rows", func(o *drive.Options) {
+			o.ReplyTool = "report"
+			o.ReplyArg = "size"
+		}, `tool report has no argument "size"; it has [rows]`},
 		{"an argument without a tool for lines", "cat", func(o *drive.Options) {
 			o.Protocol = "lines"
 			o.Args = `{"a":1}`

@@ -195,7 +195,8 @@ func bytesTool(tools []tool) ToolCall {
 
 // complete looks for the call's tool among the server's tools. If the server lacks the tool, the
 // result is the zero ToolCall, or an error if demanded is true. If the call names no argument,
-// complete picks one that has one of the types.
+// complete picks one that has one of the types. An argument that the tool does not declare is an
+// error, unless it declares none.
 func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCall, error) {
 	var names []string
 	for _, t := range tools {
@@ -208,6 +209,10 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	}
 	if i < 0 {
 		return ToolCall{}, nil
+	}
+	known := slices.Sorted(maps.Keys(tools[i].InputSchema.Properties))
+	if call.Arg != "" && len(known) > 0 && !slices.Contains(known, call.Arg) {
+		return call, fmt.Errorf("tool %s has no argument %q; it has %s", call.Name, call.Arg, known)
 	}
 	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
 	if call.Arg == "" {
