@@ -513,6 +513,26 @@ func TestALimitInRows(t *testing.T) {
 	}
 }
 
+// Replies of a tool that the user named are tried without a search being asked for, too.
+func TestASweepTriesTheReplyTool(t *testing.T) {
+	t.Parallel()
+	o := server("rows")
+	o.Patience = 2e9
+	o.ReplyTool = "report"
+	var last results.Target
+	plan := drive.Plan{Sizes: []int{100_000}, SmallPipe: -1}
+	err := begin(t, o).Drive(t.Context(), plan, func(line results.Line) error {
+		last, _ = line.(results.Target)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.ReplyLimit == nil {
+		t.Errorf("the last record is %+v", last)
+	}
+}
+
 // A tool that makes no more than so much proves nothing about larger replies.
 func TestRepliesThatStopGrowing(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,10 @@ import (
 // A Plan says what to find out about a server. The zero Plan measures how the server's time grows
 // with the size of a message, and where and how the server breaks.
 type Plan struct {
-	Sizes  []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
-	Limits bool  // search for the limits to the byte, even if no size failed in the sweep
+	Sizes []int // to measure, ascending; nil is 1 KiB to 64 MiB, each twice the one before
+	// Limits is whether to search for the limits to the byte, even if no size failed in the sweep
+	// and Options.ReplyTool is empty.
+	Limits bool
 	// SmallPipe is the capacity, in bytes, of small pipes. How time grows with message size is
 	// measured again in these pipes. 0 means 4 KiB, and a negative number leaves this out.
 	SmallPipe int
@@ -56,7 +58,8 @@ func (d *Driver) Drive(ctx context.Context, p Plan, sink Sink) error {
 	d.demanded = p.least
 	r := &reach{}
 	err := d.firstSweep(ctx, sizes, r, sink)
-	needsLimits := p.Limits || r.cutShort || d.failure != ""
+	triesReplies := d.options.ReplyTool != "" // which the sweep does not call
+	needsLimits := p.Limits || triesReplies || r.cutShort || d.failure != ""
 	if err == nil && needsLimits && !r.anySize {
 		var limits []results.Target
 		limits, err = d.FindLimits(ctx, sizes[len(sizes)-1], sink)
