@@ -116,8 +116,8 @@ var lives = []Situation{
 		Advice: "read standard input all the time, and exit at its end: it is how a client that " +
 			"has gone is noticed"},
 	{Name: "end-in-flight",
-		Title: "the input ends with 8 requests under way, the last with a large answer, and " +
-			"nobody reads for a second",
+		Title: "the input ends with 8 requests under way, the last with a large answer if one " +
+			"can be asked for, and nobody reads for a second",
 		Advice: "finish or drop what is under way, cut no answer, and exit"},
 	{Name: "end-at-start",
 		Title:  "the input ends before the handshake",

@@ -152,8 +152,10 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	found = fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight)
 	cut := c.server.Strays.HalfLine()
 	switch {
-	case notLarge != nil:
-		found += fmt.Sprintf("; large answers were not tried: %v", notLarge)
+	case notLarge != nil && fine:
+		c.cannotTell("%s; large answers were not tried: %v", found, notLarge)
+		return nil
+	case notLarge != nil: // it fails anyway
 	case answered < InFlight && cut > 0 && c.server.Left(0):
 		c.Class = classCut
 		c.fails("%s; the last answer was cut after %s", found, size(cut))
