@@ -74,10 +74,11 @@ var clients = []Situation{
 		Title:  "lines that are no messages, blank ones among them, come before a request",
 		Advice: "answer the request: a bad line costs one error at most, not the session"},
 	{Name: "split-utf8",
-		Title:  "characters of 2, 3 and 4 bytes are cut at every byte of them",
+		Title: "a request is written in pieces that cut characters of 2, 3 and 4 bytes; a slow " +
+			"server may read several at once",
 		Advice: "give them back whole: join bytes first, decode text then"},
 	{Name: "trickle",
-		Title: "a request comes one byte at a time",
+		Title: "a request is written one byte at a time",
 		Advice: "collect what you read until the newline, or the announced length; in Node a " +
 			"'data' event is not a message (use readline)"},
 	{Name: "slow-reader",
