@@ -21,66 +21,75 @@ type DriveResult struct {
 	tone Tone
 }
 
+// driveRecords are what the records of the drive command say together.
+type driveRecords struct {
+	served   int64           // the largest size that works
+	failed   *results.Target // the first size that fails
+	limited  *results.Target // the record of the smallest limit
+	stopped  *results.Target // the search in which the tool made no larger replies
+	growth   string          // a text if the times grow faster than the sizes
+	notTried []string        // sizes for which there was no time
+}
+
+func (d *driveRecords) add(t *results.Target) {
+	switch {
+	case t.Verdict == results.VerdictNotTried:
+		d.notTried = append(d.notTried, results.FormatSize(t.Size))
+	case t.RequestLimit != nil || t.ReplyLimit != nil:
+		if d.limited == nil || limitOf(*t) < limitOf(*d.limited) {
+			d.limited = t
+		}
+	case t.SearchedTo != nil && t.Evidence.Limit != nil && t.Evidence.Limit.Call != "":
+		d.stopped = t
+	case t.SearchedTo != nil:
+		d.served = max(d.served, *t.SearchedTo)
+	case t.Size > 0 && t.Served():
+		d.served = max(d.served, t.Size)
+	case t.Size > 0 && d.failed == nil:
+		d.failed = t
+	case t.Verdict == results.VerdictSuperlinear:
+		d.growth = ", " + t.Verdict
+	}
+}
+
 // resultOf sums up what the drive command found. A server may pass although it answers large
 // messages with an error.
 func resultOf(targets []results.Target) DriveResult {
-	var served int64            // the largest size that works
-	var failed *results.Target  // the first size that fails
-	var limited *results.Target // the record of the smallest limit
-	var stopped *results.Target // the search in which the tool made no larger replies
-	growth := ""                // a text if the times grow faster than the sizes
-	var notTried []string       // sizes for which there was no time
+	var d driveRecords
 	for i := range targets {
-		t := &targets[i]
-		switch {
-		case t.Evidence.Replay != nil:
-			return replayResult(*t)
-		case t.Verdict == results.VerdictNotTried:
-			notTried = append(notTried, results.FormatSize(t.Size))
-		case t.RequestLimit != nil || t.ReplyLimit != nil:
-			if limited == nil || limitOf(*t) < limitOf(*limited) {
-				limited = t
-			}
-		case t.SearchedTo != nil && t.Evidence.Limit != nil && t.Evidence.Limit.Call != "":
-			stopped = t
-		case t.SearchedTo != nil:
-			served = max(served, *t.SearchedTo)
-		case t.Size > 0 && t.Served():
-			served = max(served, t.Size)
-		case t.Size > 0 && failed == nil:
-			failed = t
-		case t.Verdict == results.VerdictSuperlinear:
-			growth = ", " + t.Verdict
+		if targets[i].Evidence.Replay != nil {
+			return replayResult(targets[i])
 		}
+		d.add(&targets[i])
 	}
-	r := DriveResult{Limit: served}
+	r := DriveResult{Limit: d.served}
 	switch {
-	case len(notTried) > 0:
+	case len(d.notTried) > 0:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
-		r.text = "INCOMPLETE: the time was over before " + strings.Join(notTried, ", ")
-		if served > 0 {
-			r.text += "; works to " + results.FormatSize(served)
+		r.text = "INCOMPLETE: the time was over before " + strings.Join(d.notTried, ", ")
+		if d.served > 0 {
+			r.text += "; works to " + results.FormatSize(d.served)
 		}
-	case failed != nil && failsAtAnySize(*failed):
-		r.Failure = failed.Verdict
+	case d.failed != nil && failsAtAnySize(*d.failed):
+		r.Failure = d.failed.Verdict
 		r.tone = Bad
 		r.text = fmt.Sprintf("fails after %s, of whatever size: %s",
-			results.FormatCount(int(failed.Evidence.Failure.ServedBefore), "request"),
-			FailureText(*failed))
-	case limited != nil:
-		r.Limit = limitOf(*limited)
-		r.judge(limited, breakingText(*limited), growth)
-	case failed != nil:
-		r.judge(failed, failingText(*failed, served), growth)
-	case stopped != nil:
-		r.Limit = min(served, *stopped.SearchedTo)
+			results.FormatCount(int(d.failed.Evidence.Failure.ServedBefore), "request"),
+			FailureText(*d.failed))
+	case d.limited != nil:
+		r.Limit = limitOf(*d.limited)
+		r.judge(d.limited, breakingText(*d.limited), d.growth)
+	case d.failed != nil:
+		r.judge(d.failed, failingText(*d.failed, d.served), d.growth)
+	case d.stopped != nil:
+		r.Limit = min(d.served, *d.stopped.SearchedTo)
 		r.Failure = string(results.CannotTell)
 		r.tone = Mixed
 		r.text = fmt.Sprintf("requests work to %s; replies stop at %s, though asked for more",
-			results.FormatSize(served), stat.FormatBytes(*stopped.SearchedTo)) + growth
+			results.FormatSize(d.served), stat.FormatBytes(*d.stopped.SearchedTo)) + d.growth
 	default:
-		r.judge(&results.Target{}, "", growth) // no size failed
+		r.judge(&results.Target{}, "", d.growth) // no size failed
 	}
 	return r
 }
