@@ -217,7 +217,8 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 	r.Processes = r.Processes[1:2] // the server alone, at which somebody looks
 	r.Channels = []inspect.Channel{{ID: "in", Writers: []inspect.Holder{
 		{PID: 1, Command: "pipebench tap"}}, Readers: []inspect.Holder{{PID: 2}}}}
-	if found := text(r, false); !strings.Contains(found, "next: end the client: `pipebench report") {
+	const next = "next: end the client: `pipebench report"
+	if found := text(r, false); !strings.Contains(found, next) {
 		t.Errorf("behind tap:\n%s", found)
 	}
 	const lookedFor = "a pipe is full and nobody reads it"

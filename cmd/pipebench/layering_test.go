@@ -59,7 +59,8 @@ func TestOnlyPackagesForTestsImportTesting(t *testing.T) {
 	}
 }
 
-// Each example stands in the package of what it is named after: elsewhere no documentation shows it.
+// Each example stands in the package of what it is named after: elsewhere no documentation shows
+// it.
 func TestExamplesAreShown(t *testing.T) {
 	for _, p := range packages(t) {
 		files := token.NewFileSet()

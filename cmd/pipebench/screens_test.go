@@ -122,10 +122,11 @@ func TestScreensFitATerminal(t *testing.T) {
 			answer := tune.Decide(set.Records, tune.Balanced).Answer(nil)
 			return answer.Page(o.Detail).Write(w, view.FormatTable, o)
 		}},
-		"probe --claims": {recorded("claims"), 50, func(w io.Writer, set *results.Set, o view.Options) error {
-			only := &results.Set{Findings: claims.Judge(set, claims.All())}
-			return view.WriteFindings(w, view.FormatTable, only, o)
-		}},
+		"probe --claims": {recorded("claims"), 50,
+			func(w io.Writer, set *results.Set, o view.Options) error {
+				only := &results.Set{Findings: claims.Judge(set, claims.All())}
+				return view.WriteFindings(w, view.FormatTable, only, o)
+			}},
 		"check": {recorded("check"), 40, func(w io.Writer, set *results.Set, o view.Options) error {
 			return view.WriteFindings(w, view.FormatTable, set, o)
 		}},

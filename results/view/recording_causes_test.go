@@ -92,8 +92,8 @@ func TestAMessageThatIsNotWholeIsNamedFirst(t *testing.T) {
 		Targets: []results.Target{lspServer(results.DirectionTraffic{},
 			results.DirectionTraffic{Announced: 110, Came: 90})},
 	}
-	const want = "The last message from the server announces 110 B; 90 came: its length is wrong, " +
-		"or the rest was not written."
+	const want = "The last message from the server announces 110 B; 90 came: its length is " +
+		"wrong, or the rest was not written."
 	if got := recordingSummary(set, "")[0]; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -125,7 +125,8 @@ func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 	if got := recordingSummary(set, ""); got[1] != want {
 		t.Errorf("says %q", got)
 	}
-	set.Targets = []results.Target{lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})}
+	nothing := results.DirectionTraffic{}
+	set.Targets = []results.Target{lspServer(nothing, nothing)}
 	if got := recordingSummary(set, ""); strings.Contains(strings.Join(got, " "), "no end") {
 		t.Errorf("with its end: %q", got)
 	}

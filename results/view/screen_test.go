@@ -134,7 +134,8 @@ func TestWarningsAreFew(t *testing.T) {
 func TestLoadIsToldAtTheTop(t *testing.T) {
 	s := sweepOf(manyFramings, []int{64 << 10}, "same")
 	for i := range s.Records {
-		s.Records[i].Warnings = []string{"load: other programs kept about 0.4 of 2 CPUs busy; close"}
+		const load = "load: other programs kept about 0.4 of 2 CPUs busy; close"
+		s.Records[i].Warnings = []string{load}
 	}
 	lines := screenOf(t, s, Options{})
 	const told = "ther programs kept about 0.4 of 2 CPUs busy."

@@ -55,9 +55,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 	}}
 	want := []string{
 		`2 requests without an answer: b (id 2), b (id "x"), the first right after open of ` +
-			"250,159 B, the largest before it. Record again with pipebench tap --bodies, then send it " +
-			"again: " +
-			"pipebench drive --messages RECORDING -- COMMAND",
+			"250,159 B, the largest before it. Record again with pipebench tap --bodies, then " +
+			"send it again: pipebench drive --messages RECORDING -- COMMAND",
 		"Slowest: a (id 1), 2.00 ms, right after initialize of 90 B.",
 		"The recording has no end: if the client still runs, end it and look again.",
 		"The recording has 5 messages to the server and 2 from it. The largest message has " +

@@ -137,8 +137,8 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A wrong length is named, and so is the message in which a server stops reading. The advice repeats
-// the replay.
+// A wrong length is named, and so is the message in which a server stops reading. The advice
+// repeats the replay.
 func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 	t.Parallel()
 	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`

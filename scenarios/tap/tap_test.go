@@ -527,8 +527,8 @@ func TestAClientThatClosesItsEndBreaksTheServersPipe(t *testing.T) {
 	}
 }
 
-// What a sender announced and did not write is recorded. What a reader that left did not take is not
-// the sender's fault.
+// What a sender announced and did not write is recorded. What a reader that left did not take is
+// not the sender's fault.
 func TestAMessageThatIsNotWholeIsRecorded(t *testing.T) {
 	const half = `printf 'Content-Length: 110\r\n\r\n{"id":1}'`
 	p := start(t, nil, "sh", "-c", half+`; cat >&2`)

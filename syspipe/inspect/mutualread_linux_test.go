@@ -49,8 +49,8 @@ func startServer(stdin io.Reader, stdout io.Writer) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// expectAnswer sends a server a message and waits for an answer of size bytes. When it is killed, its server
-// sees the end of its input.
+// expectAnswer sends a server a message and waits for an answer of size bytes. When it is killed,
+// its server sees the end of its input.
 func expectAnswer(size int) error {
 	toServer, in, err := os.Pipe()
 	if err != nil {
