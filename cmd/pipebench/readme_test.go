@@ -163,3 +163,14 @@ var figures = regexp.MustCompile(`~?[0-9][0-9,.-]*( ?(ns|µs|ms|s|B|[KMG]iB|[MG]
 func shape(text string) string {
 	return figures.ReplaceAllString(strings.Join(strings.Fields(text), " "), "#")
 }
+
+// A line of its own says how to run the tests: .ci/run takes it from there.
+func TestTheReadmeSaysHowToTest(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\ngo test ./...\n") {
+		t.Error("README has no line with the test command alone")
+	}
+}
