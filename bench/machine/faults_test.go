@@ -30,7 +30,6 @@ func TestUsageTellsWhoElseWasThere(t *testing.T) {
 			"somebody else", Usage{Known: true, Busy: 9, Own: 5, Elapsed: 10, CPUs: 2},
 			"other programs kept about 0.4 of 2 CPUs busy",
 		},
-		{"a quiet desktop", Usage{Known: true, Busy: 6.5, Own: 5, Elapsed: 10, CPUs: 2}, ""},
 		{"too short a look", Usage{Known: true, Busy: 0.4, Elapsed: 0.4, CPUs: 2}, ""},
 		{"a quiet host", Usage{Known: true, Busy: 10, Own: 10, Stolen: 0.05, Elapsed: 9}, ""},
 		{

@@ -64,7 +64,7 @@ func (u Usage) StolenFrom(a, b int) (stolen time.Duration, known bool) {
 
 // Limits above which a disturbance is reported.
 const (
-	busyCPUs    = 0.2  // CPUs that other programs use: a tenth of each of two, at the most
+	busyCPUs    = 0.1  // CPUs that other programs use; using more changes a figure by over 1 %
 	stolenShare = 0.01 // of the time in which something ran or wanted to run
 	minElapsed  = 0.5  // seconds; systems count in steps of 0.01, too coarse for less time
 )

@@ -45,13 +45,20 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 const protocolNote = "Chunks need a protocol that both ends speak: MCP and LSP have no " +
 	"chunks. A larger pipe and smaller writes do not change the bytes that are sent."
 
-// doubt says why the records prove nothing, and what would settle it.
+// doubt says why the records prove nothing, which choices looked best, and what would settle it.
 func (d Decision) doubt(reader *ReaderCost) string {
 	text := "Not proven: "
 	if reader != nil && reader.NSPerByte >= parsesNS { // readerAdvice is certain for such a reader
 		text = "The rest, for readers that only move bytes, is not proven: "
 	}
 	text += d.Unproven + ". "
+	if len(d.Alike) > 0 {
+		var names []string
+		for _, c := range d.Alike {
+			names = append(names, c.String())
+		}
+		text += "Best so far, unproven: " + strings.Join(names, "; ") + ". "
+	}
 	if d.interrupted() {
 		return text + "Let it finish."
 	}
@@ -361,7 +368,8 @@ func (d Decision) makeTables(detail bool) []view.Table {
 // isNamed reports whether the answer names a choice.
 func (d Decision) isNamed(c Choice) bool {
 	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
-	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample
+	looksBest := d.Unproven != "" && slices.Contains(d.Alike, c) // see doubt
+	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample || looksBest
 }
 
 // appendMeasured adds a row to a table. It leaves the row out if all figures are missing. The

@@ -429,7 +429,8 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 	}
 	text := strings.Join(Decide(records, Balanced).Answer(nil).Sentences, "\n")
 	for _, want := range []string{
-		"Not proven: it was interrupted, with too few samples to compare. Let it finish.",
+		"Not proven: it was interrupted, with too few samples to compare. Best so far, unproven: ",
+		". Let it finish.",
 		"too few samples to tell how a pipe of 1 MiB changes goodput at 1 or 5 ns per byte. ",
 		"Too few samples to compare their time per byte with whole messages.",
 		"may shorten that wait; too noisy to tell behind a reader of 200 MB/s or 20.0 MB/s",
