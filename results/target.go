@@ -38,6 +38,13 @@ const (
 // Served reports whether the server did what it was asked to do, perhaps slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
+// RepliesStopped reports whether a search found no limit only because a tool made no larger
+// replies, although more was asked for. SearchedTo is then the largest reply.
+func (t Target) RepliesStopped() bool {
+	e := t.Evidence.Limit
+	return t.SearchedTo != nil && e != nil && e.Call != ""
+}
+
 // TargetEvidence holds what was found out about a [Target]. Parts that do not apply are nil. In
 // results.jsonl, the fields of all parts stand in one object.
 type TargetEvidence struct {

@@ -131,12 +131,9 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		run.troubles = append(run.troubles, Trouble{Failed: true, Text: f.once(r.Failed)})
 	}
 	for _, warning := range r.Warnings {
-		id, what, _ := strings.Cut(warning, ": ")
-		found, _, _ := strings.Cut(warning, "; ")
-		if !strings.Contains(id, " ") { // the name of a disturbance, such as "load"
-			found, _, _ = strings.Cut(what, "; ")
-		}
-		run.troubles = append(run.troubles, Trouble{Text: f.once(id), Found: f.once(found)})
+		id, _, _ := strings.Cut(warning, ": ")
+		found := f.once(WithoutAdvice(warning))
+		run.troubles = append(run.troubles, Trouble{Text: f.once(id), Found: found})
 	}
 	if len(r.Samples) == 0 || Incomparable(r.Cell) != "" {
 		return
@@ -151,6 +148,17 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 	r.Run = run.environment.Run // one copy of the text for all observations
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
 	run.samples[at] = append(run.samples[at], samples...)
+}
+
+// WithoutAdvice returns what a warning in [results.Record] has found. A warning is "found: advice",
+// "found; advice" or, of a fault of the machine, "name: found; advice".
+func WithoutAdvice(warning string) string {
+	found, rest, _ := strings.Cut(warning, ": ")
+	if isName := !strings.Contains(found, " "); isName && rest != "" {
+		found = rest
+	}
+	found, _, _ = strings.Cut(found, "; ")
+	return found
 }
 
 func (f *Fleet) addFinding(run *fleetRun, found results.Finding) {

@@ -101,8 +101,7 @@ func (l *seriesList) addTarget(name, machine string, t results.Target) {
 	if t.ReplyLimit != nil {
 		l.set(name+"/replies", limitMetric, float64(*t.ReplyLimit))
 	}
-	stopped := t.Evidence.Limit != nil && t.Evidence.Limit.Call != "" // larger ones did not come
-	if t.SearchedTo != nil && !stopped {
+	if t.SearchedTo != nil && !t.RepliesStopped() {
 		side := "/requests"
 		if t.Evidence.Limit != nil && t.Evidence.Limit.Side == "reply" {
 			side = "/replies"

@@ -39,7 +39,7 @@ func (d *driveRecords) add(t *results.Target) {
 		if d.limited == nil || limitOf(*t) < limitOf(*d.limited) {
 			d.limited = t
 		}
-	case t.SearchedTo != nil && t.Evidence.Limit != nil && t.Evidence.Limit.Call != "":
+	case t.RepliesStopped():
 		d.stopped = t
 	case t.SearchedTo != nil:
 		d.served = max(d.served, *t.SearchedTo)

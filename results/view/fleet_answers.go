@@ -60,7 +60,7 @@ func answerSection(members []stat.Member, area, title string,
 			own = selectFindings(own, wanted)
 		}
 		if len(own) > 0 {
-			machines = append(machines, probedMachine{name: m.Name, rules: own})
+			machines = append(machines, probedMachine{name: m.Name, found: own})
 		}
 	}
 	out := Section{ID: area + "-findings", Title: title}
@@ -88,7 +88,7 @@ func answerSection(members []stat.Member, area, title string,
 	}
 	withTerminal := 0
 	for _, m := range machines {
-		if len(aboutKind(m.rules, "pty")) > 0 && !lacksKind(m.rules, "pty") {
+		if len(aboutKind(m.found, "pty")) > 0 && !lacksKind(m.found, "pty") {
 			withTerminal++
 		}
 	}
@@ -242,14 +242,14 @@ func verdictColumns(machines []probedMachine) (questions []string, columns []col
 	}
 	titles := make(map[string]string) // of the findings by their names
 	for _, m := range machines {
-		for _, f := range m.rules {
+		for _, f := range m.found {
 			titles[nameOf(f)] = cmp.Or(titles[nameOf(f)], f.Title)
 		}
 	}
 	names := slices.Sorted(maps.Keys(titles))
 	for _, m := range machines {
 		c := column{names: []string{m.name}, answers: make([]columnAnswer, len(names))}
-		for _, f := range m.rules {
+		for _, f := range m.found {
 			at, _ := slices.BinarySearch(names, nameOf(f))
 			c.answers[at].Value = outcomeValue(f)
 		}
@@ -290,7 +290,7 @@ func outcomeValue(f results.Finding) Value {
 func ruleColumns(machines []probedMachine) (questions []string, columns []column, notes []string) {
 	var all []results.Finding
 	for _, m := range machines {
-		all = append(all, m.rules...)
+		all = append(all, m.found...)
 		columns = append(columns, column{names: []string{m.name}})
 	}
 	kinds := kindsIn(all)

@@ -73,9 +73,8 @@ const loadPrefix = "load: "
 func loadOf(rows []stat.Row) string {
 	for _, r := range rows {
 		for _, warning := range r.Warnings {
-			if text, isLoad := strings.CutPrefix(warning, loadPrefix); isLoad {
-				found, _, _ := strings.Cut(text, ";")
-				return capitalised(found) + "."
+			if strings.HasPrefix(warning, loadPrefix) {
+				return capitalised(stat.WithoutAdvice(warning)) + "."
 			}
 		}
 	}

@@ -64,23 +64,12 @@ func doubtNotes(doubts []warning, cells int) []string {
 	}
 	var parts []string
 	for _, alike := range grouped(doubts, func(w warning) string {
-		return withoutDigits(withoutAdvice(w.text))
+		return withoutDigits(stat.WithoutAdvice(w.text))
 	}) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", withoutAdvice(alike[0].text),
+		parts = append(parts, fmt.Sprintf("%s (%s)", stat.WithoutAdvice(alike[0].text),
 			results.FormatCount(len(alike), "cell")))
 	}
 	return []string{strings.Join(parts, "; ") + ": --detail says what to do"}
-}
-
-// withoutAdvice returns what a warning has found. A warning is "found: advice", "found; advice" or,
-// of a fault of the machine, "name: found; advice".
-func withoutAdvice(text string) string {
-	found, rest, _ := strings.Cut(text, ": ")
-	if isName := !strings.Contains(found, " "); isName && rest != "" {
-		found = rest
-	}
-	found, _, _ = strings.Cut(found, "; ")
-	return found
 }
 
 // sampleNotes explain the figures with ±: how many samples they have, and how many samples were

@@ -9,11 +9,12 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A probedMachine is a machine on which the probe command tested rules, or one with other findings.
+// A probedMachine is a machine with what was found there, such as the rules that the probe command
+// tested.
 type probedMachine struct {
 	name        string              // the title of its column
-	environment results.Environment // of the run that found the first of the rules
-	rules       []results.Finding
+	environment results.Environment // of the run of the first finding; may be empty
+	found       []results.Finding
 }
 
 // probedMachines returns the machines on which the probe command tested rules. If there are more
@@ -24,7 +25,7 @@ func probedMachines(set *results.Set) []probedMachine {
 	machineOf := func(f results.Finding) string { return set.Machine(f.Run) }
 	for i, own := range grouped(latestRules(set), machineOf) {
 		e, _ := set.Environment(own[0].Run) // a damaged file may have none
-		machines = append(machines, probedMachine{name: letter(i), environment: e, rules: own})
+		machines = append(machines, probedMachine{name: letter(i), environment: e, found: own})
 		environments = append(environments, e)
 	}
 	if len(machines) <= FewMachines {
@@ -60,7 +61,7 @@ func machineColumns(machines []probedMachine, kind string, questions []question)
 	var columns []column
 	without := withoutKind(machines, kind)
 	for _, m := range machines {
-		about := aboutKind(m.rules, kind)
+		about := aboutKind(m.found, kind)
 		if slices.Contains(without, m.name) {
 			about = nil
 		}
@@ -75,9 +76,9 @@ func withoutKind(machines []probedMachine, kind string) []string {
 	isThere := false
 	for _, m := range machines {
 		switch {
-		case lacksKind(m.rules, kind):
+		case lacksKind(m.found, kind):
 			without = append(without, m.name)
-		case len(aboutKind(m.rules, kind)) > 0:
+		case len(aboutKind(m.found, kind)) > 0:
 			isThere = true
 		}
 	}

@@ -42,13 +42,13 @@ func targetSentence(t results.Target) string {
 		return limitSentence("requests", *t.RequestLimit, t)
 	case t.ReplyLimit != nil:
 		return limitSentence("replies", *t.ReplyLimit, t)
+	case t.RepliesStopped():
+		e := t.Evidence.Limit
+		return fmt.Sprintf("%s=%d: a reply of %s works; none was larger", e.Call, e.Asked,
+			stat.FormatBytes(*t.SearchedTo))
 	case t.SearchedTo != nil:
 		side, until := "message", ""
 		if e := t.Evidence.Limit; e != nil {
-			if e.Call != "" {
-				return fmt.Sprintf("%s=%d: a reply of %s works; none was larger", e.Call, e.Asked,
-					stat.FormatBytes(*t.SearchedTo))
-			}
 			side = e.Side
 			if e.ByRequests {
 				until = ", which is as far as requests go"

@@ -212,7 +212,7 @@ func limits(records []results.Target) []Case {
 			out = append(out, limitCase(t, "replies", *t.ReplyLimit))
 		case t.SearchedTo != nil && (evidence == nil || evidence.Side == "request"):
 			served = max(served, *t.SearchedTo)
-		case t.SearchedTo != nil && evidence.Call != "":
+		case t.RepliesStopped():
 			stopped = &t
 		case t.Size > 0 && t.Served():
 			served = max(served, t.Size)
