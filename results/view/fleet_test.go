@@ -368,39 +368,34 @@ func TestNoDifferenceIsPassedOver(t *testing.T) {
 	}
 }
 
-// Round trips are compared by their time, and told of if they differ.
-func TestRoundTripsThatDifferAreToldOf(t *testing.T) {
-	var members []stat.Member
-	for _, times := range []float64{1.2, 2.4} {
-		m := measuringMember(fmt.Sprint("m", times), 0.9)
-		trips := measuringMember("", times).Figures[0]
-		trips.Cell.Pattern = results.PatternRoundtrip
-		m.Figures = append(m.Figures, trips)
-		members = append(members, m)
-	}
-	answer := FleetSections(members)[0]
-	const want = "Round trips of ndjson take 1.20 times as long as raw's on m1.2 and 2.40 times " +
-		"on m2.4 (messages of 64 KiB, on one CPU)"
-	if answer.Title != want || answer.Lead[0] != want+"." {
-		t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
-	}
-}
-
-// A difference comes before what is alike elsewhere.
+// Where one measurement differs, it is said before what is alike. Round trips are compared by their
+// time.
 func TestADifferenceElsewhereIsSaidFirst(t *testing.T) {
-	var members []stat.Member
-	for _, share := range []float64{0.5, 0.9} {
-		m := measuringMember(fmt.Sprint("m", share), 0.9)
-		elsewhere := measuringMember("", share).Figures[0]
-		elsewhere.Cell.Placement = "apart"
-		m.Figures = append(m.Figures, elsewhere)
-		members = append(members, m)
-	}
-	answer := FleetSections(members)[0]
-	const want = "ndjson keeps 50 % of raw's speed on m0.5 and 90 % on m0.9 (messages of 64 KiB, " +
-		"on two CPUs)"
-	if answer.Title != want || answer.Lead[0] != want+"." {
-		t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
+	for _, tt := range []struct {
+		shares  []float64 // of raw, on two machines
+		pattern string
+		where   string
+		want    string
+	}{
+		{[]float64{0.5, 0.9}, patternStream, "apart", "ndjson keeps 50 % of raw's speed on m0.5 " +
+			"and 90 % on m0.9 (messages of 64 KiB, on two CPUs)"},
+		{[]float64{1.2, 2.4}, results.PatternRoundtrip, "same", "Round trips of ndjson take 1.20 " +
+			"times as long as raw's on m1.2 and 2.40 times on m2.4 (messages of 64 KiB, on one " +
+			"CPU)"},
+	} {
+		var members []stat.Member
+		for _, share := range tt.shares {
+			m := measuringMember(fmt.Sprint("m", share), 0.9)
+			other := measuringMember("", share).Figures[0]
+			other.Cell.Pattern = tt.pattern
+			other.Cell.Placement = tt.where
+			m.Figures = append(m.Figures, other)
+			members = append(members, m)
+		}
+		answer := FleetSections(members)[0]
+		if answer.Title != tt.want || answer.Lead[0] != tt.want+"." {
+			t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
+		}
 	}
 }
 
