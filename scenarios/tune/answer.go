@@ -367,7 +367,7 @@ func (d Decision) makeTables(detail bool) []view.Table {
 
 // isNamed reports whether the answer names a choice.
 func (d Decision) isNamed(c Choice) bool {
-	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
+	isExample := d.Lever == unchanged && c == choices[1]         // see workingAdvice
 	looksBest := d.Unproven != "" && slices.Contains(d.Alike, c) // see doubt
 	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample || looksBest
 }
