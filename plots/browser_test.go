@@ -67,6 +67,7 @@ func TestReportInABrowser(t *testing.T) {
 		"sections":   strings.Join(allSections, " "),
 		"folded":     true, // the machines' table
 		"verdicts":   true, // first on a phone
+		"questions":  true, // before the answers, on a phone, too
 		"phone":      true, // its pictures are as narrow as the screen
 		"tells":      "ndjson",
 		"sorted":     "ascending 1,descending 1",

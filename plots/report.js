@@ -29,8 +29,8 @@ function sort(th) {
 }
 if (matchMedia('(max-width: 40rem)').matches) { // on a phone the verdict comes first
   for (const table of all('table')) {
-    const at = table.querySelector('td.good, td.bad, td.mixed')?.cellIndex;
-    for (const row of at ? table.rows : []) row.prepend(row.cells[at]);
+    const at = all('th', table).findIndex(th => th.textContent === 'verdict');
+    for (const row of at > 0 ? table.rows : []) row.prepend(row.cells[at]);
   }
 }
 for (const th of all('th')) {
