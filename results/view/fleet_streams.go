@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -240,41 +241,56 @@ type group struct {
 }
 
 // groups returns a group of all machines, then groups by each property, such as the processor, on
-// which the speed of a framing depends.
-func (v fleetStream) groups(members []stat.Member) []group {
-	all := []group{{"all", members}}
+// which the speed of a framing depends. A sentence for each such property says how.
+func (v fleetStream) groups(members []stat.Member) (all []group, sentences []string) {
+	all = []group{{"all", members}}
 	for _, factor := range factors {
 		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
 		// true if at least two machines have the same value, but not all do
 		isShared := len(byValue) > 1 && len(byValue) < len(members)
-		if !isShared || !v.dependsOn(byValue) {
+		if !isShared {
 			continue
 		}
 		slices.SortStableFunc(byValue, func(a, b []stat.Member) int { return len(b) - len(a) })
+		text := v.dependence(factor, byValue)
+		if text == "" {
+			continue
+		}
+		sentences = append(sentences, "By "+factor+": "+text+".")
 		for _, own := range byValue[:min(len(byValue), mostGroups)] {
 			title := factor + " " + factorOf(own[0], factor)
 			all = append(all, group{title, own})
 		}
 	}
-	return all
+	return all, sentences
 }
 
 // mostGroups is how many groups of machines by one property, such as the processor, a table may
 // have.
 const mostGroups = 12
 
-// dependsOn reports whether the speed of any framing, relative to raw bytes, surely differs between
-// groups of machines.
-func (v fleetStream) dependsOn(byValue [][]stat.Member) bool {
-	return slices.ContainsFunc(v.framings, func(framing string) bool {
+// dependence says which framings' speed, relative to raw bytes, surely differs between groups of
+// machines by one property: "ndjson 60 % (linux 6.1) and 84 % (linux 6.18)".
+func (v fleetStream) dependence(factor string, byValue [][]stat.Member) string {
+	var texts []string
+	for _, framing := range v.framings {
 		var shares [][]float64
+		var parts []string
 		for _, own := range byValue {
-			if all := v.shares(own, framing); len(all) > 0 {
-				shares = append(shares, mediansOf(all))
+			medians := mediansOf(v.shares(own, framing))
+			if len(medians) == 0 {
+				continue
 			}
+			shares = append(shares, medians)
+			s := stat.SpreadOf(medians)
+			value := factorOf(own[0], factor)
+			parts = append(parts, fmt.Sprintf("%s (%s)", percentRange(s.P10, s.P90), value))
 		}
-		return stat.Differ(shares)
-	})
+		if stat.Differ(shares) {
+			texts = append(texts, FramingPhrase(framing)+" "+nameSome(parts))
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // table returns a table with a row for each group of machines and a column for each framing. The

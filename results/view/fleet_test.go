@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,25 @@ func measuringMember(name string, share float64) stat.Member {
 		})
 	}
 	return m
+}
+
+// If a difference goes with a property of the machines, a sentence says what goes with which value.
+func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
+	var members []stat.Member
+	for i := range 16 {
+		m := measuringMember(fmt.Sprint("m", i), 0.6)
+		m.Runs[0].Kernel = "6.1.7"
+		if i >= 8 {
+			m = measuringMember(m.Name, 0.84)
+			m.Runs[0].Kernel = "6.18.2"
+		}
+		members = append(members, m)
+	}
+	const want = "By operating system: length-prefix 60 % (linux 6.1) and 84 % (linux 6.18); " +
+		"ndjson 60 % (linux 6.1) and 84 % (linux 6.18)."
+	if got := FleetSections(members)[0].Lead; !slices.Contains(got, want) {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
