@@ -101,7 +101,7 @@ func answerSection(members []stat.Member, area, title string,
 	out.compare(title+", where machines disagree", questions, columns, disputed)
 	if area == results.AreaRule {
 		same.compare("", questions, columns, alike)
-		same.Notes = append(same.Notes, "Times, and what depends on chance, are not compared.")
+		same.Notes = append(same.Notes, notCompared)
 	}
 	return []Section{out, same}
 }
@@ -274,7 +274,7 @@ func outcomeValue(f results.Finding) Value {
 		return v
 	case results.Fails:
 		if f.Class != "" {
-			v.Text = f.Class
+			v.Text += " (" + f.Class + ")"
 			v.Base += " " + f.Class
 		}
 	}

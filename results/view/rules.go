@@ -49,10 +49,10 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	}
 	if areCompared(machines, systems) {
 		p.Header = append(differenceSentences(machines), p.Header...)
-		p.Notes = append(p.Notes, "≠ differs from the first column. Machines that were asked the "+
-			"same and answer alike share a column, with their shortest and longest time. A dash "+
-			"or no column: not asked. Where a system is emulated or imitated, "+
-			"this shows what pipes do there and not how fast.")
+		p.Notes = append(p.Notes, "≠ differs from the first column. "+notCompared+" Machines that "+
+			"were asked the same and answer alike share a column, with their shortest and longest "+
+			"time. A dash or no column: not asked. Where a system is emulated or imitated, this "+
+			"shows what pipes do there and not how fast.")
 	} else {
 		p.Header = nonEmpty(append([]string{pipeSummary(rules.Findings)}, p.Header...))
 	}
@@ -63,6 +63,10 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	}
 	return p.Write(w, format, o)
 }
+
+// notCompared says which answers are never marked as different.
+const notCompared = "Times, costs and what depends on chance are not compared: they change from " +
+	"run to run."
 
 // areCompared reports whether the tables compare machines or systems.
 func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {
