@@ -93,13 +93,23 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	return out
 }
 
-// addMachine adds a row about a machine, and returns 0. If the table is full, it adds nothing, and
-// returns 1.
+// addMachine adds a row about a machine, and returns 0. If the last row says the same of another
+// machine, it adds the name there. If the table is full, it adds nothing, and returns 1.
 func addMachine(t *Table, name, what string, why []string) int {
+	reason := Truncate(strings.Join(why, "; "), mostReason)
+	if n := len(t.Rows); n > 0 {
+		last := t.Rows[n-1]
+		names := last[0].Text + ", " + name
+		isSame := last[1].Text == what && last[2].Text == reason
+		if isSame && len(names) <= longestHead {
+			last[0] = textValue(names)
+			return 0
+		}
+	}
 	if len(t.Rows) >= mostMachines {
 		return 1
 	}
-	t.Append(name, what, Truncate(strings.Join(why, "; "), mostReason))
+	t.Append(name, what, reason)
 	return 0
 }
 
