@@ -69,4 +69,8 @@ func TestTheHeaderSaysWhatIsKnownOfTheMachine(t *testing.T) {
 	if got := header(little); len(got) != 1 || got[0] != "1 CPU · load -" {
 		t.Errorf("of an environment that tells little: got %q", got)
 	}
+	little.Environments = append(little.Environments, results.Environment{CPUs: 1})
+	if got := header(little); got[0] != "1 CPU · 2 runs · load -" {
+		t.Errorf("of two runs: got %q", got)
+	}
 }

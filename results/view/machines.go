@@ -47,13 +47,18 @@ func loadText(e results.Environment) string {
 	return fmt.Sprintf("%.2f", *e.Load1)
 }
 
-// header returns the first line of a view, which describes the machine and its load.
+// header returns the first line of a view, which describes the machine, counts its runs if they are
+// several, and gives the load before the first.
 func header(s *results.Set) []string {
 	if len(s.Environments) == 0 {
 		return nil
 	}
 	e := s.Environments[0]
-	return []string{JoinParts(machineLine(e), "load "+loadText(e))}
+	runs := ""
+	if n := len(s.Environments); n > 1 {
+		runs = results.FormatCount(n, "run")
+	}
+	return []string{JoinParts(machineLine(e), runs, "load "+loadText(e))}
 }
 
 // labelsText lists the labels of a run: "rack=a site=desk".
