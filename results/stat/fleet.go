@@ -16,7 +16,6 @@ type Fleet struct {
 	named map[string]*fleetRun // the same runs by name
 	cells []results.Cell       // in which machines are compared
 	index map[results.Cell]int // by cell: the index in cells
-	added []float64            // by index in cells: [Figure.Overhead]
 	texts map[string]string    // one copy of each text, because lines repeat the same texts
 }
 
@@ -143,7 +142,6 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		at = len(f.cells)
 		f.index[r.Cell] = at
 		f.cells = append(f.cells, r.Cell)
-		f.added = append(f.added, MustMetric("overhead").Estimate(r).Median)
 	}
 	r.Run = run.environment.Run // one copy of the text for all observations
 	samples := RelativeMetric(r.Cell).observations([]results.Record{r})
@@ -246,8 +244,6 @@ type Figure struct {
 	Cell  results.Cell
 	Speed Estimate // goodput, or the time of a round trip
 	ToRaw Estimate // its N is 0 for raw itself, and if raw was not measured
-
-	Overhead float64 // bytes that the framing adds, in percent; the same on all machines
 }
 
 // Members sums up each machine. The machines stand in the order in which their first lines were
@@ -339,7 +335,7 @@ func (f *Fleet) figure(at int, samples map[int][]observation) Figure {
 	cell := f.cells[at]
 	own := samples[at]
 	sortObservations(own)
-	figure := Figure{Cell: cell, Speed: estimate(own), Overhead: f.added[at]}
+	figure := Figure{Cell: cell, Speed: estimate(own)}
 	beside := cell
 	beside.Framing = results.FramingRaw
 	raw, measured := f.index[beside]

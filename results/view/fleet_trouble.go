@@ -73,12 +73,14 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		}
 	}
 	if len(noisy) > 0 {
-		rows := figureRows(members)
+		var rows []stat.Row
+		for _, m := range members {
+			for _, f := range m.Figures {
+				rows = append(rows, stat.Row{Cell: f.Cell})
+			}
+		}
 		out.Lead = append(out.Lead, "Close other programs there, or measure again at another "+
 			"time. "+fewerCells(rows))
-		if added := overheadSentence(splitRun(rows).bare).text; added != "" {
-			out.Lead = append(out.Lead, certainAllTheSame(added))
-		}
 	}
 	out.Notes = []string{fmt.Sprintf("A machine stands out if, in one of twenty of its cells at "+
 		"least, its whole interval is more than %d deviations (median absolute deviation of the "+
@@ -228,18 +230,6 @@ func tooNoisyMachines(members []stat.Member) string {
 		return ""
 	}
 	return mostAreNoisy + countedNames(noisy)
-}
-
-// figureRows makes rows of the figures of machines, with the bytes that framings add.
-func figureRows(members []stat.Member) []stat.Row {
-	var rows []stat.Row
-	for _, m := range members {
-		for _, f := range m.Figures {
-			overhead := map[string]stat.Estimate{"overhead": {N: 1, Median: f.Overhead}}
-			rows = append(rows, stat.Row{Cell: f.Cell, Samples: 1, Estimates: overhead})
-		}
-	}
-	return rows
 }
 
 // failuresOf returns the failures of a machine, one for each failed measurement.

@@ -33,15 +33,11 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		case strings.Contains(effect.text, roughSign): // neither hidden nor certain
 			texts = append(texts, effect.text)
 		default:
-			texts = append(texts, certainAllTheSame(effect.text))
+			first, rest := effect.text[:1], effect.text[1:]
+			texts = append(texts, "Certain all the same: "+strings.ToLower(first)+rest)
 		}
 	}
 	return append(texts, hidden...)
-}
-
-// certainAllTheSame marks a sentence as certain although other figures are too noisy.
-func certainAllTheSame(text string) string {
-	return "Certain all the same: " + strings.ToLower(text[:1]) + text[1:]
 }
 
 // fewerCells says how to get more samples for each measurement, if there is a way.
