@@ -1,9 +1,7 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -111,12 +109,12 @@ func goodputTitle(r rows) string {
 // size.
 func ratioChart(all rows) Chart {
 	r := all.streams()
-	beside := r.where(func(row stat.Row) bool { return row.ToRaw != nil })
-	if len(beside.all) == 0 {
+	isCompared := func(row stat.Row) bool { return row.ToRaw != nil }
+	if !slices.ContainsFunc(r.all, isCompared) {
 		return Chart{}
 	}
 	c := r.streamChart("ratio", ratioAxis, ratioPoint, true) // dots
-	c.Title = ratioTitle(withValue(beside, r.streamTitle(), c.Panels[0].Title))
+	c.Title = view.SpeedTitle(all.all)
 	c.Notes = []string{ratiosNote}
 	return c
 }
@@ -130,75 +128,6 @@ func ratioPoint(row stat.Row) (Point, bool) {
 	}
 	return pointOf(*row.ToRaw, row.Ratios), true
 }
-
-// ratioTitle says what framings cost at the message size nearest to 64 KiB, the usual capacity of a
-// pipe. If noise hides that, it takes the nearest size at which the cost is known.
-func ratioTitle(r rows) string {
-	if len(r.all) == 0 {
-		return "What framings cost"
-	}
-	distance := func(size int) float64 {
-		return math.Abs(math.Log(float64(max(size, 1)) / 65536))
-	}
-	sizes := slices.Clone(r.sizes())
-	slices.SortStableFunc(sizes, func(a, b int) int {
-		return cmp.Compare(distance(a), distance(b))
-	})
-	nearest, isKnown := ratioTitleAt(r, sizes[0])
-	if isKnown {
-		return nearest
-	}
-	for _, size := range sizes[1:] {
-		if title, known := ratioTitleAt(r, size); known {
-			return title + "; noise hides it at " + view.SizeTitle(sizes[0])
-		}
-	}
-	return nearest
-}
-
-// ratioTitleAt says what framings cost at one message size. The result known is false if noise
-// hides all costs.
-func ratioTitleAt(r rows, size int) (title string, known bool) {
-	var costs []float64 // in percent, without the figures in doubt
-	noisy := false
-	own := withValue(r, sizeOf, size)
-	for _, row := range own.all {
-		spread, known := row.ToRaw.Spread()
-		switch {
-		case !known || spread > view.MaxShownSpread:
-			noisy = true
-		case row.ToRaw.Below(1):
-			costs = append(costs, math.Round(100*(1-row.ToRaw.Median)))
-		case spread > wideRatio:
-			noisy = true
-		default:
-			costs = append(costs, 0)
-		}
-	}
-	place := fmt.Sprintf(" at %s %s", view.SizeTitle(size),
-		view.PlacementPhrase(r.all[0].Cell.Placement))
-	switch {
-	case len(costs) == 0:
-		return "Noise hides what framing costs" + place, false
-	case slices.Max(costs) == 0 && noisy:
-		return "Noise hides what some framings cost" + place, false
-	case slices.Max(costs) == 0:
-		return "Framing costs nothing that can be seen" + place, true
-	}
-	least, most := slices.Min(costs), slices.Max(costs)
-	title = fmt.Sprintf("Framing costs %.0f to %.0f %%%s", least, most, place)
-	if least == most {
-		title = fmt.Sprintf("Framing costs %.0f %%%s", costs[0], place)
-	}
-	if noisy {
-		title += ", as far as the noise lets it be seen"
-	}
-	return title, true
-}
-
-// wideRatio limits the interval of a ratio to raw bytes, in percent to each side. If the interval
-// is wider, no title says that the framing costs nothing.
-const wideRatio = 10
 
 // overheadChart shows how many bytes a framing adds, by message size. These figures are exact.
 func overheadChart(all rows) Chart {

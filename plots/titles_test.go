@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/results/view"
 )
 
 // Each end of the title of overhead has the framing that adds most there. An end that nothing is
@@ -50,51 +50,13 @@ func TestOverheadTitle(t *testing.T) {
 	}
 }
 
-func TestRatioTitle(t *testing.T) {
-	ratio := func(median, half float64) *stat.Estimate {
-		return &stat.Estimate{N: 9, Median: median,
-			Interval: &stat.Interval{Lo: median - half, Hi: median + half}}
-	}
-	for _, tt := range []struct {
-		name   string
-		ratios []*stat.Estimate
-		want   string
-	}{
-		{"a wide cost", []*stat.Estimate{ratio(0.6, 0.35)},
-			"Noise hides what framing costs at 64 KiB on one CPU"},
-		{"no interval", []*stat.Estimate{{N: 1, Median: 0.5}},
-			"Noise hides what framing costs at 64 KiB on one CPU"},
-		{"a cost, none, and noise",
-			[]*stat.Estimate{ratio(0.84, 0.01), ratio(1, 0.01), ratio(1, 0.4)},
-			"Framing costs 0 to 16 % at 64 KiB on one CPU, as far as the noise lets it be seen"},
-		{"a tiny cost and noise", []*stat.Estimate{ratio(0.998, 0.001), ratio(1, 0.4)},
-			"Noise hides what some framings cost at 64 KiB on one CPU"},
-		{"no cost", []*stat.Estimate{ratio(0.998, 0.001), ratio(1, 0.01)},
-			"Framing costs nothing that can be seen at 64 KiB on one CPU"},
-	} {
-		var r rows
-		for _, e := range tt.ratios {
-			cell := testCell("ndjson", 65536, "same", "stream")
-			r.all = append(r.all, stat.Row{Cell: cell, ToRaw: e})
+// The picture says of framings beside raw bytes what the text says.
+func TestRatioTitleIsTheTextsSentence(t *testing.T) {
+	for _, set := range []*results.Set{fullSet(), testSet()} {
+		told := strings.Join(view.Summarise(set).Meaning, "\n")
+		if title := chartOfName(t, set, "ratio").Title; !strings.Contains(told, title) {
+			t.Errorf("title %q is not in:\n%s", title, told)
 		}
-		if got := ratioTitle(r); got != tt.want {
-			t.Errorf("%s: title %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-// A title says what the picture shows: where noise hides the usual size, another size.
-func TestRatioTitleOfAnotherSize(t *testing.T) {
-	var r rows
-	for size, half := range map[int]float64{256: 0.01, 4000: 0.4, 65_000: 0.4} {
-		e := &stat.Estimate{N: 9, Median: 0.52,
-			Interval: &stat.Interval{Lo: 0.52 - half, Hi: 0.52 + half}}
-		cell := testCell("ndjson", size, "same", "stream")
-		r.all = append(r.all, stat.Row{Cell: cell, ToRaw: e})
-	}
-	const want = "Framing costs 48 % at 256 B on one CPU; noise hides it at 65,000 B"
-	if got := ratioTitle(r); got != want {
-		t.Errorf("title %q, want %q", got, want)
 	}
 }
 

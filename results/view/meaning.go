@@ -156,6 +156,22 @@ func transportSentences(bare []stat.Row) []string {
 	return out
 }
 
+// SpeedTitle is the first sentence about framings beside raw bytes, without its period. It makes
+// the title of a picture say what the text says.
+func SpeedTitle(rows []stat.Row) string {
+	bare := splitRun(rows).bare
+	told := transportSentences(bare)
+	count := countRatios(rows)
+	noisy := isTooNoisyToRank(rows, bare)
+	switch {
+	case noisy && count.few <= count.blurred:
+		return "Too noisy to compare framings"
+	case noisy || len(told) == 0:
+		return "Too few samples to compare framings"
+	}
+	return strings.TrimSuffix(told[0], ".")
+}
+
 // figureSentences give the figures of a run that compares no goodputs with raw bytes, such as a run
 // of round trips alone.
 func figureSentences(bare []stat.Row) []string {

@@ -145,8 +145,8 @@ func (s series) sharesText() string {
 		if len(noisy) > 0 {
 			names = framingNames(known)
 		}
-		return names + " " + rangeText(known) + ", alike within the noise of " + noiseText(known) +
-			noisyText(noisy)
+		return names + " " + rangeText(known) + " (" + noiseText(known) + ")" +
+			certainText(known) + noisyText(noisy)
 	}
 	var parts []string
 	for rest := known; len(rest) > 0; {
@@ -162,6 +162,28 @@ func (s series) sharesText() string {
 		text += " (" + noiseText(known) + ")"
 	}
 	return text + noisyText(noisy)
+}
+
+// certainText ends a sentence about framings that cannot be told apart: with those that are surely
+// slower than raw bytes.
+func certainText(known []stat.Row) string {
+	const open = "; which is fastest is not certain"
+	var slower []stat.Row
+	for _, r := range known {
+		switch {
+		case r.ToRaw.Below(1):
+			slower = append(slower, r)
+		case r.ToRaw.Above(1):
+			return open
+		}
+	}
+	switch len(slower) {
+	case 0:
+		return ", none surely slower than raw"
+	case len(known):
+		return ", all surely slower than raw" + open
+	}
+	return ", " + framingNames(slower) + " surely slower than raw" + open
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
