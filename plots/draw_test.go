@@ -174,6 +174,21 @@ func TestAFramingLooksTheSameInAllCharts(t *testing.T) {
 	}
 }
 
+// A framing of the user has a marker that no usual framing has.
+func TestAnUnknownFramingHasItsOwnMarker(t *testing.T) {
+	c := Chart{Panels: []Panel{{Series: []Series{
+		{Name: "netstring"}, {Name: "ndjson"}, {Name: "chunked:60KiB"}, {Name: "content-length"},
+	}}}}
+	seen := map[string]string{}
+	for name, s := range assignStyles(c) {
+		marker := fmt.Sprintf("%#v", s.marker)
+		if other, ok := seen[marker]; ok {
+			t.Errorf("%s and %s have the same marker", name, other)
+		}
+		seen[marker] = name
+	}
+}
+
 func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
 	var p Panel
 	for i := range 7 * 7 {

@@ -88,15 +88,20 @@ func assignStyles(c Chart) map[string]style {
 	used := make(map[int]int) // by style index: how many names have it so far
 	assign := func(name string) {
 		index, known := fixedStyles[family(name)]
+		marker := index
 		if !known {
 			index = noFraming
+			marker = 0
+			for marker < framingColors && used[marker] > 0 { // a framing has it
+				marker++
+			}
 		}
 		n := used[index]
 		used[index]++
 		styles[name] = style{
 			color:  colors[colorAt(index, n)],
 			width:  lineWidth,
-			marker: markers[(index+n)%len(markers)],
+			marker: markers[(marker+n)%len(markers)],
 		}
 	}
 	// Series with a fixed style come first, so that each gets the marker of its index.
