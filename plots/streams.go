@@ -132,7 +132,8 @@ func ratioPoint(row stat.Row) (Point, bool) {
 // overheadChart shows how many bytes a framing adds, by message size. These figures are exact.
 func overheadChart(all rows) Chart {
 	r := all.where(func(row stat.Row) bool {
-		return row.Cell.Size > 0 && row.Cell.Pattern != results.PatternMixed
+		c := row.Cell // the places of the X axis are sizes at which framings are compared
+		return c.Size > 0 && c.Pattern != results.PatternMixed && !c.IsWaiting()
 	})
 	sizes := r.sizes()
 	if len(sizes) < 2 {
