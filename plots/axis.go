@@ -181,7 +181,7 @@ func (f *fitted) fitLog(values []float64) {
 		f.min = f.zero - margin
 		f.label([]float64{0})
 	}
-	if high < 8*low {
+	if high < 3*low {
 		f.label(roundValues(low, high))
 	} else {
 		f.label(roundPowers(low, high))
@@ -194,12 +194,12 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns 1, 2 and 5 times the powers of ten between low and high. If an axis has no
-// room for so many labels, it returns fewer.
+// roundPowers returns round multiples of the powers of ten between low and high: as many as the axis
+// has room for.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))
 	last := int(math.Ceil(math.Log10(high)))
-	for _, mantissas := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
+	for _, mantissas := range [][]float64{{1, 1.5, 2, 3, 4, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
 		var values []float64
 		step := 1
 		if len(mantissas) == 1 {

@@ -80,6 +80,8 @@ func TestAxesHaveRoundValues(t *testing.T) {
 		{Axis{Log: true, Unit: Nanos}, []float64{1e3, 1e18},
 			[]string{"10 µs", "1 ms", "100 ms", "10 s", "1000 s", "100000 s", "10000000 s",
 				"1000000000 s"}},
+		{Axis{Log: true, Unit: Nanos}, []float64{210e3, 1300e3}, []string{"200 µs", "300 µs",
+			"400 µs", "500 µs", "700 µs", "1 ms"}},
 		{Axis{Log: true, Unit: Nanos}, []float64{100, 118},
 			[]string{"100 ns", "105 ns", "110 ns", "115 ns"}},
 		{Axis{Unit: Times, FromZero: true}, []float64{0.8, 1},

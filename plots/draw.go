@@ -218,10 +218,11 @@ func heights(panels []Panel) []float64 {
 	return ys
 }
 
-// hasBar reports whether the interval of a point is drawn. A very wide interval is not, because it
-// would stretch the axis.
+// hasBar reports whether the interval of a point is drawn. A very wide interval of a point in doubt
+// is not, because it would stretch the axis.
 func (p Point) hasBar() bool {
-	return p.Low != p.High && max(p.High-p.Y, p.Y-p.Low) <= p.Y*view.MaxShownSpread/100
+	isWide := max(p.High-p.Y, p.Y-p.Low) > p.Y*view.MaxShownSpread/100
+	return p.Low != p.High && !(p.Doubt && isWide)
 }
 
 func (p *picture) draw(c draw.Canvas) {

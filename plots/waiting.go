@@ -39,28 +39,45 @@ func waitingChart(all rows) Chart {
 		Title:    "What non-blocking writers meet",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes:    []string{explained + ".", mediansNote},
+		Notes: []string{explained + ".", mediansNote + " Bars of the time to EPIPE are its range: " +
+			"what the writer is doing when its reader leaves is chance."},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
 	})
 	leaves := r.where(func(row stat.Row) bool { return row.Cell.ClosesAfter > 0 })
-	c.addWriters(stays, "EAGAIN per message", "eagain", Axis{Log: true})
-	c.addWriters(stays, "goodput", "goodput", Axis{Log: true, Unit: Rate})
-	c.addWriters(leaves, "time to EPIPE", "told", Axis{Log: true, Unit: Nanos})
-	if least, most := stays.pauseCosts(); least.times > 2 {
-		c.Title = "Sleeping on a full pipe: " +
-			view.FromTo(least.String(), most.String()) + " less goodput than polling"
+	c.addWriters(stays, "EAGAIN per message", metricPoint("eagain"), Axis{Log: true})
+	c.addWriters(stays, "goodput", metricPoint("goodput"), Axis{Log: true, Unit: Rate})
+	c.addWriters(leaves, "time to EPIPE", epipePoint, Axis{Log: true, Unit: Nanos})
+	if least, most := stays.pauseCosts(); least.share > 0 && most.share < 0.5 {
+		_, pause, _ := strings.Cut(pauses[0], "=")
+		if len(pauses) > 1 {
+			pause = "on a full pipe"
+		}
+		c.Title = "Goodput left if a writer sleeps " + pause + " instead of polling: " +
+			view.FromTo(least.String(), most.String())
 	}
 	return c
 }
 
-// addWriters adds a panel that shows one metric. The X axis has the ways in which a writer waits
+// epipePoint is the point of the time to EPIPE, with its range. A median of such times, which differ
+// tenfold by chance, stays in doubt however many there are.
+func epipePoint(row stat.Row) (Point, bool) {
+	p, ok := metricPoint("told")(row)
+	if ok {
+		times := stat.MustMetric("told").Values(row.Pooled())
+		p.Low, p.High = slices.Min(times), slices.Max(times)
+		p.Doubt = false
+	}
+	return p, ok
+}
+
+// addWriters adds a panel that shows one figure. The X axis has the ways in which a writer waits
 // for room in the pipe, with a point for each message size.
-func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
+func (c *Chart) addWriters(r rows, title string, point pointFunc, y Axis) {
 	titled := r.titled(always(title), "io", "size", "drain", "closes_after")
 	l := layout{panel: titled, line: sizeLine, place: among(c.X.Places, writersIO), dots: true}
-	for _, panel := range r.panels(l, metricPoint(metric)) {
+	for _, panel := range r.panels(l, point) {
 		panel.Y = &y
 		c.Panels = append(c.Panels, panel)
 	}
@@ -68,17 +85,17 @@ func (c *Chart) addWriters(r rows, title, metric string, y Axis) {
 
 // A pauseCost compares a writer that sleeps with one that polls.
 type pauseCost struct {
-	times float64 // goodput of the writer that polls ÷ goodput of the writer that sleeps
+	share float64 // goodput of the writer that sleeps ÷ goodput of the writer that polls
 	size  int     // of the messages, in bytes
 }
 
-// String writes the cost for a title: "317× (130,000 B)".
+// String writes the share for a title: "0.32 % (130,000 B)".
 func (p pauseCost) String() string {
-	return results.FormatNumber(p.times, 2) + "× (" + view.SizeTitle(p.size) + ")"
+	return results.FormatPercent(100*p.share) + " (" + view.SizeTitle(p.size) + ")"
 }
 
-// pauseCosts returns the least and the most that writers lose if they sleep instead of polling.
-// Both results are zero if nothing is known about this.
+// pauseCosts returns the least and the most of the goodput that writers keep if they sleep instead
+// of polling. Both results are zero if nothing is known about this.
 func (r rows) pauseCosts() (least, most pauseCost) {
 	for _, sleeps := range r.all {
 		if family(writersIO(sleeps)) != "sleep" || view.IsRough(sleeps.Estimates["goodput"]) {
@@ -91,12 +108,12 @@ func (r rows) pauseCosts() (least, most pauseCost) {
 			if !sameSetting || view.IsRough(polls.Estimates["goodput"]) {
 				continue
 			}
-			times := polls.Estimates["goodput"].Median / sleeps.Estimates["goodput"].Median
-			cost := pauseCost{times, cell.Size}
-			if least.times == 0 || times < least.times {
+			share := sleeps.Estimates["goodput"].Median / polls.Estimates["goodput"].Median
+			cost := pauseCost{share, cell.Size}
+			if least.share == 0 || share < least.share {
 				least = cost
 			}
-			if times > most.times {
+			if share > most.share {
 				most = cost
 			}
 		}

@@ -37,6 +37,11 @@ func TestWaitingWritersHaveTheirCharts(t *testing.T) {
 		t.Errorf("charts %q, %d without them", chartNames(charts), len(before))
 	}
 	c := chartOfName(t, set, "waiting")
+	for _, p := range c.Panels[8:] {
+		if strings.HasPrefix(p.Title, "time to EPIPE") && p.Series[0].Points[0].Doubt {
+			t.Errorf("%s is in doubt, though its bar is a range", p.Title)
+		}
+	}
 	if len(c.Panels) != mostPanels || len(c.names()) != 2 {
 		t.Errorf("panels %q, series %q", titles(c), c.names())
 	}
@@ -200,14 +205,15 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "Sleeping on a full pipe: 9.0× (4 KiB) to 110× (64 KiB) less goodput than polling"
+	const want = "Goodput left if a writer sleeps on a full pipe instead of polling: " +
+		"0.91 % (64 KiB) to 11 % (4 KiB)"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}
 	for i := range set.Records {
 		set.Records[i].Samples = set.Records[i].Samples[1:]
 	}
-	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "Sleeping") {
+	if c := chartOfName(t, set, "waiting"); strings.Contains(c.Title, "sleeps") {
 		t.Errorf("too few samples, and the title is %q", c.Title)
 	}
 }
