@@ -35,6 +35,9 @@ func unknownCommand(name string) error {
 // unknownTopic returns an error about a help topic that does not exist. The error names topics with
 // a similar name, or else all topics.
 func unknownTopic(root *cobra.Command, name string) error {
+	if strings.HasPrefix(name, "chunk") {
+		return fmt.Errorf("unknown help topic %q; did you mean sending, framings or tune?", name)
+	}
 	var names []string
 	for _, cmd := range root.Commands() {
 		if !cmd.Hidden {

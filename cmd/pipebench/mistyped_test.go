@@ -23,6 +23,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"compare old new --count 3", "pipebench compare old new -- --count", ""},
 		{"tune jq -c .id", "pipebench tune -- jq -c", ""},
 		{"help exitcodes", "did you mean exit-codes?", ""},
+		{"help chunk", "did you mean sending, framings or tune?", "check"},
 		{"help nothing", "unknown help topic \"nothing\"; known are", ""},
 		{"run --framing raw,ndjsn", "did you mean ndjson?", ""},
 		{"run --framing chnked:4KiB", "did you mean chunked?", ""},
