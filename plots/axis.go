@@ -194,7 +194,7 @@ func (f *fitted) label(values []float64) {
 	}
 }
 
-// roundPowers returns round multiples of the powers of ten between low and high: as many as the axis
+// roundPowers returns round multiples of powers of ten between low and high, as many as the axis
 // has room for.
 func roundPowers(low, high float64) []float64 {
 	first := int(math.Floor(math.Log10(low)))

@@ -39,8 +39,8 @@ func waitingChart(all rows) Chart {
 		Title:    "What non-blocking writers meet",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes: []string{explained + ".", mediansNote + " Bars of the time to EPIPE are its range: " +
-			"what the writer is doing when its reader leaves is chance."},
+		Notes: []string{explained + ".", mediansNote + " Bars of the time to EPIPE are its " +
+			"range: what the writer is doing when its reader leaves is chance."},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
@@ -60,8 +60,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// epipePoint is the point of the time to EPIPE, with its range. A median of such times, which differ
-// tenfold by chance, stays in doubt however many there are.
+// epipePoint is the point of the time to EPIPE, with its range. A median of such times, which
+// differ tenfold by chance, stays in doubt however many there are.
 func epipePoint(row stat.Row) (Point, bool) {
 	p, ok := metricPoint("told")(row)
 	if ok {
