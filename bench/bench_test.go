@@ -95,14 +95,18 @@ type renamed struct {
 
 func (r renamed) String() string { return r.name }
 
-func TestAFramingMayNotHaveANameOfFramers(t *testing.T) {
-	defer func() {
-		said := fmt.Sprint(recover())
-		if !strings.Contains(said, `framers has a framing "ndjson"`) {
-			t.Errorf("Register: %s", said)
-		}
-	}()
-	Register(renamed{own{}, "ndjson"})
+func TestAFramingNeedsANameOfItsOwn(t *testing.T) {
+	for _, name := range []string{"ndjson", "own", ""} { // of framers, of one registered, none
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				said := fmt.Sprint(recover())
+				if !strings.Contains(said, fmt.Sprintf("the name %q is empty or taken", name)) {
+					t.Errorf("Register: %s", said)
+				}
+			}()
+			Register(renamed{own{}, name})
+		})
+	}
 }
 
 // Only framers can read an Option, so its value would stand in the record without any effect.

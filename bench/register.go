@@ -12,15 +12,15 @@ import (
 var registered sync.Map
 
 // Register makes your own framing f known to this package under the name f.String(). Call it in
-// main or TestMain before [Worker], so that worker processes know f too. Register panics if package
-// framers has a framing of that name.
+// main or TestMain before [Worker], so that worker processes know f too. Register panics if the name
+// is empty, or if another framing has it.
 //
 // Workers collect no garbage while they measure. So a framing that allocates looks slower than in a
 // program that reuses memory after a collection: most of its allocations use new memory.
 func Register(f framers.Framing) {
 	name := f.String()
-	if _, err := framers.Parse(name); err == nil {
-		panic(fmt.Sprintf("bench.Register: framers has a framing %q: give yours a name of its own",
+	if _, err := parseFraming(name); err == nil || name == "" {
+		panic(fmt.Sprintf("bench.Register: the name %q is empty or taken: give f a name of its own",
 			name))
 	}
 	registered.Store(name, f)
