@@ -1,5 +1,7 @@
 package syspipe
 
+import "fmt"
+
 // Capacity returns how many bytes the pipe holds before a writer has to wait. With writes of some
 // sizes, the writer has to wait sooner. Where the system does not state the capacity, Capacity
 // measures a new pipe of the same kind.
@@ -12,8 +14,12 @@ func (e *End) Capacity() (n int, err error) {
 }
 
 // SetCapacity asks for a capacity of n bytes, which the system may round, and returns the new
-// capacity. If the system refuses, the error is a [*CapacityError].
+// capacity. Here 0 asks for the smallest capacity, not for the default as in [Options]. If the
+// system refuses, the error is a [*CapacityError].
 func (e *End) SetCapacity(n int) (now int, err error) {
+	if n < 0 {
+		return 0, e.failed("set capacity of", fmt.Errorf("%d bytes: a capacity is not negative", n))
+	}
 	err = e.briefly("set capacity of", func() error {
 		err := e.setCapacity(n)
 		if err != nil {

@@ -12,7 +12,7 @@ type Counters struct {
 	Short    uint64        // calls that moved some bytes, but fewer than were asked for
 	EAGAIN   uint64        // calls that the kernel refused for now
 	Waits    uint64        // times that the end had to wait; refusals in a row are one wait
-	WaitTime time.Duration // total of all waits that ended with a success or an error of the pipe
+	WaitTime time.Duration // total of all waits that have ended, also by an error or a deadline
 
 	// SeesEAGAIN says whether EAGAIN is counted, and SeesWaits whether Waits and WaitTime are. What
 	// is not counted is 0.
@@ -36,14 +36,14 @@ func (c *counter) moved(asked, n int) {
 	if n < asked && n > 0 {
 		c.short++
 	}
-	if c.waiting {
-		c.endWait()
-	}
+	c.endWait()
 }
 
 func (c *counter) endWait() {
-	c.waited += time.Since(c.since)
-	c.waiting = false
+	if c.waiting {
+		c.waited += time.Since(c.since)
+		c.waiting = false
+	}
 }
 
 // account counts a call by its outcome. It does not count a call that a signal interrupted.

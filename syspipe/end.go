@@ -134,7 +134,11 @@ func (e *End) enter() bool {
 	return false
 }
 
-func (e *End) leave() { e.calls.Add(-1) }
+// leave tells Close that the call is over, which ends a wait that c counts, even after an error.
+func (e *End) leave(c *counter) {
+	c.endWait()
+	e.calls.Add(-1)
+}
 
 // Read waits until there are bytes, and reads at most len(p) of them in one system call. It returns
 // [io.EOF] when the pipe is empty and every copy of the writing end is closed.
@@ -143,7 +147,7 @@ func (e *End) Read(p []byte) (int, error) {
 		return 0, e.failed("read", os.ErrClosed)
 	}
 	n, err := e.read(p)
-	e.leave()
+	e.leave(&e.in)
 	return n, err
 }
 
@@ -154,7 +158,7 @@ func (e *End) Write(p []byte) (int, error) {
 		return 0, e.failed("write", os.ErrClosed)
 	}
 	n, err := e.write(p)
-	e.leave()
+	e.leave(&e.out)
 	return n, err
 }
 
@@ -165,7 +169,7 @@ func (e *End) Writev(bufs [][]byte) (int64, error) {
 		return 0, e.failed("write", os.ErrClosed)
 	}
 	n, err := e.writev(bufs)
-	e.leave()
+	e.leave(&e.out)
 	return n, err
 }
 
@@ -180,7 +184,7 @@ func (e *End) Vmsplice(p []byte) (int, error) {
 		return 0, e.failed("vmsplice to", os.ErrClosed)
 	}
 	n, err := e.vmsplice(p)
-	e.leave()
+	e.leave(&e.out)
 	return n, err
 }
 

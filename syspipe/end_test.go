@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -205,6 +206,27 @@ func TestDeadlines(t *testing.T) {
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("%s after the deadline: %v", op, err)
 			}
+		}
+		c := r.Counters()
+		for wait := time.Millisecond; c.SeesWaits && c.Waits == 0; wait *= 2 { // of a busy machine
+			if err := r.SetReadDeadline(time.Now().Add(wait)); err != nil {
+				t.Fatal(err)
+			}
+			r.Read(make([]byte, 1))
+			c = r.Counters()
+		}
+		if c.SeesWaits && c.WaitTime == 0 {
+			t.Errorf("%+v: the wait until the deadline has no time", c)
+		}
+	})
+}
+
+func TestACapacityIsNotNegative(t *testing.T) {
+	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
+		w, _ := open(t, kind, 0, how)
+		_, err := w.SetCapacity(-1)
+		if err == nil || !strings.Contains(err.Error(), "-1 bytes: a capacity is not negative") {
+			t.Errorf("SetCapacity(-1): %v", err)
 		}
 	})
 }
