@@ -47,7 +47,8 @@ func TestEveryKindOfChartHasRecords(t *testing.T) {
 	for i, k := range kinds {
 		if !slices.ContainsFunc(k.chart(all).Panels, Panel.comparesPoints) {
 			function := runtime.FuncForPC(reflect.ValueOf(k.chart).Pointer()).Name()
-			t.Errorf("kinds[%d] (%s): no records in fullSet or specialRecords", i, function)
+			t.Errorf("kinds[%d] (%s) draws nothing from the records of fullSet and specialRecords",
+				i, function)
 		}
 	}
 }
