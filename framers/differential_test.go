@@ -15,6 +15,7 @@ import (
 // A Reader makes the same of a stream however it is cut: streams of frames, oddities and damage are
 // drawn, and each is read whole, byte by byte, and in random pieces.
 func TestEveryCutGivesTheSame(t *testing.T) {
+	t.Parallel()
 	streams := 150
 	if testing.Short() {
 		streams = 30

@@ -122,6 +122,7 @@ func hasFraming(specs []string, name string) bool {
 }
 
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	sizes := []int{1, 2, 3, 63, 64, 65, 99, 100, 101, 4095, 4096, 4097, 65535, 65536, 65537, 61440 - 1, 61440, 61440 + 1, 10}
 	for _, spec := range suite {
 		f := mustParse(t, spec)

@@ -45,6 +45,7 @@ var writeSizes = []int{1, 63, 1000, 4096, 8192, 10_000, 64 << 10, 1 << 20}
 // No call hands over more than the write size, but a frame of up to 4096 bytes, which is one call.
 // What arrives is the same.
 func TestWriteSize(t *testing.T) {
+	t.Parallel()
 	sizes := []int{1, 1000, 4000, 4095, 4096, 4097, 16_384, 70_000}
 	if testing.Short() {
 		sizes = []int{1, 4096, 4097, 16_384}
@@ -138,6 +139,7 @@ func TestWriteSizeOfNothing(t *testing.T) {
 
 // An *os.File gets the same bytes in any write size.
 func TestWriteSizeOfAFile(t *testing.T) {
+	t.Parallel()
 	sizes := append([]int{0}, writeSizes...)
 	if testing.Short() {
 		sizes = []int{0, 1000, 64 << 10}
@@ -273,6 +275,7 @@ func (o *offsetReader) Read(b []byte) (int, error) {
 // A read that keeps nothing begins at the offset asked for, also after the buffer has grown and
 // after it was given back.
 func TestReadOffset(t *testing.T) {
+	t.Parallel()
 	var msgs [][]byte
 	for _, n := range []int{10, 65_536, 1 << 20, 4097} {
 		msgs = append(msgs, message(n))
