@@ -1,104 +1,119 @@
 package framers_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/framers"
 )
 
-// A behaviour is a cell of the table in the package documentation: what it says, and the stream and
-// its outcome that show it. The messages around the oddity are A and B.
+// A behaviour is a cell of the tables in the package documentation: what it says, and the stream
+// and its outcome that show it. The messages around the oddity are A and B.
 type behaviour struct {
 	says string
 	wire string
-	want []string
-	opts []framers.Option
+	want string // outcomes, with "|" between them
 }
 
-// table is the one of the package documentation: an oddity, then ndjson, content-length, chunked,
-// adaptive, length-prefix.
-var table = []struct {
-	oddity string
-	cells  [5]behaviour
+// oddities are the lines of the tables, in order.
+var oddities = []string{
+	"blank line", "CR LF", "space around", "cut at the end", "garbage before",
+	"beyond the limit", "same, Resync", "chunks interleaved", "chunk twice", "chunk missing",
+	"sending empty", "sending a newline",
+}
+
+// columns have what each framing does. An oddity that a framing cannot meet is missing in it.
+var columns = []struct {
+	framing string
+	does    map[string]behaviour
 }{
-	{"blank line", [5]behaviour{
-		{says: "skipped", wire: "A\n\nB\n", want: []string{"A", "B", "EOF"}},
-		{says: "ErrNoLength", wire: header("A") + "\r\n" + header("B"), want: []string{"A", "no length", "B", "EOF"}},
-		{says: "skipped", wire: "i:0:1:A\n\nj:0:1:B\n", want: []string{"A", "B", "EOF"}},
-		{says: "skipped", wire: "A\n\n" + uuid + ":0:1:B\n", want: []string{"A", "B", "EOF"}},
-		{says: "a length", wire: prefix("A") + "\n\n\n\n", want: []string{"A", "too large"}},
+	{"ndjson", map[string]behaviour{
+		"blank line":     {"skipped", "A\n\nB\n", "A|B|EOF"},
+		"CR LF":          {"as LF", "A\r\nB\r\n", "A|B|EOF"},
+		"space around":   {"dropped", " A\t\nB\n", "A|B|EOF"},
+		"cut at the end": {"a message", "A\nB", "A|B|EOF"},
+		"garbage before": {"a message", "A\ngarbage\nB\n", "A|garbage|B|EOF"},
+		"beyond the limit": {"TooLargeError, the end",
+			"A\n" + nine + "\nB\n", "A|too large"},
+		"same, Resync":      {"next read", "A\n" + nine + "\nB\n", "A|too large|B|EOF"},
+		"sending empty":     {says: "ErrEmpty"},
+		"sending a newline": {says: "ErrNewline"},
 	}},
-	{"CR LF", [5]behaviour{
-		{says: "as LF", wire: "A\r\nB\r\n", want: []string{"A", "B", "EOF"}},
-		{says: "and LF", wire: "Content-Length: 1\n\nA" + header("B"), want: []string{"A", "B", "EOF"}},
-		{says: "CR is data", wire: "i:0:1:A\r\nj:0:1:B\n", want: []string{"A\r", "B", "EOF"}},
-		{says: "as LF, in a frame data", wire: "A\r\n" + uuid + ":0:1:B\r\n", want: []string{"A", "B\r", "EOF"}},
-		{says: "data", wire: prefix("A\r\n") + prefix("B"), want: []string{"A\r\n", "B", "EOF"}},
+	{"content-length", map[string]behaviour{
+		"blank line": {"ErrNoLength",
+			header("A") + "\r\n" + header("B"), "A|no length|B|EOF"},
+		"CR LF":        {"and LF", "Content-Length: 1\n\nA" + header("B"), "A|B|EOF"},
+		"space around": {"kept", header(" A ") + header("B"), " A |B|EOF"},
+		"cut at the end": {"ErrUnexpectedEOF",
+			header("A") + header("B")[:20], "A|unexpected EOF"},
+		"garbage before": {"HeaderError, next read",
+			header("A") + "garbage\n" + header("B"), "A|no colon|B|EOF"},
+		"beyond the limit": {"TooLargeError, the end",
+			header("A") + header(nine) + header("B"), "A|too large"},
+		"same, Resync": {"next read",
+			header("A") + header(nine) + header("B"), "A|too large|B|EOF"},
+		"sending empty":     {says: "sent"},
+		"sending a newline": {says: "sent"},
 	}},
-	{"space around", [5]behaviour{
-		{says: "dropped", wire: " A\t\nB\n", want: []string{"A", "B", "EOF"}},
-		{says: "kept", wire: header(" A ") + header("B"), want: []string{" A ", "B", "EOF"}},
-		{says: "kept", wire: "i:0:1: A \nj:0:1:B\n", want: []string{" A ", "B", "EOF"}},
-		{says: "dropped, in a frame kept", wire: " A\n" + uuid + ":0:1: B\n", want: []string{"A", " B", "EOF"}},
-		{says: "kept", wire: prefix(" A ") + prefix("B"), want: []string{" A ", "B", "EOF"}},
+	{"length-prefix", map[string]behaviour{
+		"blank line":   {"a length", prefix("A") + "\n\n\n\n", "A|too large"},
+		"CR LF":        {"data", prefix("A\r\n") + prefix("B"), "A\r\n|B|EOF"},
+		"space around": {"kept", prefix(" A ") + prefix("B"), " A |B|EOF"},
+		"cut at the end": {"ErrUnexpectedEOF",
+			prefix("A") + prefix("B")[:4], "A|unexpected EOF"},
+		"garbage before": {"a length",
+			prefix("A") + "garbage\n" + prefix("B"), "A|too large"},
+		"beyond the limit": {"TooLargeError, the end",
+			prefix("A") + prefix(nine) + prefix("B"), "A|too large"},
+		"same, Resync": {"next read",
+			prefix("A") + prefix(nine) + prefix("B"), "A|too large|B|EOF"},
+		"sending empty":     {says: "sent"},
+		"sending a newline": {says: "sent"},
 	}},
-	{"cut at the end", [5]behaviour{
-		{says: "a message", wire: "A\nB", want: []string{"A", "B", "EOF"}},
-		{says: "ErrUnexpectedEOF", wire: header("A") + header("B")[:20], want: []string{"A", "unexpected EOF"}},
-		{says: "ErrUnexpectedEOF", wire: "i:0:1:A\nj:0:1:B", want: []string{"A", "unexpected EOF"}},
-		{says: "a line a message", wire: "A\n{B", want: []string{"A", "{B", "EOF"}},
-		{says: "ErrUnexpectedEOF", wire: prefix("A") + prefix("B")[:4], want: []string{"A", "unexpected EOF"}},
+	{"chunked", map[string]behaviour{
+		"blank line":     {"skipped", "i:0:1:A\n\nj:0:1:B\n", "A|B|EOF"},
+		"CR LF":          {"CR is data", "i:0:1:A\r\nj:0:1:B\n", "A\r|B|EOF"},
+		"space around":   {"kept", "i:0:1: A \nj:0:1:B\n", " A |B|EOF"},
+		"cut at the end": {"ErrUnexpectedEOF", "i:0:1:A\nj:0:1:B", "A|unexpected EOF"},
+		"garbage before": {"ErrMalformed, next read",
+			"i:0:1:A\ngarbage\nj:0:1:B\n", "A|malformed|B|EOF"},
+		"beyond the limit": {"TooLargeError, the end",
+			"i:0:1:A\nk:0:1:" + nine + "\nj:0:1:B\n", "A|too large"},
+		"same, Resync": {"next read",
+			"i:0:1:A\nk:0:1:" + nine + "\nj:0:1:B\n", "A|too large|B|EOF"},
+		"chunks interleaved": {"reassembled",
+			"i:0:2:A\nj:0:2:B\ni:1:2:a\nj:1:2:b\n", "Aa|Bb|EOF"},
+		"chunk twice": {"ErrDuplicate, goes on",
+			"i:0:2:A\ni:0:2:A\ni:1:2:B\n", "0 duplicate|AB|EOF"},
+		"chunk missing": {"ErrMissing, ErrExpired",
+			"i:0:2:A\nj:0:1:B\n", "B|1 missing|EOF"},
+		"sending empty":     {says: "sent"},
+		"sending a newline": {says: "ErrNewline"},
 	}},
-	{"garbage before", [5]behaviour{
-		{says: "a message", wire: "A\ngarbage\nB\n", want: []string{"A", "garbage", "B", "EOF"}},
-		{says: "HeaderError, next read", wire: header("A") + "garbage\n" + header("B"), want: []string{"A", "no colon", "B", "EOF"}},
-		{says: "ErrMalformed, next read", wire: "i:0:1:A\ngarbage\nj:0:1:B\n", want: []string{"A", "malformed", "B", "EOF"}},
-		{says: "a message", wire: "A\ngarbage\n" + uuid + ":0:1:B\n", want: []string{"A", "garbage", "B", "EOF"}},
-		{says: "a length", wire: prefix("A") + "garbage\n" + prefix("B"), want: []string{"A", "too large"}},
-	}},
-	{"beyond the limit", [5]behaviour{
-		{says: "TooLargeError, the end", wire: "A\n" + nine + "\nB\n", want: []string{"A", "too large"}},
-		{says: "TooLargeError, the end", wire: header("A") + header(nine) + header("B"), want: []string{"A", "too large"}},
-		{says: "TooLargeError, the end", wire: "i:0:1:A\nk:0:1:" + nine + "\nj:0:1:B\n", want: []string{"A", "too large"}},
-		{says: "TooLargeError, the end", wire: "A\n" + nine + "\nB\n", want: []string{"A", "too large"}},
-		{says: "TooLargeError, the end", wire: prefix("A") + prefix(nine) + prefix("B"), want: []string{"A", "too large"}},
-	}},
-	{"same, Resync", [5]behaviour{
-		{says: "next read", wire: "A\n" + nine + "\nB\n", want: []string{"A", "too large", "B", "EOF"}, opts: resync},
-		{says: "next read", wire: header("A") + header(nine) + header("B"), want: []string{"A", "too large", "B", "EOF"}, opts: resync},
-		{says: "next read", wire: "i:0:1:A\nk:0:1:" + nine + "\nj:0:1:B\n", want: []string{"A", "too large", "B", "EOF"}, opts: resync},
-		{says: "next read", wire: "A\n" + nine + "\nB\n", want: []string{"A", "too large", "B", "EOF"}, opts: resync},
-		{says: "next read", wire: prefix("A") + prefix(nine) + prefix("B"), want: []string{"A", "too large", "B", "EOF"}, opts: resync},
-	}},
-	{"chunks interleaved", [5]behaviour{
-		{says: "-"}, {says: "-"},
-		{says: "reassembled", wire: "i:0:2:A\nj:0:2:B\ni:1:2:a\nj:1:2:b\n", want: []string{"Aa", "Bb", "EOF"}},
-		{says: "reassembled", wire: uuid + ":0:2:A\nB\n" + uuid + ":1:2:a\n", want: []string{"B", "Aa", "EOF"}},
-		{says: "-"},
-	}},
-	{"chunk twice", [5]behaviour{
-		{says: "-"}, {says: "-"},
-		{says: "ErrDuplicate, goes on", wire: "i:0:2:A\ni:0:2:A\ni:1:2:B\n", want: []string{"0 duplicate", "AB", "EOF"}},
-		{says: "ErrDuplicate, goes on", wire: uuid + ":0:2:A\n" + uuid + ":0:2:A\n" + uuid + ":1:2:B\n", want: []string{"0 duplicate", "AB", "EOF"}},
-		{says: "-"},
-	}},
-	{"chunk missing", [5]behaviour{
-		{says: "-"}, {says: "-"},
-		{says: "ErrMissing, ErrExpired", wire: "i:0:2:A\nj:0:1:B\n", want: []string{"B", "1 missing", "EOF"}},
-		{says: "ErrMissing, ErrExpired", wire: uuid + ":0:2:A\nB\n", want: []string{"B", "1 missing", "EOF"}},
-		{says: "-"},
-	}},
-	{"sending empty", [5]behaviour{
-		{says: "ErrEmpty"}, {says: "sent"}, {says: "sent"}, {says: "sent as a frame"}, {says: "sent"},
-	}},
-	{"sending a newline", [5]behaviour{
-		{says: "ErrNewline"}, {says: "sent"}, {says: "ErrNewline"}, {says: "ErrNewline"}, {says: "sent"},
+	{"adaptive", map[string]behaviour{
+		"blank line": {"skipped", "A\n\n" + uuid + ":0:1:B\n", "A|B|EOF"},
+		"CR LF":      {"as LF, in a frame data", "A\r\n" + uuid + ":0:1:B\r\n", "A|B\r|EOF"},
+		"space around": {"dropped, in a frame kept",
+			" A\n" + uuid + ":0:1: B\n", "A| B|EOF"},
+		"cut at the end": {"a line a message", "A\n{B", "A|{B|EOF"},
+		"garbage before": {"a message",
+			"A\ngarbage\n" + uuid + ":0:1:B\n", "A|garbage|B|EOF"},
+		"beyond the limit": {"TooLargeError, the end",
+			"A\n" + nine + "\nB\n", "A|too large"},
+		"same, Resync": {"next read", "A\n" + nine + "\nB\n", "A|too large|B|EOF"},
+		"chunks interleaved": {"reassembled",
+			uuid + ":0:2:A\nB\n" + uuid + ":1:2:a\n", "B|Aa|EOF"},
+		"chunk twice": {"ErrDuplicate, goes on",
+			uuid + ":0:2:A\n" + uuid + ":0:2:A\n" + uuid + ":1:2:B\n", "0 duplicate|AB|EOF"},
+		"chunk missing": {"ErrMissing, ErrExpired",
+			uuid + ":0:2:A\nB\n", "B|1 missing|EOF"},
+		"sending empty":     {says: "sent as a frame"},
+		"sending a newline": {says: "ErrNewline"},
 	}},
 }
 
@@ -108,10 +123,19 @@ func TestBehavioursOfEachFraming(t *testing.T) {
 	for _, f := range framers.All() {
 		name, _, _ := strings.Cut(f.String(), ":")
 		isSpecial := name == "raw" || strings.HasPrefix(name, "ndjson-")
-		if !isSpecial && !slices.Contains(tabled[:], name) {
-			t.Errorf("%s is not in the table of behaviours (table and tabled, and doc.go)", name)
+		if !isSpecial && !tabled(name) {
+			t.Errorf("%s is not in the table of behaviours (columns, and doc.go)", name)
 		}
 	}
+}
+
+func tabled(framing string) bool {
+	for _, column := range columns {
+		if column.framing == framing {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -119,12 +143,10 @@ const (
 	nine = "123456789" // one more than the limit of the table
 )
 
-var (
-	tabled = [5]string{"ndjson", "content-length", "chunked", "adaptive", "length-prefix"}
-	resync = []framers.Option{framers.WithPolicy(framers.Resync)}
-)
+func header(body string) string {
+	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+}
 
-func header(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
 func prefix(body string) string { return "\x00\x00\x00" + string(rune(len(body))) + body }
 
 // happened is outcomes with the headers' errors, ending at the first error that stays.
@@ -169,22 +191,31 @@ func (o *once) ReadMessage() ([]byte, error) {
 }
 
 func TestBehaviours(t *testing.T) {
-	for _, row := range table {
-		for i, cell := range row.cells {
-			t.Run(row.oddity+"/"+tabled[i], func(t *testing.T) {
-				f := mustParse(t, tabled[i])
-				switch {
-				case strings.HasPrefix(row.oddity, "sending"):
-					checkSending(t, f, map[string]string{"sending empty": "", "sending a newline": "A\nB"}[row.oddity], cell.says)
-				case cell.says != "-":
-					for _, cut := range cuts {
-						opts := append([]framers.Option{framers.WithMaxMessage(len(nine) - 1)}, cell.opts...)
-						if got := happened(f.NewReader(cut.cut(strings.NewReader(cell.wire)), opts...)); !slices.Equal(got, cell.want) {
-							t.Errorf("%s: got %q, want %q", cut.name, got, cell.want)
-						}
-					}
+	for _, column := range columns {
+		f := mustParse(t, column.framing)
+		for oddity, cell := range column.does {
+			t.Run(oddity+"/"+column.framing, func(t *testing.T) {
+				switch oddity {
+				case "sending empty":
+					checkSending(t, f, "", cell.says)
+				case "sending a newline":
+					checkSending(t, f, "A\nB", cell.says)
+				case "same, Resync":
+					checkReading(t, f, cell, framers.WithPolicy(framers.Resync))
+				default:
+					checkReading(t, f, cell)
 				}
 			})
+		}
+	}
+}
+
+func checkReading(t *testing.T, f framers.Framing, cell behaviour, opts ...framers.Option) {
+	opts = append(opts, framers.WithMaxMessage(len(nine)-1))
+	for _, cut := range cuts {
+		r := f.NewReader(cut.cut(strings.NewReader(cell.wire)), opts...)
+		if got := strings.Join(happened(r), "|"); got != cell.want {
+			t.Errorf("%s: got %q, want %q", cut.name, got, cell.want)
 		}
 	}
 }
@@ -201,7 +232,8 @@ func checkSending(t *testing.T, f framers.Framing, msg, says string) {
 			t.Error(err)
 		}
 	case "sent as a frame":
-		if wire := string(encode(t, f, [][]byte{[]byte(msg)})); !strings.HasSuffix(wire, ":0:1:"+msg+"\n") {
+		wire := string(encode(t, f, [][]byte{[]byte(msg)}))
+		if !strings.HasSuffix(wire, ":0:1:"+msg+"\n") {
 			t.Errorf("wrote %q", wire)
 		}
 	default:
@@ -224,30 +256,33 @@ func TestDocumentedBehaviours(t *testing.T) {
 	}
 }
 
-// halves are the columns of the two tables into which the documentation cuts the one here.
-var halves = [][]int{{0, 1, 4}, {2, 3}}
-
-// tableLines lays the table out: an oddity a line, in two halves.
-func tableLines() (lines []string) {
-	for _, half := range halves {
-		lines = append(lines, layOut(half)...)
+// tableLines lays out the two tables of the documentation: of the framings that split messages, and
+// of the others. An oddity that none of its framings can meet is no line of a table.
+func tableLines() []string {
+	var rest, split []int
+	for i, column := range columns {
+		if _, splits := column.does["chunk twice"]; splits {
+			split = append(split, i)
+		} else {
+			rest = append(rest, i)
+		}
 	}
-	return lines
+	return append(layOut(rest), layOut(split)...)
 }
 
-// layOut lays some columns of the table out, without the oddities that none of them has.
-func layOut(columns []int) (lines []string) {
+func layOut(of []int) (lines []string) {
 	head := []string{""}
-	for _, i := range columns {
-		head = append(head, tabled[i])
+	for _, i := range of {
+		head = append(head, columns[i].framing)
 	}
 	rows := [][]string{head}
-	for _, row := range table {
-		cells := []string{row.oddity}
+	for _, oddity := range oddities {
+		cells := []string{oddity}
 		met := false
-		for _, i := range columns {
-			cells = append(cells, row.cells[i].says)
-			met = met || row.cells[i].says != "-"
+		for _, i := range of {
+			cell, can := columns[i].does[oddity]
+			cells = append(cells, cmp.Or(cell.says, "-"))
+			met = met || can
 		}
 		if met {
 			rows = append(rows, cells)
