@@ -12,8 +12,8 @@ import (
 var registered sync.Map
 
 // Register makes your own framing f known to this package under the name f.String(). Call it in
-// main or TestMain before [Worker], so that worker processes know f too. Register panics if the name
-// is empty, or if another framing has it.
+// main or TestMain before [Worker], so that worker processes know f too. Register panics if its
+// name is empty, or if another framing has it.
 //
 // Workers collect no garbage while they measure. So a framing that allocates looks slower than in a
 // program that reuses memory after a collection: most of its allocations use new memory.
