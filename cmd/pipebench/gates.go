@@ -158,7 +158,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 			"(--placement same), exact counters the same work in every sample"
 	case slices.ContainsFunc(c.Changes, varies):
 		return "counts vary from start to start, and the least of both sides differ: " +
-			"make them vary less (GOMAXPROCS=1), or judge the time, without --counts"
+			"judge the time, without --counts"
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
 	case slices.ContainsFunc(c.Changes, stat.Change.HasFewLines):

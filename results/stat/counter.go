@@ -20,8 +20,8 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
 	}
 	judged := change.Exact || change.Before.Metric.ByRange
-	// What varies from start to start, such as Go's runtime that wakes itself up, only adds calls.
-	// So a program with another least count may make other calls, although the ranges overlap.
+	// What varies from start to start only adds calls. So a program with another least count may
+	// make other calls, although the ranges overlap.
 	leastChange := (newLeast - oldLeast) / max(oldLeast, 1) // as a share; of 0, as a number
 	worst := worsening(change.Before.Metric.Better, 1+leastChange)
 	switch {

@@ -151,21 +151,12 @@ func changeVerdict(ch stat.Change, limit float64) Value {
 	return v
 }
 
-// sideValue shows what the old or the new side measured: the median, or the range of a count that
-// may vary.
+// sideValue shows what the old or the new side measured.
 func sideValue(s stat.Series, e stat.Estimate) Value {
 	if e.N == 0 {
 		return Value{}
 	}
-	text := s.Metric.Format(e.Median)
-	if s.Metric.ByRange {
-		least := slices.Min(s.Values)
-		most := slices.Max(s.Values)
-		if least < most {
-			text = s.Metric.Format(least) + " to " + s.Metric.Format(most)
-		}
-	}
-	return Value{Text: text, Base: fmt.Sprintf("%.10g", e.Median)}
+	return Value{Text: s.Metric.Format(e.Median), Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
 // ChangeText describes a change in one line: which figure changed, in which measurement, and by how

@@ -67,6 +67,9 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 		s.Values = append(s.Values, f.value(one))
 	}
 	s.Figure = stat.Median(s.Values)
+	if m.ByRange && len(s.Values) > 0 {
+		s.Figure.Median = slices.Min(s.Values)
+	}
 	return s
 }
 
@@ -123,6 +126,10 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+
 			"command: the time that passed decides")
+	}
+	if p.counted.hasWoken {
+		c.Notes = append(c.Notes, "left out: calls of 8 B that came and went from start to start, "+
+			"with which a runtime (as Go's) wakes itself")
 	}
 	if len(p.counted.old) > 0 && !p.counted.isCounted() {
 		c.Notes = append(c.Notes, "counts of calls are unsupported: this system has none")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -49,12 +50,19 @@ type Programs struct {
 
 // starts are what was measured at the starts of both commands. old[i] and new[i] ran one after the
 // other.
-type starts struct{ old, new []Start }
+type starts struct {
+	old, new []Start
+	hasWoken bool // leaveOutWakeUps left some out
+}
 
 const (
 	countStarts   = 2 // starts of each side for the counts
 	moreStarts    = 6 // further starts of each side if the counts of any two differ
 	moreValgrinds = 2 // the same under valgrind, which is slow
+
+	// While wake-ups are unclear, the counts are taken so often, if that begins within this time.
+	mostCounts = 3
+	countTime  = 10 * time.Second
 
 	closeEnough = 0.01 // pairs are run until a change of this share can be excluded
 )
@@ -87,8 +95,14 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 
 // count counts calls, and instructions if they were asked for.
 func (p *Programs) count(ctx context.Context) error {
-	if err := p.counted.addForCounts(ctx, p.Old, p.New, moreStarts); err != nil {
-		return err
+	isClear := false
+	began := time.Now()
+	for try := 0; try < mostCounts && !isClear && time.Since(began) < countTime; try++ {
+		if err := p.counted.addForCounts(ctx, p.Old, p.New, moreStarts); err != nil {
+			return err
+		}
+		areReadsClear := p.counted.leaveOutWakeUps(readsOf)
+		isClear = p.counted.leaveOutWakeUps(writesOf) && areReadsClear
 	}
 	if p.oldInstructions == nil || p.whyDifferent() != "" && !p.MayDiffer {
 		return nil
@@ -120,6 +134,52 @@ func (s *starts) addForCounts(ctx context.Context, old, new Starter, more int) e
 		}
 	}
 	return nil
+}
+
+func readsOf(s *Start) (calls, bytes *int64)  { return &s.Counts.Reads, &s.Counts.ReadBytes }
+func writesOf(s *Start) (calls, bytes *int64) { return &s.Counts.Writes, &s.Counts.WrittenBytes }
+
+const wakeUp = 8 // bytes that a runtime, such as Go's, writes to an eventfd to wake itself
+
+// leaveOutWakeUps takes the wake-ups, which chance makes more or fewer, off the counts of one kind
+// of call. It returns false if nobody can tell wake-ups at every start of one side from what the
+// program itself does.
+func (s *starts) leaveOutWakeUps(of func(*Start) (calls, bytes *int64)) bool {
+	old, oldBytes, oldWakes := withoutWakeUps(s.old, of)
+	new, newBytes, newWakes := withoutWakeUps(s.new, of)
+	if !oldWakes && !newWakes {
+		return true
+	}
+	if newBytes != oldBytes && (newBytes-oldBytes)%wakeUp == 0 {
+		return false
+	}
+	*s = starts{old, new, true}
+	return true
+}
+
+// withoutWakeUps returns the starts of one command, each with the fewest calls of any if it has but
+// wake-ups more. It also returns the bytes of these calls, and whether it left out a wake-up.
+func withoutWakeUps(
+	side []Start, of func(*Start) (calls, bytes *int64),
+) (without []Start, bytes int64, wakes bool) {
+	without = slices.Clone(side)
+	fewest, least := of(&side[0])
+	for i := range side {
+		calls, bytes := of(&side[i])
+		if *calls < *fewest {
+			fewest, least = calls, bytes
+		}
+	}
+	for i := range without {
+		calls, bytes := of(&without[i])
+		more := *calls - *fewest
+		if more > 0 && *bytes-*least == wakeUp*more {
+			*calls = *fewest
+			*bytes = *least
+			wakes = true
+		}
+	}
+	return without, *least, wakes
 }
 
 // add starts both commands once and keeps what was counted and timed.

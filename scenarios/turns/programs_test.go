@@ -135,6 +135,41 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 	}
 }
 
+// Go's runtime wakes itself by writes of 8 bytes, more or less often by chance.
+func TestWakeUpsAreNotCounted(t *testing.T) {
+	writes := func(own int64, wakeUps ...int64) Starter {
+		next := 0
+		return func(context.Context) (Start, error) {
+			woken := wakeUps[next%len(wakeUps)]
+			next++
+			c := proc.Counts{Writes: own + woken, WrittenBytes: 27 + 8*woken}
+			return Start{Counted: true, Counts: c}, nil
+		}
+	}
+	for _, tt := range []struct {
+		name     string
+		old, new Starter
+		want     stat.Verdict
+		ratio    float64
+	}{
+		{"the same", writes(1, 2, 0, 3), writes(1, 0, 4), stat.NoChange, 1},
+		{"one more", writes(1, 0, 3), writes(2, 1, 2, 0), stat.More, 2},
+		{"awake at every start", writes(1, 0, 3), writes(1, 1, 2), stat.Varies, 2},
+		{"and one more", writes(1, 0, 3), writes(2, 1, 2), stat.Varies, 3},
+	} {
+		p := Programs{Old: tt.old, New: tt.new, CountOnly: true}
+		c, err := p.Run(t.Context(), Plan{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := changeOf(t, c, "writes")
+		if f.Verdict != tt.want || *f.Ratio != tt.ratio {
+			t.Errorf("%s: %s, %v times as many, want %s, %v times", tt.name, f.Verdict, *f.Ratio,
+				tt.want, tt.ratio)
+		}
+	}
+}
+
 func TestProgramsThatDoNotDoTheSameAreNotTimed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(105, 106))
 	n := 0
