@@ -285,6 +285,9 @@ func (f *compareFlags) comparePrograms(
 			noInstructions = programs.CountInstructions(old, new, f.stdin, folder)
 		}
 	}
+	if !f.drive && f.stdin == "" {
+		f.say(cmd, "no --stdin: both read an empty standard input")
+	}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		c, err := programs.Run(ctx, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
 		if c != nil && noInstructions != nil {
@@ -352,20 +355,21 @@ func (f *compareFlags) contestTask(
 			return errors.Join(err, s.keepComparison(c))
 		},
 		show: func(*results.Set) error {
-			if c == nil {
-				return view.ErrNothing
+			if c == nil || isFailed && len(c.Changes) == 0 {
+				return view.ErrNothing // the error of measure says why
 			}
 			if err := f.checkMetrics(c); err != nil {
 				return err
-			}
-			if len(c.Changes) == 0 && isFailed {
-				return nil // the error of measure says why
 			}
 			if len(c.Changes) == 0 {
 				const isText = true // builds and programs always have figures in common
 				return f.nothingInCommon(c, isText)
 			}
 			c.Limit = max(f.failAbove, 0)
+			if !f.isGate() && !c.Decided() { // a gate says it
+				advice := f.pace.advice(c.PairsFor(stat.Tolerance))
+				c.Notes = append(c.Notes, "too noisy to tell: "+advice)
+			}
 			o := viewOptions(cmd, f.detail)
 			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)
 		},

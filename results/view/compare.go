@@ -65,7 +65,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	}
 	countsTitle := "Counts that changed"
 	if isOfPrograms(c) {
-		countsTitle = "Counts"
+		countsTitle = "Counts, the least of all starts"
 	}
 	limit := gateLimit(c)
 	for _, t := range []Table{
@@ -84,7 +84,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	isHidden := func(ch stat.Change) bool { // whether noise hides what the reader asks about
 		return ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
 	}
-	if slices.ContainsFunc(c.Changes, isHidden) {
+	if c.Pairs == 0 && slices.ContainsFunc(c.Changes, isHidden) {
 		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
 			"interval: "+moreSamples(c))
 	}
@@ -97,12 +97,9 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 // isInformation reports whether a figure is only shown, and not judged.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
-// moreSamples says how to get more samples for a comparison.
+// moreSamples says how to get more samples for a comparison of two files.
 func moreSamples(c *stat.Comparison) string {
-	switch {
-	case c.Pairs > 0: // two commands
-		return "give compare more time (--max-time)"
-	case slices.ContainsFunc(c.Changes, func(ch stat.Change) bool { return ch.Cell != nil }):
+	if slices.ContainsFunc(c.Changes, func(ch stat.Change) bool { return ch.Cell != nil }) {
 		return "measure old and new again with run --samples or --max-time"
 	}
 	return "run both benchmarks again with a larger -count" // two texts of go test -bench
