@@ -64,10 +64,6 @@ func (p pace) advice(pairs int) string {
 	case p.wanted > 0 && p.pairs >= p.wanted:
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
 			each)
-	case pairs <= stat.LeastPairs:
-		return fmt.Sprintf("%d pairs, the fewest that can give a verdict, take %s: give it "+
-			"--max-time %s or more", pairs,
-			results.FormatDuration(float64(p.each())*float64(pairs)), total)
 	}
 	return fmt.Sprintf("give it --max-time %s: a pair takes %s, and a verdict about %d of them",
 		total, each, pairs)

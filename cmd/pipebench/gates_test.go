@@ -15,10 +15,8 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 		pairs int
 		want  string
 	}{
-		{four, 5, "5 pairs, the fewest that can give a verdict, take 120 s: give it " +
-			"--max-time 2m29s or more"},
-		{four, 3, "5 pairs, the fewest that can give a verdict, take 120 s: give it " +
-			"--max-time 2m29s or more"},
+		{four, 5, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
+		{four, 3, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
 		{six, 3, "give it --max-time 2m20s: a pair takes 16.0 s, and a verdict about 7 of them"},
 		{four, 400, "at this noise a verdict takes about 400 pairs of 24.0 s each: use a quieter " +
 			"machine"},

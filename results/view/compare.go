@@ -86,7 +86,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	}
 	if c.Pairs == 0 && slices.ContainsFunc(c.Changes, isHidden) {
 		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
-			"interval: "+moreSamples(c))
+			"interval: measure both again with a larger --samples or -count")
 	}
 	if leftOut > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
@@ -96,14 +96,6 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 
 // isInformation reports whether a figure is only shown, and not judged.
 func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
-
-// moreSamples says how to get more samples for a comparison of two files.
-func moreSamples(c *stat.Comparison) string {
-	if slices.ContainsFunc(c.Changes, func(ch stat.Change) bool { return ch.Cell != nil }) {
-		return "measure old and new again with run --samples or --max-time"
-	}
-	return "run both benchmarks again with a larger -count" // two texts of go test -bench
-}
 
 // sortedChanges are the changes that a page shows, with one list for each kind of table.
 type sortedChanges struct {
