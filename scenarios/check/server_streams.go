@@ -54,7 +54,13 @@ func splitsCharacters(ctx context.Context, c *serverCase) error {
 	for n := target.StampDigits; n+len(text) <= len(b)-target.StampDigits; {
 		n += copy(b[n:], text)
 	}
-	return c.roundTrip(ctx, r)
+	c.server.In.WriteApart()
+	err = c.roundTrip(ctx, r)
+	if err == nil && c.Found == "" && c.server.In.Joined() {
+		return errors.New("it gave them back, but may have read several pieces at once: only " +
+			"Linux tells, and only of a server that reads within a second")
+	}
+	return err
 }
 
 // trickles sends a request through a pipe that cuts it into single bytes.

@@ -330,14 +330,37 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 	wants := map[string]string{
 		"nonblocking-stdout": "truncated",
 		"eof-mid-frame":      "stays", // how much of a CPU it burns is up to the others on the machine
-		"split-utf8":         "answered as it should",
 	}
 	o.Only = slices.Collect(maps.Keys(wants))
 	found := serverChecks(t, o)
 	for name, want := range wants {
-		if f := found[name]; !strings.Contains(f.Found, want) ||
-			(f.Verdict == results.OK) != (name == "split-utf8") {
+		if f := found[name]; f.Verdict != results.Fails || !strings.Contains(f.Found, want) {
 			t.Errorf("%s: %s: %s, want %q", name, f.Verdict, f.Found, want)
+		}
+	}
+}
+
+// However rarely a server reads, each of its reads ends inside a character.
+func TestEachPieceIsReadAlone(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the writer that a pipe is empty")
+	}
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	const decodes = "import os, time\nwhile b := os.read(0, 1 << 16):\n" +
+		"    os.write(1, b.decode(errors='replace').encode()); time.sleep(.005)"
+	for program, want := range map[string]results.Verdict{
+		careless: results.OK, decodes: results.Fails,
+	} {
+		o := serverOptions(t, "")
+		o.Command = []string{python, "-I", "-S", "-c", program}
+		o.Env = nil
+		o.Only = []string{"split-utf8"}
+		if f := serverChecks(t, o)["split-utf8"]; f.Verdict != want {
+			t.Errorf("%s: %s: %s, want %s", program, f.Verdict, f.Found, want)
 		}
 	}
 }

@@ -22,7 +22,10 @@ type Stream struct {
 	bytes atomic.Int64
 	calls atomic.Int64
 
-	chunk int // bytes per write; 0 is maxWrite
+	chunk int  // bytes per write; 0 is maxWrite
+	apart bool // see WriteApart
+	// joined says that the program may have read two pieces at once, although apart is set.
+	joined atomic.Bool
 
 	hold   atomic.Pointer[chan struct{}] // reads wait until this channel is closed; nil: no wait
 	copyTo atomic.Pointer[proc.Tail]     // gets a copy of what is read; nil: no copy
@@ -68,6 +71,27 @@ func (s *Stream) count(n int64) {
 	s.calls.Add(1)
 }
 
+// WriteApart makes later Writes wait before each piece until the program has read the last one.
+func (s *Stream) WriteApart() { s.apart = true }
+
+// Joined reports whether the program may have read several pieces at once; see WriteApart.
+func (s *Stream) Joined() bool { return s.joined.Load() }
+
+// awaitRead waits until the program has read all that was written, for a second at most.
+func (s *Stream) awaitRead() {
+	for range 1000 {
+		unread, known := s.Unread()
+		if known && unread == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+		if !known {
+			break
+		}
+	}
+	s.joined.Store(true)
+}
+
 // Write writes p to the program in pieces of Options.WriteChunk bytes, and counts each piece.
 func (s *Stream) Write(p []byte) (int, error) {
 	size := s.chunk
@@ -76,6 +100,9 @@ func (s *Stream) Write(p []byte) (int, error) {
 	}
 	done := 0
 	for done < len(p) {
+		if s.apart && !s.Joined() {
+			s.awaitRead()
+		}
 		n, err := s.w.Write(p[done:min(done+size, len(p))])
 		s.count(int64(n))
 		done += n
