@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 	"github.com/pipebench/pipebench/scenarios/mcp"
@@ -47,8 +48,15 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 	if set || c.opts.RequestTimeout <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, c.opts.RequestTimeout)
+	late := timeoutError(c.opts.RequestTimeout)
+	return context.WithTimeoutCause(ctx, c.opts.RequestTimeout, late)
 }
+
+// A timeoutError says how long a RequestTimeout was. It matches [context.DeadlineExceeded].
+type timeoutError time.Duration
+
+func (e timeoutError) Error() string      { return fmt.Sprintf("no answer within %v", time.Duration(e)) }
+func (timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // marshal returns params as JSON. For a nil of any type it returns nil, because servers drop a
 // request whose params are null.
@@ -85,14 +93,19 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 		return a.result, a.err
 	case <-ctx.Done():
 		c.abandon(p, nil)
-		return nil, fmt.Errorf("%d requests wait to be written: %w", cap(l.queue), ctx.Err())
+		return nil, fmt.Errorf(
+			"%d requests wait to be written: %w", cap(l.queue), context.Cause(ctx))
 	}
 	select {
 	case a := <-p.answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		c.abandon(p, ctx.Err())
-		return nil, ctx.Err()
+		why := context.Cause(ctx)
+		c.abandon(p, why)
+		if n := l.proc.Conn.Partial(); n > 0 {
+			why = fmt.Errorf("%w; %d bytes of an unfinished message came", why, n)
+		}
+		return nil, why
 	}
 }
 

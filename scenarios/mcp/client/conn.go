@@ -89,9 +89,9 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 		case <-ready:
 		case <-ctx.Done():
 			if lost == nil {
-				return fmt.Errorf("connection is %v: %w", state, ctx.Err())
+				return fmt.Errorf("connection is %v: %w", state, context.Cause(ctx))
 			}
-			return fmt.Errorf("connection is %v (%w): %w", state, lost, ctx.Err())
+			return fmt.Errorf("connection is %v (%w): %w", state, lost, context.Cause(ctx))
 		}
 	}
 }
