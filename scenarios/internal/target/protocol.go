@@ -90,7 +90,7 @@ func (p *Protocol) Sends() string {
 	}
 	switch {
 	case p.Demand != nil:
-		return text + "; for large replies, --find-limit calls " + p.Call
+		return text + "; large replies are asked of " + p.Call + " in a search for limits"
 	case p.HasTools():
 		return text + "; large replies are not tried: no tool echoes (see --reply-tool)"
 	}
