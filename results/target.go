@@ -45,6 +45,18 @@ func (t Target) RepliesStopped() bool {
 	return t.SearchedTo != nil && e != nil && e.Call != ""
 }
 
+// RepliesUntried reports whether a server was asked for no large reply, though it may give some.
+func RepliesUntried(server []Target) bool {
+	untried := false
+	for _, t := range server {
+		if e := t.Evidence.Limit; e != nil && e.Side == "reply" && t.Verdict != VerdictNotTried {
+			return false
+		}
+		untried = untried || t.Evidence.Server != nil && t.Evidence.Server.SmallReplies
+	}
+	return untried
+}
+
 // TargetEvidence holds what was found out about a [Target]. Parts that do not apply are nil. In
 // results.jsonl, the fields of all parts stand in one object.
 type TargetEvidence struct {
@@ -87,6 +99,9 @@ type ServerEvidence struct {
 	Framing string `json:"framing,omitempty"`
 	Request string `json:"request,omitempty"` // what requests exercised, in words
 	Pipe    string `json:"pipe,omitempty"`
+	// SmallReplies is set if the replies to these requests stay small, and a tool might make large
+	// ones.
+	SmallReplies bool `json:"small_replies,omitempty"`
 
 	// LoggedBytes is how much the server wrote to standard error so far. It is 0 if that is little
 	// beside what a pipe holds, or if an earlier record has it.

@@ -34,7 +34,11 @@ type driveRecords struct {
 func (d *driveRecords) add(t *results.Target) {
 	switch {
 	case t.Verdict == results.VerdictNotTried:
-		d.notTried = append(d.notTried, results.FormatSize(t.Size))
+		what := "large replies"
+		if t.Size > 0 {
+			what = results.FormatSize(t.Size)
+		}
+		d.notTried = append(d.notTried, what)
 	case t.RequestLimit != nil || t.ReplyLimit != nil:
 		if d.limited == nil || limitOf(*t) < limitOf(*d.limited) {
 			d.limited = t
@@ -64,7 +68,7 @@ func resultOf(targets []results.Target) DriveResult {
 	}
 	r := DriveResult{Limit: d.served}
 	switch {
-	case len(d.notTried) > 0:
+	case len(d.notTried) > 0 && d.limited == nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
 		r.text = "INCOMPLETE: the time was over before " + strings.Join(d.notTried, ", ")
@@ -88,6 +92,11 @@ func resultOf(targets []results.Target) DriveResult {
 		r.tone = Mixed
 		r.text = fmt.Sprintf("requests work to %s; replies stop at %s, though asked for more",
 			results.FormatSize(d.served), stat.FormatBytes(*d.stopped.SearchedTo)) + d.growth
+	case d.served > 0 && results.RepliesUntried(targets):
+		r.Passed = true
+		r.tone = Mixed
+		r.text = fmt.Sprintf("requests work to %s; replies were not tried (--reply-tool)",
+			results.FormatSize(d.served)) + d.growth
 	default:
 		r.judge(&results.Target{}, "", d.growth) // no size failed
 	}

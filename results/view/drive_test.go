@@ -35,6 +35,16 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				{Command: []string{"server"}, Size: 128 << 10, Verdict: "not tried"},
 				{Command: []string{"server"}, Size: 256 << 10, Verdict: "not tried"}},
 			view.DriveResult{Limit: 2048, Failure: "not tried"}},
+		{"no replies", "requests work to 2 KiB; replies were not tried (--reply-tool)",
+			[]results.Target{{Command: []string{"server"}, Size: 2048, Verdict: "ok",
+				Evidence: results.TargetEvidence{
+					Server: &results.ServerEvidence{SmallReplies: true}}}},
+			view.DriveResult{Passed: true, Limit: 2048}},
+		{"no time for replies", "INCOMPLETE: the time was over before large replies; works to 2 KiB",
+			[]results.Target{
+				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
+				{Command: []string{"server"}, Verdict: "not tried"}},
+			view.DriveResult{Limit: 2048, Failure: "not tried"}},
 		{"nothing works", "FAIL at every size: exited (code 7)",
 			[]results.Target{{Command: []string{"server"}, Size: 1024, Verdict: "exit 7"}},
 			view.DriveResult{Failure: "exit 7"}},

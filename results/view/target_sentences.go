@@ -46,6 +46,8 @@ func targetSentence(t results.Target) string {
 		e := t.Evidence.Limit
 		return fmt.Sprintf("%s=%d: a reply of %s works; none was larger", e.Call, e.Asked,
 			stat.FormatBytes(*t.SearchedTo))
+	case t.Verdict == results.VerdictNotTried && t.Size == 0:
+		return "large replies were not tried: " + t.Evidence.Why
 	case t.SearchedTo != nil:
 		side, until := "message", ""
 		if e := t.Evidence.Limit; e != nil {

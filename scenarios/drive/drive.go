@@ -213,7 +213,8 @@ func (d *Driver) record() results.Target {
 		Evidence: results.TargetEvidence{
 			Server: &results.ServerEvidence{
 				Spoken: d.Protocol(), Framing: d.Framing(), Pipe: string(d.options.Pipe),
-				Request: d.Request(),
+				Request:      d.Request(),
+				SmallReplies: d.protocol.HasTools() && !d.protocol.Echoes,
 			},
 			Capacity: d.options.Capacity,
 		},

@@ -9,11 +9,25 @@ import (
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
-// Undecided returns an error if a size that was asked for was not tried, or if no answer in a
-// replay of recorded messages could be compared.
+// Undecided returns an error if nothing failed in a search for which there was no time to the end,
+// if a size that was asked for was not tried, or if no answer in a replay of recorded messages
+// could be compared.
 func Undecided(set *results.Set) error {
+	hasLimit := false
 	for _, t := range set.Targets {
-		if t.Verdict == results.VerdictNotTried {
+		hasLimit = hasLimit || t.RequestLimit != nil || t.ReplyLimit != nil
+	}
+	for _, t := range set.Targets {
+		e := t.Evidence.Limit
+		switch {
+		case e == nil || hasLimit:
+		case t.Verdict == results.VerdictNotTried:
+			return fmt.Errorf("large replies were not tried: %s", t.Evidence.Why)
+		case e.CutShort && set.Targets[0].Evidence.Limit != nil: // no sweep came before the search
+			return fmt.Errorf("no %s above %s was tried: the time was over", e.Side,
+				results.FormatSize(*t.SearchedTo))
+		}
+		if t.Verdict == results.VerdictNotTried && e == nil {
 			return fmt.Errorf("%s was asked for and not tried: %s",
 				results.FormatSize(t.Size), t.Evidence.Why)
 		}

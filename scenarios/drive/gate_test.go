@@ -26,6 +26,28 @@ func TestACutSearchOfRepliesClearsNoSize(t *testing.T) {
 	}
 }
 
+// Nothing failed in a search that the time cut short: no verdict.
+func TestASearchThatIsCutShortHasNoVerdict(t *testing.T) {
+	cut := results.Target{Verdict: "ok", SearchedTo: new(int64(32 << 10))}
+	cut.Evidence.Limit = &results.LimitEvidence{Side: "reply", CutShort: true}
+	replies := results.Target{Verdict: results.VerdictNotTried}
+	replies.Evidence.Limit = &results.LimitEvidence{Side: "reply"}
+	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
+	for _, row := range []struct {
+		targets   []results.Target
+		undecided bool
+	}{
+		{[]results.Target{cut}, true},
+		{[]results.Target{{Size: 1 << 10, Verdict: "ok"}, replies}, true},
+		{[]results.Target{limited, replies}, false},
+	} {
+		err := drive.Undecided(&results.Set{Targets: row.targets})
+		if (err != nil) != row.undecided {
+			t.Errorf("%+v: %v", row.targets, err)
+		}
+	}
+}
+
 // A search that did not come as far as the size that failed does not clear that size.
 func TestOnlyASearchBeyondAFailureSaysThatItIsNotOverASize(t *testing.T) {
 	for searched, fails := range map[int64]bool{4 << 20: false, 16 << 20: true} {

@@ -32,6 +32,15 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 	if err == nil {
 		d.warnOfFailure(found, most)
 	}
+	p := d.protocol
+	asksForReplies := p.HasTools() && (p.Echoes || p.Demand != nil)
+	if len(found) == 1 && ctx.Err() == context.DeadlineExceeded && asksForReplies {
+		t := d.record()
+		t.Verdict = results.VerdictNotTried
+		t.Evidence.Why = "the time was over; give more (--max-time)"
+		t.Evidence.Limit = &results.LimitEvidence{Side: replySide}
+		found = append(found, t)
+	}
 	for _, t := range found {
 		err = errors.Join(err, sink(t))
 	}

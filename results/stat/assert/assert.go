@@ -15,7 +15,7 @@
 //	overhead<=1%                   wire bytes beyond the payload, everywhere
 //	to-raw>0.9@64KiB,placement=same
 //	slope<1.2                      how a server's time grows with size: 1 is linear
-//	limit>=1MiB                    largest message that a server takes
+//	limit>=1MiB                    largest request that works, or reply if that is less
 //	fails<=0                       how many checks have the verdict "fails"
 package assert
 

@@ -209,6 +209,8 @@ func TestAssertionsOnServers(t *testing.T) {
 			SlopeHi: &hi}}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
+	small := served // no large reply was asked for
+	small.Evidence.Server = &results.ServerEvidence{SmallReplies: true}
 	for _, row := range []struct {
 		assert  string
 		targets []results.Target
@@ -221,6 +223,7 @@ func TestAssertionsOnServers(t *testing.T) {
 		{"slope<1.3", []results.Target{served}, CannotTell},
 		{"limit>=1MiB", []results.Target{served}, Holds},
 		{"limit>=2MiB", []results.Target{served}, CannotTell},
+		{"limit>=1MiB", []results.Target{small}, CannotTell},
 		{"limit<2MiB", []results.Target{served}, CannotTell},
 		{"limit<1MiB", []results.Target{served}, Fails},
 		{"limit>=1000", []results.Target{served, limited}, Fails},

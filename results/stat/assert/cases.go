@@ -197,7 +197,8 @@ func limitCases(s *results.Set) []Case {
 	return out
 }
 
-// limits returns the limits of one server. If no limit was found, it returns the largest request
+// limits returns the limits of one server: a limit is the largest request or reply, whichever is
+// smaller, and cannot be told while no large reply was asked for of a server that has tools. If no limit was found, it returns the largest request
 // that was served, as a lower bound. The largest reply is one too, if a tool made no larger one.
 func limits(records []results.Target) []Case {
 	var out []Case
@@ -226,6 +227,13 @@ func limits(records []results.Target) []Case {
 	if stopped != nil {
 		c := limitCase(*stopped, "replies", *stopped.SearchedTo)
 		c.atLeast = true
+		out = append(out, c)
+	}
+	if len(out) > 0 && results.RepliesUntried(records) {
+		c := limitCase(records[0], "replies", 0)
+		c.Value = "not tried"
+		c.Why = "(--reply-tool names a tool that makes large ones)"
+		c.known = false
 		out = append(out, c)
 	}
 	return out

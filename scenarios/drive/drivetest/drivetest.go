@@ -132,6 +132,10 @@ func run(ctx context.Context, cmd *exec.Cmd, p drive.Plan) (*results.Set, error)
 	defer d.Close()
 	set := new(results.Set)
 	err = d.Drive(ctx, p, func(l results.Line) error {
+		if t, ok := l.(results.Target); ok {
+			t.Evidence.Server.SmallReplies = false // Limit is about replies only where they come
+			l = t
+		}
 		set.Add(l)
 		return nil
 	})
