@@ -125,6 +125,9 @@ func (v Verdict) Advice() string {
 const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
 	"message (in MCP one line), with the id of its request"
 
+// longLine is how many bytes a line must have to be thought too long for a server.
+const longLine = 512
+
 // Advice says what the outcome usually means and what to look at first. The text may tell the user
 // to run the given command. This command should repeat the request and then wait.
 func (o *Outcome) Advice(command string) string {
@@ -137,6 +140,8 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return "its Content-Length is wrong, or the rest was not written: " + WrongLength.Advice() +
 			"; write again what a non-blocking stream did not take"
+	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
+		return adviceExit
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	}

@@ -26,6 +26,10 @@ func TestEachVerdictHasItsAdvice(t *testing.T) {
 	if exits == Verdict("exit 0").Advice() || exits == Verdict("signal SIGKILL").Advice() {
 		t.Errorf("one advice for several ends: %q", exits)
 	}
+	long, short := Outcome{Verdict: "exit 0", accepted: 1 << 10}, Outcome{Verdict: "exit 0"}
+	if short.Advice("") != exits || long.Advice("") == exits {
+		t.Errorf("a request of no length is too long: %q", short.Advice(""))
+	}
 }
 
 func TestTheEditorIsWhole(t *testing.T) {
