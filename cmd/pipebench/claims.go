@@ -36,7 +36,7 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 			return s.measureClaims(ctx, selected, server)
 		},
 		show: func(found *results.Set) error {
-			return f.showClaims(cmd, found, selected, verdictsIn(found))
+			return f.showClaims(cmd, found, selected, server, verdictsIn(found))
 		},
 		gate: func(found *results.Set) error { return f.judgeClaims(verdictsIn(found)) },
 	})
@@ -83,19 +83,22 @@ func (s *session) measureClaims(
 // showClaims prints the verdict on each claim. For a single claim with --detail, it prints
 // everything that is known about the claim.
 func (f *probeFlags) showClaims(
-	cmd *cobra.Command, set *results.Set, selected []claims.Claim, verdicts []results.Finding,
+	cmd *cobra.Command, set *results.Set, selected []claims.Claim, server []string,
+	verdicts []results.Finding,
 ) error {
 	if len(verdicts) == 0 {
 		return view.ErrNothing
 	}
 	if f.detail && len(selected) == 1 && f.format == view.FormatTable {
-		return explain(cmd, selected[0], verdicts[0])
+		return explain(cmd, selected[0], verdicts[0], server)
 	}
 	return f.showFindings(cmd, set, verdicts)
 }
 
 // explain prints everything about one verdict.
-func explain(cmd *cobra.Command, c claims.Claim, verdict results.Finding) error {
+func explain(
+	cmd *cobra.Command, c claims.Claim, verdict results.Finding, server []string,
+) error {
 	evidence, err := json.MarshalIndent(verdict.Evidence, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write evidence of %s: %w", c.ID, err)
@@ -110,7 +113,11 @@ func explain(cmd *cobra.Command, c claims.Claim, verdict results.Finding) error 
 		lines = append(lines, "how sure: the intervals leave room for another verdict; "+
 			"run it again on an idle machine")
 	}
-	lines = append(lines, "repeat: pipebench probe --claims --detail --only "+c.ID)
+	repeat := []string{"pipebench", "probe", "--claims", "--detail", "--only", c.ID}
+	if len(server) > 0 {
+		repeat = append(append(repeat, "--"), server...)
+	}
+	lines = append(lines, "repeat: "+commandLine(repeat))
 	text := viewOptions(cmd, true).Wrap(strings.Join(lines, "\n"))
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n\n%s\nevidence: %s\n",
 		c.ID, view.VerdictText(string(verdict.Verdict)), text, evidence)
