@@ -40,7 +40,8 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{
 					Server: &results.ServerEvidence{SmallReplies: true}}}},
 			view.DriveResult{Passed: true, Limit: 2048}},
-		{"no time for replies", "INCOMPLETE: the time was over before large replies; works to 2 KiB",
+		{"no time for replies",
+			"INCOMPLETE: the time was over before large replies; works to 2 KiB",
 			[]results.Target{
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
 				{Command: []string{"server"}, Verdict: "not tried"}},

@@ -197,9 +197,9 @@ func limitCases(s *results.Set) []Case {
 	return out
 }
 
-// limits returns the limits of one server: a limit is the largest request or reply, whichever is
-// smaller, and cannot be told while no large reply was asked for of a server that has tools. If no limit was found, it returns the largest request
-// that was served, as a lower bound. The largest reply is one too, if a tool made no larger one.
+// limits returns the limits of one server: the largest request and the largest reply that work. If
+// no limit was found, it returns the largest request that was served, as a lower bound. The largest
+// reply is one too, if a tool made no larger one. Replies that were not tried cannot be told.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64

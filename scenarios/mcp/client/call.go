@@ -55,7 +55,10 @@ func (c *Conn) withTimeout(ctx context.Context) (context.Context, context.Cancel
 // A timeoutError says how long a RequestTimeout was. It matches [context.DeadlineExceeded].
 type timeoutError time.Duration
 
-func (e timeoutError) Error() string      { return fmt.Sprintf("no answer within %v", time.Duration(e)) }
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("no answer within %v", time.Duration(e))
+}
+
 func (timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // marshal returns params as JSON. For a nil of any type it returns nil, because servers drop a
