@@ -96,28 +96,43 @@ func nextCommands(r *inspect.Report) []string {
 			continue
 		}
 		server := "COMMAND"
+		recordings := map[int]string{} // by the PIDs of tap and of its descendants
 		for _, p := range r.Processes {
+			recordings[p.PID] = recordings[p.Parent]
+			if p.Command == "pipebench tap" {
+				recordings[p.PID] = recordingOf(p)
+			}
 			if p.PID == d.PID {
 				server = cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command)
 			}
 		}
-		record := fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, and "+
-			"end the client when it hangs again", server)
-		if slices.ContainsFunc(r.Channels, hasTap) {
-			record = "end the client"
+		file := recordings[d.PID]
+		first := "end the client"
+		if file == "" {
+			file = "FILE"
+			first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, "+
+				"and end the client when it hangs again", server)
 		}
-		const says = "next: %s: `pipebench report FILE`, with the recording of tap, names wrong " +
-			"lengths and requests without an answer. Then `pipebench drive -- %s` looks for a " +
-			"size that it does not answer"
-		return []string{fmt.Sprintf(says, record, server)}
+		const says = "next: %s: `pipebench report %s` names wrong lengths and requests without " +
+			"an answer. Then `pipebench drive -- %s` looks for a size that it does not answer"
+		return []string{fmt.Sprintf(says, first, file, server)}
 	}
 	return nil
 }
 
-// hasTap reports whether an end of a channel belongs to pipebench tap, which records what passes.
-func hasTap(c inspect.Channel) bool {
-	isTap := func(h inspect.Holder) bool { return h.Command == "pipebench tap" }
-	return slices.ContainsFunc(c.Writers, isTap) || slices.ContainsFunc(c.Readers, isTap)
+// recordingOf returns the path of the recording that a process of pipebench tap writes, as a shell
+// reads it.
+func recordingOf(tap inspect.Proc) string {
+	var f tapFlags
+	cmd := new(cobra.Command)
+	f.register(cmd)
+	if err := cmd.ParseFlags(tap.Args); err != nil {
+		return "FILE"
+	}
+	if f.out == "" {
+		return fmt.Sprintf("pipebench-out/tap-*-%d.jsonl", tap.PID)
+	}
+	return proc.ShellLine([]string{f.out})
 }
 
 // computing describes the first process that computes. It returns "" if none does.

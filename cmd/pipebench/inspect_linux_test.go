@@ -214,12 +214,14 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, found)
 		}
 	}
-	r.Processes = r.Processes[1:2] // the server alone, at which somebody looks
-	r.Channels = []inspect.Channel{{ID: "in", Writers: []inspect.Holder{
-		{PID: 1, Command: "pipebench tap"}}, Readers: []inspect.Holder{{PID: 2}}}}
-	const next = "next: end the client: `pipebench report"
-	if found := text(r, false); !strings.Contains(found, next) {
-		t.Errorf("behind tap:\n%s", found)
+	for out, file := range map[string]string{"-o=a.jsonl": "a.jsonl", "--bodies": "pipebench-out/tap-*-9.jsonl"} {
+		args := []string{"pipebench", "tap", out, "--", "node", "-o", "b"}
+		r.Processes[0] = inspect.Proc{PID: 9, Command: "pipebench tap", Args: args}
+		r.Processes[1].Parent = 9
+		next := "next: end the client: `pipebench report " + file + "` names"
+		if found := text(r, false); !strings.Contains(found, next) {
+			t.Errorf("behind tap: no %q in\n%s", next, found)
+		}
 	}
 	const lookedFor = "a pipe is full and nobody reads it"
 	if strings.Contains(text(&inspect.Report{}, false), lookedFor) {

@@ -46,13 +46,14 @@ func Process(pid int) (r *Report, err error) {
 		return nil, err
 	}
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
+	root := tapAbove(pid, all)
 	for _, other := range slices.Sorted(maps.Keys(all)) {
 		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
 			continue // this program takes no part: it only inherited descriptors from its shell
 		}
 		s.read(other)
 	}
-	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(pid), all: all}
+	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(root), all: all}
 	r.Channels, r.Inherited = s.channels(r.Processes)
 	r.Diagnoses = r.diagnose()
 	return r, nil
@@ -113,6 +114,18 @@ func processes() (map[int]Proc, error) {
 		}
 	}
 	return all, nil
+}
+
+// tapAbove returns the "pipebench tap" from which a process descends, or else the process itself.
+func tapAbove(pid int, all map[int]Proc) int {
+	above := pid
+	for range all { // a bound, as in descends
+		if all[above].Command == "pipebench tap" {
+			return above
+		}
+		above = all[above].Parent
+	}
+	return pid
 }
 
 // A snapshot is what can be seen of all processes at about one time.

@@ -26,6 +26,7 @@ func init() {
 	jobs["expect"] = func() error { return expectAnswer(1) }
 	jobs["expect more"] = func() error { return expectAnswer(100) }
 	jobs["relay"] = relay
+	jobs["tap"] = relay
 	jobs["epoll"] = func() error { return swallow(awaitByEpoll) }
 	jobs["poll"] = func() error { return swallow(awaitByPoll) }
 	jobs["select"] = func() error { return swallow(awaitBySelect) }
@@ -33,7 +34,11 @@ func init() {
 
 // startServer starts the server of this child.
 func startServer(stdin io.Reader, stdout io.Writer) (*exec.Cmd, error) {
-	cmd := exec.Command(os.Args[0])
+	self, err := os.Executable() // os.Args[0] is "pipebench" in the job "tap"
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
 	if line := os.Getenv(serverVariable); line != "" {
 		words := strings.Fields(line)
 		cmd = exec.Command(words[0], words[1:]...)
@@ -45,6 +50,9 @@ func startServer(stdin io.Reader, stdout io.Writer) (*exec.Cmd, error) {
 		job = first
 	}
 	cmd.Env = append(cmd.Env, jobVariable+"="+job)
+	if job == "tap" {
+		cmd.Args = []string{"pipebench", job}
+	}
 	cmd.Stdin, cmd.Stdout = stdin, stdout
 	return cmd, cmd.Start()
 }
@@ -233,6 +241,19 @@ func TestARelayIsSeenThrough(t *testing.T) {
 	pid := startClient(t, "relay>relay>epoll", "")
 	name := filepath.Base(os.Args[0])[:8]
 	mustFind(t, pid, inspect.MutualRead, fmt.Sprint(pid), " (through "+name, ", "+name)
+}
+
+// Of a server behind tap, the same is said as of its client.
+func TestTheClientOfAServerBehindTapIsNamed(t *testing.T) {
+	client := startClient(t, "tap>epoll", "")
+	mustFind(t, client, inspect.MutualRead)
+	report, err := inspect.Process(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := report.Processes[len(report.Processes)-1].PID
+	mustFind(t, server, inspect.MutualRead,
+		fmt.Sprint(client), " waits for ", fmt.Sprint(server), " (through pipebench tap ")
 }
 
 // Behind a relay, a server computes. One of its threads reads its input all the same.

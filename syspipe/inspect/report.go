@@ -22,9 +22,11 @@ import (
 
 // A Report is what was seen of a process, of its descendants, and of their pipes and sockets.
 type Report struct {
-	PID       int       `json:"pid"`
-	Processes []Proc    `json:"processes"` // the process PID first, then its descendants
-	Channels  []Channel `json:"channels"`  // pipes, FIFOs and connected Unix sockets; sorted by ID
+	PID int `json:"pid"`
+	// Processes has the process PID and its descendants, each behind its parent. If PID descends
+	// from pipebench tap, it begins with that, so that the client is seen, too.
+	Processes []Proc    `json:"processes"`
+	Channels  []Channel `json:"channels"` // pipes, FIFOs and connected Unix sockets; sorted by ID
 	// Inherited are channels that the processes seem to have only because a parent had them: they
 	// are empty, none of the processes waits for them, and a process outside has them, too.
 	Inherited []Channel   `json:"inherited,omitempty"`
