@@ -57,8 +57,10 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	page.Answer = append(page.Answer, nextCommands(r)...)
 	if len(r.Diagnoses) == 0 {
 		none := "nothing known to make programs hang was found"
-		if busy := computing(r); busy != "" {
+		if busy := firstProcess(r, r.Computes); busy != "" {
 			none = "no pipe is stuck: " + busy + " computes, and others may wait for it"
+		} else if busy := firstProcess(r, isAtWork); busy != "" {
+			none = busy + " was still at work: look again if it hangs; so far, " + none
 		}
 		if !detail {
 			none += " (looked for: see --detail)"
@@ -135,14 +137,22 @@ func recordingOf(tap inspect.Proc) string {
 	return proc.ShellLine([]string{f.out})
 }
 
-// computing describes the first process that computes. It returns "" if none does.
-func computing(r *inspect.Report) string {
+// firstProcess names the first process that is as asked. It returns "" if none is.
+func firstProcess(r *inspect.Report, asked func(inspect.Proc) bool) string {
 	for _, p := range r.Processes {
-		if r.Computes(p) {
+		if asked(p) {
 			return fmt.Sprintf("%d (%s)", p.PID, p.Command)
 		}
 	}
 	return ""
+}
+
+// isAtWork reports whether a process started, read or wrote between two looks.
+func isAtWork(p inspect.Proc) bool {
+	if p.Recent == nil {
+		return p.Total != nil
+	}
+	return p.Recent.ReadBytes+p.Recent.WriteBytes > 0
 }
 
 // processLine describes what a process did between two looks, and in which system calls its threads

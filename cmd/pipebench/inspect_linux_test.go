@@ -127,6 +127,16 @@ func TestInspectNamesAProcessThatComputes(t *testing.T) {
 	if got := inspectPage(r, false).Answer[0]; !strings.HasPrefix(got, "nothing known") {
 		t.Errorf("a stopped process computes: %q", got)
 	}
+	for _, atWork := range []inspect.Proc{
+		{PID: 3, Command: "cat", Total: new(inspect.Usage)}, // started meanwhile
+		{PID: 3, Command: "cat", Recent: &inspect.Usage{ReadBytes: 1}},
+	} {
+		r.Processes[1] = atWork
+		const want = "3 (cat) was still at work: look again if it hangs; so far, nothing known"
+		if got := inspectPage(r, false).Answer[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("%q does not begin with %q", got, want)
+		}
+	}
 }
 
 func TestInspectWritesTheReportAsJSON(t *testing.T) {

@@ -47,13 +47,18 @@ func Process(pid int) (r *Report, err error) {
 	}
 	s := &snapshot{procs: all, threads: map[int][]Thread{}, sockets: unixSockets()}
 	root := tapAbove(pid, all)
+	taken := time.Now()
+	for _, p := range s.tree(root) { // counted first: what moves during this look moves after it
+		p.Total = readUsage(p.PID)
+		all[p.PID] = p
+	}
 	for _, other := range slices.Sorted(maps.Keys(all)) {
 		if other == os.Getpid() && other != pid && !descends(pid, other, all) {
 			continue // this program takes no part: it only inherited descriptors from its shell
 		}
 		s.read(other)
 	}
-	r = &Report{PID: pid, taken: time.Now(), Processes: s.tree(root), all: all}
+	r = &Report{PID: pid, taken: taken, Processes: s.tree(root), all: all}
 	r.Channels, r.Inherited = s.channels(r.Processes)
 	r.Diagnoses = r.diagnose()
 	return r, nil
@@ -156,7 +161,6 @@ func (s *snapshot) tree(root int) []Proc {
 	p := s.procs[root]
 	p.Threads = s.threads[root]
 	p.SIGTERM = onSIGTERM(root)
-	p.Total = readUsage(root)
 	tree := []Proc{p}
 	for _, pid := range slices.Sorted(maps.Keys(s.procs)) {
 		if pid == root || pid == os.Getpid() { // this program is left out
