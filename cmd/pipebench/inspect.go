@@ -28,7 +28,7 @@ const watchTime = 500 * time.Millisecond
 func (f *inspectFlags) register(cmd *cobra.Command) {
 	registerFormat(cmd, &f.format)
 	cmd.Flags().BoolVar(&f.detail, "detail", false,
-		"print what was looked for in vain, and the pipes that explain nothing, too")
+		"print the pipes that explain nothing, too")
 }
 
 func (f *inspectFlags) run(cmd *cobra.Command, args []string) error {
@@ -62,9 +62,7 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 		} else if busy := firstProcess(r, isAtWork); busy != "" {
 			none = busy + " was still at work: look again if it hangs; so far, " + none
 		}
-		if !detail {
-			none += " (looked for: see --detail)"
-		}
+		none += " (pipebench help inspect says what it looks for)"
 		page.Answer = append(page.Answer, none)
 	}
 	for _, p := range r.Processes {
@@ -82,10 +80,6 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 		const says = "left out: %s that one process has to itself, or that these processes only " +
 			"inherited (--detail shows them)"
 		page.Notes = append(page.Notes, fmt.Sprintf(says, results.FormatCount(leftOut, "channel")))
-	}
-	if len(r.Diagnoses) == 0 && detail {
-		problems := strings.Join(r.Problems(), "; ")
-		page.Notes = append(page.Notes, "looked for: "+problems)
 	}
 	return page
 }

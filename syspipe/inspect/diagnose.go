@@ -44,36 +44,13 @@ const (
 
 // problems lists the kinds of problem in the order in which a report names them: those that best
 // explain a hang come first. The kinds after [Unread] do not explain a hang.
-var problems = []struct {
-	kind Problem
-	text string
-}{
-	{MutualWrite, "both sides write to each other, and neither reads"},
-	{Undrained, "a pipe is full and nobody reads it"},
-	{Stopped, "a process is stopped"},
-	{OpensFIFO, "a process waits for a FIFO to be opened"},
-	{SelfHeld, "a reader that holds the writing end waits for its end"},
-	{TwoReaders, "two processes read one pipe"},
-	{MutualRead, "both sides wait for each other's bytes"},
-	{ChildAtStdin, "a server waits for a child that reads its input"},
-	{Spins, "a CPU is kept busy and no byte moves"},
-	{Buffers, "output is held back until a block is full"},
-	{Unread, "bytes lie in a standard input, and nobody reads them"},
-	{PeerLeft, "one side is closed for good"},
-	{Leak, "many pipes that lead nowhere"},
-	{IgnoresTerm, "SIGTERM is ignored"},
-	{HeldOpen, "somebody else keeps a writing end open"},
+var problems = []Problem{
+	MutualWrite, Undrained, Stopped, OpensFIFO, SelfHeld, TwoReaders, MutualRead, ChildAtStdin,
+	Spins, Buffers, Unread, PeerLeft, Leak, IgnoresTerm, HeldOpen,
 }
 
 // rank returns the place of a kind of problem in the list "problems".
-func (kind Problem) rank() int {
-	for i, p := range problems {
-		if p.kind == kind {
-			return i
-		}
-	}
-	return len(problems)
-}
+func (kind Problem) rank() int { return slices.Index(problems, kind) }
 
 // order returns a number to sort diagnoses by: first by the kind of problem, and within a kind,
 // causes before their consequences.
@@ -83,22 +60,6 @@ func (d Diagnosis) order() int {
 		n++
 	}
 	return n
-}
-
-// needsTwoLooks reports whether the problem can only be found by comparing two looks at a process,
-// as [Over] does.
-func (kind Problem) needsTwoLooks() bool { return kind == Spins || kind == Buffers }
-
-// Problems describes the kinds of problem that were looked for. [Over] looks for more of them than
-// [Process].
-func (r *Report) Problems() []string {
-	var list []string
-	for _, p := range problems {
-		if r.Look > 0 || !p.kind.needsTwoLooks() {
-			list = append(list, p.text)
-		}
-	}
-	return list
 }
 
 // compare adds to r what has happened since an earlier report. It drops each diagnosis that the
@@ -120,7 +81,8 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 		}
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
-		confirmed := d.Kind.needsTwoLooks() || slices.ContainsFunc(before.Diagnoses, d.same)
+		takesTwo := d.Kind == Spins || d.Kind == Buffers
+		confirmed := takesTwo || slices.ContainsFunc(before.Diagnoses, d.same)
 		waits := d.Kind == MutualRead || d.Kind == ChildAtStdin
 		answersMeanwhile := waits && r.moves(d.PID)
 		return !confirmed || answersMeanwhile

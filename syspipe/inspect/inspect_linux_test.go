@@ -477,8 +477,8 @@ func TestHealthy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Diagnoses) > 0 || len(report.Problems()) < 11 || report.Processes[0].Recent == nil {
-		t.Errorf("report %+v of %q", report, report.Problems())
+	if len(report.Diagnoses) > 0 || report.Processes[0].Recent == nil {
+		t.Errorf("report %+v", report)
 	}
 	queued := -1
 	for _, c := range report.Channels {
