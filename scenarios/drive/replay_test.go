@@ -148,8 +148,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 	}{
 		{"mislength 20", "wrong length", "an answer came that announces 83 B and has 63: its " +
 			"Content-Length is wrong", "count them after encoding"},
-		{"mislength 1000", "truncated", "; a message came that announces 1,063 B: 63 of them came",
-			"its Content-Length is wrong, or the rest was not written"},
+		{"mislength 1000", "truncated", "; a message came that announces 1,063 B and has 63: its " +
+			"Content-Length is wrong, or the rest was not written", "count them after encoding"},
 		{"mislength -5", "wrong length",
 			"a message came that announces 58 B and goes on behind them", "count them"},
 		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -92,10 +91,11 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		if out.cameLate() {
 			return
 		}
+		wrong := lengthText(out.arrivals.cut, out.pending)
 		switch {
-		case out.arrivals.cut > 0 && out.pending.Length < 0:
+		case out.pending.Length < 0 && wrong != "":
 			out.Verdict = WrongLength
-			out.Why = fmt.Sprintf(goesOn, stat.FormatBytes(int64(out.arrivals.cut)))
+			out.Why = wrong
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
 			if out.arrivals.n > 0 {
@@ -106,9 +106,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		case partial > 0:
 			out.Verdict = Truncated
 			e.Partial = partial
-			if p := out.pending; p.Length > 0 {
-				out.Why += fmt.Sprintf("; a message came that announces %s: %d of them came",
-					stat.FormatBytes(p.Length), p.Came)
+			if wrong != "" {
+				out.Why += "; " + wrong
 			} else {
 				out.Why += fmt.Sprintf(", %d bytes of it came", partial)
 			}

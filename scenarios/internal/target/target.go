@@ -181,9 +181,6 @@ func (s *Server) countsBytes() bool {
 	return p != nil && p.JSONRPC && p.Framing.String() == framers.ContentLength().String()
 }
 
-// goesOn says how a message came whose Content-Length is too small.
-const goesOn = "a message came that announces %s and goes on behind them"
-
 // WrongLength says how the next message, or the first that came since the last call, differs from
 // its Content-Length. It returns "" if no difference is known.
 func (s *Server) WrongLength() string {
@@ -191,10 +188,16 @@ func (s *Server) WrongLength() string {
 	if !s.countsBytes() {
 		return ""
 	}
-	next := s.Pending()
+	return lengthText(cut, s.Pending())
+}
+
+// lengthText says how a message differs from its Content-Length: one of cut bytes that goes on, or
+// the next, which is not whole. It returns "" if no difference is known.
+func lengthText(cut int, next framers.Pending) string {
 	switch {
 	case cut > 0 && next.Length < 0:
-		return fmt.Sprintf(goesOn, stat.FormatBytes(int64(cut)))
+		const says = "a message came that announces %s and goes on behind them"
+		return fmt.Sprintf(says, stat.FormatBytes(int64(cut)))
 	case next.Length > 0:
 		const says = "a message came that announces %s and has %d: its Content-Length is wrong, " +
 			"or the rest was not written"

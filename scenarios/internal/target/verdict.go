@@ -138,8 +138,7 @@ func (o *Outcome) Advice(command string) string {
 	case o.Verdict == Unanswered:
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
-		return "its Content-Length is wrong, or the rest was not written: " + WrongLength.Advice() +
-			"; write again what a non-blocking stream did not take"
+		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
 	case o.Verdict != Deaf || e == nil:
