@@ -223,7 +223,10 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, found)
 		}
 	}
-	for out, file := range map[string]string{"-o=a.jsonl": "a.jsonl", "--bodies": "pipebench-out/tap-*-9.jsonl"} {
+	for out, file := range map[string]string{
+		"-o=a.jsonl": "a.jsonl",
+		"--bodies":   "pipebench-out/tap-*-9.jsonl",
+	} {
 		args := []string{"pipebench", "tap", out, "--", "node", "-o", "b"}
 		r.Processes[0] = inspect.Proc{PID: 9, Command: "pipebench tap", Args: args}
 		r.Processes[1].Parent = 9
