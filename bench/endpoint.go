@@ -152,6 +152,7 @@ func (e *endpoint) hasClock() bool { return e.Role == receiver || e.Role == clie
 // timed messages, because an idle CPU is slow to wake up.
 func (e *endpoint) run(j job) error {
 	e.begin(j)
+	defer e.source.Skip(j.Warmup + j.Messages)
 	timed, err := e.newJobsLoad()
 	if err != nil {
 		return err

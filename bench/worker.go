@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -12,6 +13,7 @@ import (
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/bench/placement"
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/syspipe"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
@@ -238,7 +240,29 @@ func (j job) place(source *payload.Source) error {
 		source.Place(offset)
 	}
 	if j.Cell.Source == results.SourceFresh {
-		source.Spread()
+		return sendPages(source.Spread())
+	}
+	return nil
+}
+
+// sendPages sends a byte of each page of b through a pipe. Under some hypervisors, the kernel's
+// first read of a page takes 13 µs, ten times as long as it takes to copy one. Without sendPages,
+// the first samples of new workers would measure that.
+func sendPages(b []byte) error {
+	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	defer r.Close()
+	var got [1]byte
+	for at := 0; at < len(b); at += os.Getpagesize() {
+		if _, err := w.Write(b[at : at+1]); err != nil {
+			return err
+		}
+		if _, err := r.Read(got[:]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

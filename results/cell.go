@@ -213,5 +213,5 @@ const (
 	PatternMixed     = "mixed"     // large messages, and small ones to send meanwhile
 	SourceHot        = "hot"       // each message is sent from the CPU's cache
 	TransferVmsplice = "vmsplice"  // the writer's pages are mapped into the pipe
-	SourceFresh      = "fresh"     // messages are sent from copies in turn, 64 MiB in all
+	SourceFresh      = "fresh"     // messages are sent from copies in turn, 16 MiB in all
 )

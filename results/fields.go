@@ -78,7 +78,7 @@ var fields = []Field{
 	{"read_offset", "where in a page of memory the reader's buffers begin", "128",
 		anOffset, func(c *Cell) any { return &c.ReadOffset }},
 	{"size", "message size", "", aFullSize, func(c *Cell) any { return &c.Size }},
-	{"source", "fresh: each message is another of 64 MiB of copies", SourceHot,
+	{"source", "fresh: each message is another of 16 MiB of copies", SourceHot,
 		aSource, func(c *Cell) any { return &c.Source }},
 	{"touch", "the reader looks at every byte of each message", "it does not",
 		aSwitch, func(c *Cell) any { return &c.Touch }},

@@ -26,6 +26,8 @@ const stampLen = 8
 type Source struct {
 	bodies [][]byte // message i is bodies[i mod len]
 	copies [][]byte // copies of bodies[0] that are sent in turn, or nil
+	// Message 0 is sent from the copy with the number skipped mod len(copies).
+	skipped int64
 
 	head, tail int // where a message carries its number, at two offsets; -1: nowhere
 }
@@ -48,7 +50,7 @@ func (s *Source) Message(i int64) []byte {
 // that does not tell messages apart.
 func (s *Source) Body(i int64) []byte {
 	if s.copies != nil {
-		return s.copies[i%int64(len(s.copies))]
+		return s.copies[(s.skipped+i)%int64(len(s.copies))]
 	}
 	if len(s.bodies) == 1 {
 		return s.bodies[0]

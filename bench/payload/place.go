@@ -6,8 +6,9 @@ import "unsafe"
 // offsets of source and destination modulo 4096.
 const pageSize = 4096
 
-// spreadMemory is how many bytes [Source.Spread] fills: more than any cache near a core holds.
-const spreadMemory = 64 << 20
+// spreadMemory is how many bytes [Source.Spread] fills: as much as the largest cache of a core, or
+// of a few cores, holds.
+const spreadMemory = 16 << 20
 
 // Aligned returns a slice of n bytes that begins at the given offset within a page.
 func Aligned(n, offset int) []byte {
@@ -38,9 +39,10 @@ func (s *Source) Place(offset int) {
 	s.bodies = bodies
 }
 
-// Spread fills 64 MiB of memory with copies of the source's message. The copies are sent in turn,
-// so that none is in the cache. Spread must not be called on a source of recorded messages.
-func (s *Source) Spread() {
+// Spread fills 16 MiB of memory with copies of the source's message, and returns that memory. The
+// copies are sent in turn, so that none is in the cache of the core; see [Source.Skip]. Spread must
+// not be called on a source of recorded messages.
+func (s *Source) Spread() []byte {
 	body := s.bodies[0]
 	const line = 64 // bytes of a cache line; no two copies share a line
 	stride := (len(body) + line - 1) / line * line
@@ -55,4 +57,9 @@ func (s *Source) Spread() {
 		s.copies[i] = at[:len(body):len(body)]
 		copy(s.copies[i], body)
 	}
+	return memory
 }
+
+// Skip makes message 0 of the next job begin n copies behind message 0 of the last one. A source
+// without copies stays as it is.
+func (s *Source) Skip(n int64) { s.skipped += n }

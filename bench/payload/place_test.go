@@ -43,6 +43,11 @@ func TestFreshMessagesDoNotShareMemory(t *testing.T) {
 	if n := int64(len(s.copies)); &s.Body(0)[0] != &s.Body(n)[0] || n*65_000 < spreadMemory*9/10 {
 		t.Errorf("%d copies, not in turn", n)
 	}
+	second := s.Body(1)
+	s.Skip(1)
+	if &s.Body(0)[0] != &second[0] {
+		t.Error("the next job does not go on with the next copy")
+	}
 }
 
 func TestRecordedMessagesArePlacedBehindEachOther(t *testing.T) {
