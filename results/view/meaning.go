@@ -57,7 +57,7 @@ type sentence struct {
 // runRows has the measurements of a run, sorted by the question that they answer.
 type runRows struct {
 	bare    []stat.Row // what does a framing cost if nothing else is done with the bytes?
-	program []stat.Row // what does a framing cost in a program that reads every byte?
+	program []stat.Row // what does a framing cost in a program that parses the messages?
 	levers  []stat.Row // what do a larger pipe and smaller writes do for one large message?
 	mixed   []stat.Row // how long do small messages wait behind large ones?
 	waiting []stat.Row // what happens to writers that do not block?
@@ -73,7 +73,7 @@ func splitRun(rows []stat.Row) runRows {
 			s.waiting = append(s.waiting, r)
 		case c.Pattern == results.PatternMixed:
 			s.mixed = append(s.mixed, r)
-		case c.Source == "fresh" && c.Touch:
+		case c.Source == "fresh" && c.Work > 0:
 			s.program = append(s.program, r)
 		case c.Pattern == patternStream && (c.Capacity > 0 || c.WriteSize > 0):
 			s.levers = append(s.levers, r)
@@ -210,8 +210,7 @@ func capitalised(text string) string {
 // matter.
 const littleCost = 0.9
 
-// programSentence says what a framing costs in a program that makes each message and reads every
-// byte of it.
+// programSentence says what a framing costs in a program that makes each message and parses it.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
 	if len(all) == 0 {
@@ -221,8 +220,8 @@ func programSentence(program []stat.Row) sentence {
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
-	text := "In a program that also builds and parses each message, compared with raw " +
-		all[0].where + ": "
+	text := fmt.Sprintf("In a program whose reader parses (%g ns per byte), compared with raw %s: ",
+		all[0].cell.Work, all[0].where)
 	if len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred) {
 		return sentence{text: text + all[0].sharesText() + ". " + untilKnown, noisy: true}
 	}

@@ -26,6 +26,7 @@ func runSet(times map[string]float64, levers map[string][3]float64) *results.Set
 			c.Placement = place
 			add(c, 20_000*times)
 			c.Source = "fresh"
+			c.Work = 1
 			c.Touch = true
 			add(c, 40_000)
 		}
@@ -240,6 +241,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	program := resultstest.Beside("same", flat, map[string][]float64{"ndjson": wild})
 	for i := range program.Records {
 		program.Records[i].Cell.Source = "fresh"
+		program.Records[i].Cell.Work = 1
 		program.Records[i].Cell.Touch = true
 	}
 	set := results.Merge(
@@ -437,6 +439,7 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 	}
 	for i := range alone.Records {
 		alone.Records[i].Cell.Source = "fresh"
+		alone.Records[i].Cell.Work = 1
 		alone.Records[i].Cell.Touch = true
 	}
 	program := programSentence(stat.Rows(alone))
@@ -455,11 +458,12 @@ func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
 	program := resultstest.Beside("same", flat, sharp)
 	for i := range program.Records {
 		program.Records[i].Cell.Source = "fresh"
+		program.Records[i].Cell.Work = 1
 		program.Records[i].Cell.Touch = true
 	}
 	set := results.Merge(resultstest.Beside("same", flat, both), program)
 	got := Summarise(set).Meaning
-	const want = "Certain all the same: in a program that also builds and parses each message, " +
+	const want = "Certain all the same: in a program whose reader parses (1 ns per byte), " +
 		"compared with raw on one CPU: every framing reaches 99 %"
 	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
 		t.Errorf("%q does not begin with %q", got, want)

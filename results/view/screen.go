@@ -177,10 +177,10 @@ func (s series) quantity() string {
 	return name + ", " + s.short
 }
 
-// programTable shows what a framing costs a program that also builds and parses each message.
+// programTable shows what a framing costs a program that parses the messages.
 func programTable(rows []stat.Row) Table {
 	return pivot[stat.Row]{
-		title: "Goodput vs raw of a program that also builds and parses each message",
+		title: "Goodput vs raw of a program whose reader parses",
 		heads: []Column{
 			{Title: "framing", Key: true},
 			{Title: "message", Right: true, Key: true},

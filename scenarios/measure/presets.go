@@ -25,7 +25,7 @@ func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 // The presets. A run without any choice by the user measures Default and Waiting.
 var (
 	Default = Preset{Name: "default", What: "what a framing costs, alone and in a program that " +
-		"uses the messages, and what a larger pipe and smaller writes gain", make: defaultCells}
+		"parses the messages, and what a larger pipe and smaller writes gain", make: defaultCells}
 	Waiting = Preset{Name: "waiting", What: "how often a writer that does not block is refused " +
 		"(EAGAIN), and when it learns that its reader left (EPIPE)", make: waitingCells}
 	Large  = Preset{Name: "large", What: "messages of 16 MB", make: largeCells}
@@ -51,14 +51,14 @@ func FindPreset(name string) (Preset, error) {
 		name, strings.Join(names, ", "))
 }
 
-// defaultCells returns measurements of the framings alone and in a program that uses the messages,
-// of large messages through a larger pipe, and of small messages behind large ones.
+// defaultCells returns measurements of the framings alone and in a program that parses the
+// messages, of large messages through a larger pipe, and of small messages behind large ones.
 func defaultCells(t placement.Topology) []results.Cell {
 	cells := mustCells(t, Sweep{})
 	cells = append(cells, mustCells(t, Sweep{
 		Patterns: []string{"stream"},
 		Sizes:    []int{programSize},
-		Further:  results.Cell{Source: "fresh", Touch: true},
+		Further:  results.Cell{Source: "fresh", Touch: true, Work: parserWork},
 	})...)
 	for _, place := range t.Best() {
 		for _, capacity := range []int{0, largerPipe} {
@@ -85,7 +85,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 
 // Values in the cells of the preset "default".
 const (
-	programSize = 65_000  // bytes of a message that the program makes and looks at
+	programSize = 65_000  // bytes of a message that the program makes and parses
 	largerPipe  = 1 << 20 // bytes: the most that Linux usually allows without privileges
 
 	// Of the large messages.
@@ -101,6 +101,9 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 	}
 	return cells
 }
+
+// parserWork is the CPU time in ns that a reader spends on each byte. Most parsers of JSON spend more.
+const parserWork = 1
 
 // slowReader is the speed of a slow reader, in bytes per second. A server that parses JSON is about
 // as slow.
