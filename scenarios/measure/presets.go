@@ -58,7 +58,7 @@ func defaultCells(t placement.Topology) []results.Cell {
 	cells = append(cells, mustCells(t, Sweep{
 		Patterns: []string{"stream"},
 		Sizes:    []int{programSize},
-		Further:  results.Cell{Source: "fresh", Touch: true, Work: parserWork},
+		Further:  results.Cell{Source: "fresh", Work: parserWork},
 	})...)
 	for _, place := range t.Best() {
 		for _, capacity := range []int{0, largerPipe} {
