@@ -54,8 +54,8 @@ func waitingChart(all rows) Chart {
 		if len(pauses) > 1 {
 			pause = "on a full pipe"
 		}
-		c.Title = "Goodput left if a writer sleeps " + pause + " instead of polling: " +
-			view.FromTo(least.String(), most.String())
+		c.Title = "A writer that sleeps " + pause + " instead of polling keeps " +
+			view.FromTo(least.String(), most.String()) + " of its goodput"
 	}
 	return c
 }

@@ -205,8 +205,8 @@ func TestASleepingWriterLosesInEachSetting(t *testing.T) {
 		}
 	}
 	c := chartOfName(t, set, "waiting")
-	const want = "Goodput left if a writer sleeps on a full pipe instead of polling: " +
-		"0.91 % (64 KiB) to 11 % (4 KiB)"
+	const want = "A writer that sleeps on a full pipe instead of polling keeps " +
+		"0.91 % (64 KiB) to 11 % (4 KiB) of its goodput"
 	if c.Title != want {
 		t.Errorf("title %q, want %q", c.Title, want)
 	}

@@ -164,8 +164,8 @@ func (s series) sharesText() string {
 	return text + noisyText(noisy)
 }
 
-// certainText ends a sentence about framings that cannot be told apart: with those that are surely
-// slower than raw bytes.
+// certainText ends a sentence about framings that cannot be told apart. It names those that are
+// certainly slower than raw bytes.
 func certainText(known []stat.Row) string {
 	const open = "; which is fastest is not certain"
 	var slower []stat.Row
@@ -179,11 +179,11 @@ func certainText(known []stat.Row) string {
 	}
 	switch len(slower) {
 	case 0:
-		return ", none surely slower than raw"
+		return ", none certainly slower than raw"
 	case len(known):
-		return ", all surely slower than raw" + open
+		return ", all certainly slower than raw" + open
 	}
-	return ", " + framingNames(slower) + " surely slower than raw" + open
+	return ", " + framingNames(slower) + " certainly slower than raw" + open
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
