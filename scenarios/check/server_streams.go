@@ -379,7 +379,10 @@ func (c *serverCase) judgeReply(
 	case out.Verdict == target.OK: // no failure: a tool may shorten what it returns
 		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
-	case out.Size > 0, out.Verdict == target.Late:
+	case out.Size > 0:
+		c.cannotTell("an answer of %s: %s: %s; %s came whole. Unless the tool shortens on purpose, "+
+			"the server loses bytes", size, out.Verdict.Text(), out.Why, earlier)
+	case out.Verdict == target.Late:
 		c.cannotTell("an answer of %s: %s: %s", size, out.Verdict.Text(), out.Why)
 	case out.Verdict == target.Unanswered && strays > 0:
 		c.fails("an answer of %s: %d lines that are no messages came in its place, the first "+
