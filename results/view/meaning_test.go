@@ -182,7 +182,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 				"ndjson":        resultstest.Around(12000, 0.1),
 				"chunked:61440": resultstest.Around(12100, 0.1),
 			}),
-			"every framing 81 to 82 % (±9 %), all certainly slower than raw; which is fastest is not",
+			"every framing 81 to 82 % (±9 %), all certainly slower than raw; which is fastest is",
 			"ndjson",
 		},
 		{

@@ -102,7 +102,8 @@ func mustCells(t placement.Topology, s Sweep) []results.Cell {
 	return cells
 }
 
-// parserWork is the CPU time in ns that a reader spends on each byte. Most parsers of JSON spend more.
+// parserWork is the CPU time, in ns, that a reader spends on each byte. Most parsers of JSON spend
+// more.
 const parserWork = 1
 
 // slowReader is the speed of a slow reader, in bytes per second. A server that parses JSON is about
