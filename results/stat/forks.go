@@ -55,8 +55,12 @@ func (m Metric) observations(records []results.Record) []observation {
 
 func (o observation) isDisturbed() bool { return o.disturbed }
 
-// byFork groups the values of observations by fork, a start of the worker processes. It returns nil
-// if no fork has two values.
+// fewestValues is the share of the values of the largest fork that a fork must have to count in an
+// interval. The median of a few values scatters more than the medians of the other forks.
+const fewestValues = 0.25
+
+// byFork groups the values of observations by fork, a start of the worker processes. It leaves out
+// forks with few values, and returns nil if no fork has two values.
 func byFork(all []observation) [][]float64 {
 	if !slices.ContainsFunc(all, func(o observation) bool { return o.moment.fork.number > 0 }) {
 		return nil
@@ -73,9 +77,15 @@ func byFork(all []observation) [][]float64 {
 	if len(groups) == len(all) {
 		return nil
 	}
+	most := 0
+	for _, values := range groups {
+		most = max(most, len(values))
+	}
 	var out [][]float64
 	for _, fork := range order {
-		out = append(out, groups[fork])
+		if float64(len(groups[fork])) >= fewestValues*float64(most) {
+			out = append(out, groups[fork])
+		}
 	}
 	return out
 }

@@ -112,6 +112,26 @@ func TestDisturbedSlicesAreLeftOut(t *testing.T) {
 	}
 }
 
+// Two samples that are left of a start say little, and make no interval wide.
+func TestAStartWithFewSamplesMakesNoIntervalWide(t *testing.T) {
+	rng := rand.New(rand.NewPCG(77, 78))
+	const forks, perFork, left = 5, 20, 2
+	r := sliced(resultstest.Cell("raw", 4096), forks, perFork, func(fork, _ int) float64 {
+		luck := 0.01 * float64(fork)
+		if fork == forks-1 {
+			luck = 0.4
+		}
+		return 1000 * math.Exp(luck+0.02*rng.NormFloat64())
+	})
+	for i := (forks-1)*perFork + left; i < len(r.Samples); i++ {
+		r.Samples[i].Disturbed = "others had its CPU"
+	}
+	e := MustMetric("goodput").Estimate(r)
+	if spread, _ := e.Spread(); e.N != len(r.Samples)-perFork+left || spread > 5 {
+		t.Errorf("±%.1f %% of %d samples", spread, e.N)
+	}
+}
+
 // On a machine that is busy throughout, what is left would be few slices and hardly quieter ones.
 func TestABusyMachineLeavesNoSliceOut(t *testing.T) {
 	slices := make([]int, 20)

@@ -52,10 +52,10 @@ func fewerCells(rows []stat.Row) string {
 		}
 		if r.Cell.Size != size {
 			return "Fewer cells get more samples each: " +
-				"pipebench run --size 65000 --samples 100 --max-time 2m."
+				"pipebench run --size 65000 --samples 100 --forks 20 --max-time 2m."
 		}
 	}
-	return "More samples narrow the intervals (--samples 100)."
+	return "More samples and more starts narrow the intervals (--samples 100 --forks 20)."
 }
 
 // untilKnown says which framing to use as long as framings cannot be compared.

@@ -154,14 +154,14 @@ func (s series) sharesText() string {
 		for n < len(rest) && sharesAlike(*rest[0].ToRaw, *rest[n].ToRaw) {
 			n++
 		}
-		parts = append(parts, framingNames(rest[:n])+" "+rangeText(rest[:n]))
+		part := framingNames(rest[:n]) + " " + rangeText(rest[:n])
+		if blurred || len(noisy) > 0 {
+			part += " (" + noiseText(rest[:n]) + ")"
+		}
+		parts = append(parts, part)
 		rest = rest[n:]
 	}
-	text := strings.Join(parts, ", ")
-	if blurred || len(noisy) > 0 {
-		text += " (" + noiseText(known) + ")"
-	}
-	return text + noisyText(noisy)
+	return strings.Join(parts, ", ") + noisyText(noisy)
 }
 
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
