@@ -61,6 +61,7 @@ type callID struct{ run, id string }
 type sent struct {
 	last, largest results.Message
 	stall         int64 // how long the write of the last message waited
+	earlier       int64 // when the write before that one was recorded
 }
 
 // A pairing pairs requests and replies. A reply may be recorded before its request, because a
@@ -79,6 +80,7 @@ func (p *pairing) addSent(m results.Message) {
 	call := Call{Request: m, Before: s.last, Largest: s.largest}
 	if m.T != s.last.T {
 		s.stall = 0
+		s.earlier = s.last.T
 	}
 	s.stall = max(s.stall, m.Stall)
 	s.last = m
@@ -87,18 +89,19 @@ func (p *pairing) addSent(m results.Message) {
 	}
 	p.sent[m.Run] = s
 	if len(m.ID) > 0 && m.Method != "" {
-		p.addRequest(call, m.T-s.stall)
+		p.addRequest(call, m.T-s.stall, s.earlier)
 	}
 }
 
-// addRequest adds a request whose write began at the time start.
-func (p *pairing) addRequest(call Call, start int64) {
+// addRequest adds a request whose write began at the time start, as far as the recording tells, and
+// certainly not before the time earliest.
+func (p *pairing) addRequest(call Call, start, earliest int64) {
 	id := callID{call.Request.Run, string(call.Request.ID)}
 	reply, answered := p.early[id]
 	delete(p.early, id)
-	// Waits shorter than LeastStall are not recorded, so the write may have begun that much
-	// earlier. A reply from before that time answers an earlier request with the same id.
-	if answered && reply.T >= start-results.LeastStall.Nanoseconds() {
+	// On a busy machine, a request may be recorded long after its write. A reply from before the
+	// time earliest answers an earlier request with the same id.
+	if answered && reply.T >= earliest {
 		call.Answered = true
 		call.NS = max(0, reply.T-start)
 	} else {

@@ -24,19 +24,24 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		message("b", "request", "lost", "7", 140),
 		message("a", "reply", "", "8", 1_000_150), // before the write of its request has returned
 		{Run: "a", Dir: "request", Method: "stalled", ID: []byte("8"), T: 1_000_200, Stall: 120},
-		message("a", "reply", "", "9", 2_000_000), // answers something else: its request began much later
+		message("a", "reply", "", "9", 2_000_000), // answers something else: its request began later
+		message("a", "request", "notify", "", 2_500_000),
 		message("a", "request", "lost", "9", 3_000_000),
+		// a busy machine: the relay came to record the request 20 ms after the reply
+		message("a", "reply", "", "11", 3_100_000),
+		message("a", "request", "late", "11", 23_100_000),
 		// one write of two messages waited: the server answered the second before it returned
-		message("a", "reply", "", "10", 4_000_000),
-		{Run: "a", Dir: "request", Method: "notify", T: 9_000_000, Stall: 6_000_000},
-		message("a", "request", "stalled", "10", 9_000_000),
+		message("a", "reply", "", "10", 24_000_000),
+		{Run: "a", Dir: "request", Method: "notify", T: 29_000_000, Stall: 6_000_000},
+		message("a", "request", "stalled", "10", 29_000_000),
 	}
 	for _, c := range Calls(messages) {
 		if c.Answered == (c.Request.Method == "lost") {
 			t.Errorf("%s: answered is %v", c.Request.Method, c.Answered)
 		}
 	}
-	want := map[string][]int64{"slow": {100}, "fast": {10}, "stalled": {70, 1_000_000}}
+	want := map[string][]int64{"slow": {100}, "fast": {10}, "stalled": {70, 1_000_000},
+		"late": {0}}
 	if d := cmp.Diff(want, Replies(messages)); d != "" {
 		t.Error(d)
 	}
