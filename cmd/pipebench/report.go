@@ -37,7 +37,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.charts, "charts", nil,
 		"draw these alone into the folder, such as goodput,wait, as SVG")
 	flags.StringArrayVar(&f.where, "where", nil,
-		"only runs whose environment or labels have KEY=VALUE, or KEY~PART: kernel~6.1")
+		"only runs whose environment or labels have KEY=VALUE, or KEY~PART: kernel~6.1.")
 	flags.BoolVar(&f.detail, "detail", false, "print all figures")
 	registerFormat(cmd, &f.format, view.FormatBench)
 }
