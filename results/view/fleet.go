@@ -149,8 +149,7 @@ func differenceSection(members []stat.Member) Section {
 		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them.",
 		"Compared are goodput and, between a few machines, round trips, at the sizes and " +
 			"placements of the tables. CPU time, which noise hides less, calls and bytes, at " +
-			"all: pipebench compare --across A B. Nothing compares EAGAIN and wake-ups; " +
-			"pipebench probe A B shows these."}
+			"all: pipebench compare --across A B. EAGAIN and wake-ups are not compared."}
 	if len(measured) > FewMachines {
 		groups, sentences := first.groups(measured)
 		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences)

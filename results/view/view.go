@@ -109,7 +109,8 @@ func (o Options) paint(text string, tone Tone) string {
 }
 
 // ErrNothing is the error of a view that has nothing to show.
-var ErrNothing = errors.New("nothing to show: no measurement and no finding in it")
+var ErrNothing = errors.New("nothing to show: nothing that this command shows is in it " +
+	"(pipebench report shows all)")
 
 // Write writes what the set holds, or returns [ErrNothing] if the set is empty. CSV has only the
 // measurements, unless there are none. Go benchmark text never has anything but measurements.
