@@ -172,7 +172,8 @@ func (v fleetStream) difference(members []stat.Member) (sentences []string, foun
 	}
 	sentences = []string{parts[0] + where}
 	if len(parts) > 1 {
-		sentences = append(sentences, capitalised(strings.Join(parts[1:], "; "))+".")
+		sentences = append(sentences, capitalised(strings.Join(parts[1:], "; "))+
+			" at this size and placement.")
 	}
 	return sentences, true
 }

@@ -64,8 +64,9 @@ func isShare(f stat.Figure, rough bool) bool {
 
 // streamsToCompare returns a group of measurements for each placement, at the message size that
 // most machines measured there. Of several such sizes, it takes the one at which a few machines
-// differ most. If a few machines have too few samples for any interval, the groups are rough.
-// Groups of round trips follow if a few machines differ in them.
+// differ most; the other sizes at which they differ follow. If a few machines have too few samples
+// for any interval, the groups are rough. Groups of round trips follow if a few machines differ in
+// them.
 func streamsToCompare(members []stat.Member) []fleetStream {
 	out := comparedStreams(members, patternStream, false)
 	if len(members) > FewMachines {
@@ -89,12 +90,16 @@ func comparedStreams(members []stat.Member, pattern string, rough bool) []fleetS
 		if len(streams) == 0 {
 			continue
 		}
-		best := slices.MinFunc(streams, func(a, b fleetStream) int {
+		slices.SortFunc(streams, func(a, b fleetStream) int {
 			return cmp.Or(cmp.Compare(b.mostShares(members), a.mostShares(members)),
 				cmp.Compare(b.largestDistance(members), a.largestDistance(members)),
 				cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
 		})
-		out = append(out, best)
+		for i, stream := range streams {
+			if i == 0 || stream.largestDistance(members) > 0 {
+				out = append(out, stream)
+			}
+		}
 	}
 	sortFramings(out, members)
 	return out

@@ -86,14 +86,16 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 			[]float64{0.57, 0.83}, nil,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1" + where,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1" + where +
-				". The other framing does not differ beyond the noise of ±1 %.",
+				". The other framing does not differ beyond the noise of ±1 % at this size and " +
+				"placement.",
 		},
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured" +
 				where,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured" +
-				where + ". The other framing does not differ beyond the noise of ±1 %.",
+				where + ". The other framing does not differ beyond the noise of ±1 % at this " +
+				"size and placement.",
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24},
@@ -433,6 +435,14 @@ func TestMachinesAreComparedAtTheSizeAtWhichTheyDiffer(t *testing.T) {
 	const want = "66 % of raw's speed on m1 and 99 % on m0"
 	if got := FleetSections(members)[0].Title; !strings.Contains(got, want) {
 		t.Errorf("title %q, want %q in it", got, want)
+	}
+	// A smaller difference at another size is said, too, and has a table.
+	members[0].Figures[1].ToRaw = measuringMember("", 0.8).Figures[0].ToRaw
+	sections := FleetSections(members)
+	const other = "length-prefix keeps 80 % of raw's speed on m0 and 90 % on m1 (messages of " +
+		"64 KiB, on one CPU)."
+	if got := sections[0].Lead; !slices.Contains(got, other) || len(sections[1].Tables) != 2 {
+		t.Errorf("%d tables, lead %q", len(sections[1].Tables), got)
 	}
 }
 
