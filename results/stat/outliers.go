@@ -8,8 +8,9 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine on which at least one figure in twenty is far from that of similar
-// machines. At least two figures must be far off, unless only one was compared.
+// An Outlier is a machine on which at least one figure in twenty, and at least two, are far from
+// those of similar machines. One is enough if it differs by [OutlierFactor]. Noisy figures do not
+// count.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -25,6 +26,11 @@ const (
 	LeastPeers = 8
 	// OutlierDeviations is an outlier's least distance from the median, in standard deviations.
 	OutlierDeviations = 6
+	// OutlierFactor is the ratio to the usual figure from which one figure makes an outlier.
+	OutlierFactor = 1.25
+	// MostSpread is the largest half-width of an interval, in percent of the median. Figures with
+	// a wider interval are too noisy to compare machines.
+	MostSpread = 50
 
 	outlierDistance = 1.1      // as a ratio: less is not worth a look
 	outlierCells    = 1.0 / 20 // share of a machine's cells
@@ -138,8 +144,8 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 				o.Figures = figures
 			}
 		}
-		least := max(1, min(2, o.Compared)) // 1 if only one cell was compared
-		if o.Cells >= least && float64(o.Cells) >= outlierCells*float64(o.Compared) {
+		isMany := o.Cells >= 2 && float64(o.Cells) >= outlierCells*float64(o.Compared)
+		if isMany || o.Cells > 0 && distance(o.Figures) >= math.Log(OutlierFactor) {
 			found = append(found, o)
 		}
 	}
@@ -147,13 +153,14 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 }
 
 // toCompare returns the estimate by which machines are compared: the ratio to the framing raw or,
-// for raw itself, the speed. The second result is false if the estimate is of no use.
+// for raw itself, the speed. The second result is false if the estimate is too noisy.
 func (f Figure) toCompare() (e Estimate, ok bool) {
 	e = f.ToRaw
 	if f.Cell.Framing == results.FramingRaw {
 		e = f.Speed
 	}
-	return e, e.Interval != nil && e.Interval.Lo > 0
+	percent, known := e.Spread()
+	return e, known && percent <= MostSpread
 }
 
 // Differ reports whether groups of values differ by more than chance explains, with more than a

@@ -84,6 +84,26 @@ func TestFewMachinesHaveNoOutliers(t *testing.T) {
 	}
 }
 
+// One figure that is much further off than the noise is enough, however many are too noisy.
+func TestOneFarFigureIsFound(t *testing.T) {
+	members := fleetOf(13*stat.LeastPeers, nil)
+	for i, m := range members {
+		for size := range 60 {
+			noisy := m.Figures[0]
+			noisy.Cell.Size = size
+			noisy.ToRaw.Interval = &stat.Interval{Lo: 0.1, Hi: 3}
+			members[i].Figures = append(members[i].Figures, noisy)
+		}
+	}
+	far := &members[7].Figures[3].ToRaw
+	far.Median *= 0.75
+	far.Interval = &stat.Interval{Lo: 0.97 * far.Median, Hi: 1.03 * far.Median}
+	found := stat.FleetOutliers(members)
+	if len(found) != 1 || found[0].Member != 7 || found[0].Compared != 12 {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // Of several records of one server the worst counts, and the smallest limit, in any order.
 func TestAServersLimitIsKeptInAnyOrder(t *testing.T) {
 	size := results.Target{Run: "r", Command: []string{"server"}, Size: 65536, Verdict: "deaf"}

@@ -82,12 +82,13 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		out.Lead = append(out.Lead, "Close other programs there, or measure again at another "+
 			"time. "+fewerCells(rows))
 	}
-	out.Notes = []string{fmt.Sprintf("A machine stands out if, in one of twenty of its cells at "+
-		"least, its whole interval is more than %d deviations (median absolute deviation of the "+
-		"logarithms) and more than 10 %% away from the median of its kind. A kind is machines of "+
-		"the same system, processor and virtualisation, if there are %d of them, else all. A "+
-		"comparison with raw bytes is too noisy if its interval is wider than ±%d %%.",
-		stat.OutlierDeviations, stat.LeastPeers, MaxShownSpread)}
+	out.Notes = []string{fmt.Sprintf("A machine stands out if its whole interval is more than %d "+
+		"deviations (median absolute deviation of the logarithms) and more than 10 %% away from "+
+		"the median of its kind, in two of its cells and one of twenty at least, or in one by a "+
+		"factor of %.2f. A kind is machines of the same system, processor and virtualisation, "+
+		"if there are %d of them, else all. A figure is too noisy, and does not count, if its "+
+		"interval is wider than ±%d %%.", stat.OutlierDeviations, stat.OutlierFactor,
+		stat.LeastPeers, MaxShownSpread)}
 	if len(left) > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("The table has %d rows. Left out are %s; the "+
 			"sentences above count them.", mostMachines, joinAnd(left)))

@@ -9,7 +9,7 @@ import (
 
 // MaxShownSpread is the largest half-width of an interval, in percent of the median. Figures with a
 // wider interval count as rough.
-const MaxShownSpread = 50
+const MaxShownSpread = stat.MostSpread
 
 // roughSign stands before a rough figure.
 const roughSign = "~"
