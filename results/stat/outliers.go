@@ -32,6 +32,7 @@ const (
 	// a wider interval are too noisy to compare machines.
 	MostSpread = 50
 
+	mostChance      = 0.05     // above it, a difference between groups is not worth telling
 	outlierDistance = 1.1      // as a ratio: less is not worth a look
 	outlierCells    = 1.0 / 20 // share of a machine's cells
 )
@@ -164,8 +165,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 }
 
 // Differ reports whether groups of values differ by more than chance explains, with more than a
-// tenth between their medians.
-func Differ(groups [][]float64) bool {
+// tenth between their medians. Two groups may be apart without exception, but too small to tell.
+func Differ(groups [][]float64) (certain, apart bool) {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, group := range groups {
@@ -173,8 +174,15 @@ func Differ(groups [][]float64) bool {
 		least = min(least, medianOf(group))
 		most = max(most, medianOf(group))
 	}
-	enough := len(groups) > 1 && n >= LeastPeers
-	return enough && most > outlierDistance*least && kruskalWallis(groups) < forkLevel
+	if len(groups) < 2 || n < LeastPeers || most <= outlierDistance*least {
+		return false, false
+	}
+	chance := kruskalWallis(groups)
+	if len(groups) == 2 && chance < mostChance {
+		a, b := groups[0], groups[1]
+		apart = slices.Max(a) < slices.Min(b) || slices.Max(b) < slices.Min(a)
+	}
+	return chance < forkLevel, apart
 }
 
 // A Spread says how far a figure differs between machines.

@@ -19,9 +19,11 @@ func FleetSections(members []stat.Member) []Section {
 	}
 	outliers := stat.FleetOutliers(members)
 	all := []Section{differenceSection(members), attentionSection(members, outliers)}
-	all = append(all, answerSections(members)...)
+	answers := answerSections(members)
+	all = append(all, answers...)
 	all = append(all, memberSection(members))
-	answer := Section{ID: "answer", Title: fleetTitle(members, outliers, pipeDifference(all))}
+	title := fleetTitle(members, outliers, answerDifference(answers))
+	answer := Section{ID: "answer", Title: title}
 	if len(members) <= FewMachines {
 		answer.Tables = []Table{machineTable(members)}
 	}
@@ -58,22 +60,23 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// pipeDifference returns the first sentence on how pipes differ between machines, or "" if there is
-// none.
-func pipeDifference(sections []Section) string {
-	i := slices.IndexFunc(sections, func(s Section) bool { return s.ID == pipesSection })
-	if i < 0 || len(sections[i].Lead) < 2 { // the last sentence only counts the differences
-		return ""
+// answerDifference returns the first sentence on how answers differ between machines, or "" if there
+// is none.
+func answerDifference(sections []Section) string {
+	for _, s := range sections {
+		if len(s.Lead) > 1 { // the last sentence only counts the differences
+			return strings.TrimSuffix(s.Lead[0], ".")
+		}
 	}
-	return strings.TrimSuffix(sections[i].Lead[0], ".")
+	return ""
 }
 
 // fleetTitle says what differs most between machines, and how many machines stand out or had
 // failures.
-func fleetTitle(members []stat.Member, outliers []stat.Outlier, pipes string) string {
+func fleetTitle(members []stat.Member, outliers []stat.Outlier, answers string) string {
 	title, differ := framingTitle(members)
 	if !differ {
-		title = cmp.Or(pipes, title, tooNoisyMachines(members),
+		title = cmp.Or(answers, title, tooNoisyMachines(members),
 			results.FormatCount(len(members), "machine"))
 	}
 	switch len(outliers) {
@@ -151,7 +154,7 @@ func differenceSection(members []stat.Member) Section {
 			"placements of the tables. CPU time, which noise hides less, calls and bytes, at " +
 			"all: pipebench compare --across A B. EAGAIN and wake-ups are not compared."}
 	if len(measured) > FewMachines {
-		groups, sentences := first.groups(measured)
+		groups, sentences, _ := first.groups(measured)
 		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences)
 		out.Tables = []Table{first.table("machines", groups)}
 		if len(groups) == 1 {

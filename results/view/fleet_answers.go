@@ -14,9 +14,6 @@ import (
 const (
 	mostColumns   = 6 // the most groups of machines that a table shows side by side
 	mostSentences = 1 // if more answers differ, none gets a sentence
-
-	// pipesSection is the ID of the section on anonymous pipes.
-	pipesSection = results.AreaRule + "-findings"
 )
 
 // answerSections compares what machines found out, area by area.
@@ -81,7 +78,7 @@ func answerSection(members []stat.Member, area, title string,
 			alike = append(alike, i)
 		}
 	}
-	out.Lead = answerSentences(area, questions, columns, disputed)
+	out.Lead = answerSentences(questions, columns, disputed)
 	agreement := agreementText(title, columns, len(disputed))
 	if questions[0] == newPipeHolds { // anonymous pipes
 		agreement += alikeAnswers(columns)
@@ -107,12 +104,12 @@ func answerSection(members []stat.Member, area, title string,
 }
 
 // answerSentences says in sentences what machines answer differently, if that is little.
-func answerSentences(area string, questions []string, columns []column, disputed []int) []string {
+func answerSentences(questions []string, columns []column, disputed []int) []string {
 	if questions[0] == newPipeHolds { // anonymous pipes
 		differing := differingAnswers(columns)
 		return differing[:min(1, len(differing))] // the table has the others
 	}
-	if area == results.AreaRule || len(disputed) > mostSentences {
+	if len(disputed) > mostSentences {
 		return nil
 	}
 	var out []string

@@ -199,13 +199,17 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 }
 
 // framingTitle says for which framing the speed relative to raw bytes differs most between a few
-// machines, or that no framing differs. It returns "" if noise hides that, or if there are many
-// machines. found is true for a difference.
+// machines, or that no framing differs; of many machines, what the differences go with. It returns
+// "" if noise hides that. found is true for a difference.
 func framingTitle(members []stat.Member) (title string, found bool) {
-	if len(members) > FewMachines {
-		return "", false
-	}
 	for i, v := range streamsToCompare(members) {
+		if len(members) > FewMachines {
+			_, sentences, certain := v.groups(v.measured(members))
+			if len(sentences) == 0 {
+				return "", false
+			}
+			return strings.TrimSuffix(sentences[0], "."), certain > 0
+		}
 		_, alike, noisy := v.differing(members)
 		sentences, differ := v.difference(members)
 		isAlike := i == 0 && len(alike) > 0 && len(noisy) == 0

@@ -246,8 +246,9 @@ type group struct {
 }
 
 // groups returns a group of all machines, then groups by each property, such as the processor, on
-// which the speed of a framing depends. A sentence for each such property says how.
-func (v fleetStream) groups(members []stat.Member) (all []group, sentences []string) {
+// which the speed of a framing depends. A sentence for each such property says how; those that may
+// be chance come last. certain is how many are not.
+func (v fleetStream) groups(members []stat.Member) (all []group, sentences []string, certain int) {
 	all = []group{{"all", members}}
 	for _, factor := range factors {
 		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
@@ -257,26 +258,34 @@ func (v fleetStream) groups(members []stat.Member) (all []group, sentences []str
 			continue
 		}
 		slices.SortStableFunc(byValue, func(a, b []stat.Member) int { return len(b) - len(a) })
-		text := v.dependence(factor, byValue)
+		text, isCertain := v.dependence(factor, byValue)
 		if text == "" {
 			continue
 		}
-		sentences = append(sentences, "By "+factor+": "+text+".")
+		text = "By " + factor + ": " + text + "."
+		if isCertain {
+			sentences = slices.Insert(sentences, certain, text)
+			certain++
+		} else {
+			sentences = append(sentences, text)
+		}
 		for _, own := range byValue[:min(len(byValue), mostGroups)] {
 			title := factor + " " + factorOf(own[0], factor)
 			all = append(all, group{title, own})
 		}
 	}
-	return all, sentences
+	return all, sentences, certain
 }
 
 // mostGroups is how many groups of machines by one property, such as the processor, a table may
 // have.
 const mostGroups = 12
 
-// dependence says which framings' speed, relative to raw bytes, surely differs between groups of
-// machines by one property: "ndjson 60 % (linux 6.1) and 84 % (linux 6.18)".
-func (v fleetStream) dependence(factor string, byValue [][]stat.Member) string {
+// dependence says which framings' speed, relative to raw bytes, differs between groups of machines
+// by one property: "ndjson keeps 60 % (linux 6.1) and 84 % (linux 6.18)".
+func (v fleetStream) dependence(
+	factor string, byValue [][]stat.Member,
+) (text string, certain bool) {
 	var texts []string
 	for _, framing := range v.framings {
 		var shares [][]float64
@@ -291,11 +300,18 @@ func (v fleetStream) dependence(factor string, byValue [][]stat.Member) string {
 			value := factorOf(own[0], factor)
 			parts = append(parts, fmt.Sprintf("%s (%s)", percentRange(s.P10, s.P90), value))
 		}
-		if stat.Differ(shares) {
-			texts = append(texts, FramingPhrase(framing)+" "+nameSome(parts))
+		text := framingShares{framing: framing}.phrase() + " " + nameSome(parts)
+		isCertain, apart := stat.Differ(shares)
+		switch {
+		case isCertain:
+			texts = append(texts, text)
+		case apart:
+			texts = append(texts, text+", without exception, but these are too few machines to "+
+				"rule out chance")
 		}
+		certain = certain || isCertain
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(texts, "; "), certain
 }
 
 // table returns a table with a row for each group of machines and a column for each framing. The
