@@ -549,3 +549,21 @@ func TestRepliesThatStopGrowing(t *testing.T) {
 		t.Errorf("found %+v, %+v", limitOf(l), e)
 	}
 }
+
+// A tool that refuses more than so much, in a result of its own, has a limit.
+func TestRepliesThatAToolRefuses(t *testing.T) {
+	t.Parallel()
+	o := server("rows refused")
+	o.ReplyTool = "report"
+	limits, err := begin(t, o).FindLimits(t.Context(), 100_000, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limits[len(limits)-1]
+	e := l.Evidence.Limit
+	if l.ReplyLimit == nil || *l.ReplyLimit < 49_500 || l.Verdict != results.VerdictErrorReply ||
+		e.Asked != 500 || e.FailedAt != 501 ||
+		!strings.Contains(l.Evidence.Advice, "500 rows at most") {
+		t.Errorf("found %+v, %+v, advice %q", limitOf(l), e, l.Evidence.Advice)
+	}
+}

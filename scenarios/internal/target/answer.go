@@ -34,6 +34,8 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 		return fine
 	case e.Kind() == jsonrpc.Failure:
 		return r.checkRefusal(reply)
+	case r.Demands > 0:
+		return checkTool(reply)
 	case !r.Echoes:
 		return fine
 	}
@@ -80,13 +82,8 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 // explain judges an answer that does not repeat the payload byte for byte. It is fine if the answer
 // contains the payload with JSON escapes.
 func (r *Request) explain(reply []byte) Outcome {
-	var answer struct{ Result struct{ IsError bool } }
-	err := json.Unmarshal(reply, &answer)
-	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
-		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}
-	}
-	if err == nil && answer.Result.IsError {
-		return Outcome{Verdict: ErrorReply, Why: view.Truncate(string(reply), quotedText)}
+	if out := checkTool(reply); out.Verdict != OK {
+		return out
 	}
 	payload := r.Payload()
 	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
@@ -104,6 +101,19 @@ func (r *Request) explain(reply []byte) Outcome {
 		}
 	}
 	return nearest
+}
+
+// checkTool judges the answer of a tool, whatever the tool is to answer.
+func checkTool(reply []byte) Outcome {
+	var answer struct{ Result struct{ IsError bool } }
+	err := json.Unmarshal(reply, &answer)
+	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
+		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}
+	}
+	if err == nil && answer.Result.IsError {
+		return Outcome{Verdict: ErrorReply, Why: view.Truncate(string(reply), quotedText)}
+	}
+	return fine
 }
 
 // headBytes is how many bytes of a payload suffice to find where it begins in an answer.

@@ -20,7 +20,7 @@ type Search struct {
 
 // roundSizes are sizes at which programmers put limits.
 var roundSizes = []int{
-	1e3, 1e4, 1e5, 1e6, 1e7, 5e7,
+	1e3, 1e4, 1e5, 1e6, 5e6, 1e7, 5e7,
 	4 << 10, 8 << 10, 10 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10,
 	1 << 20, 2 << 20, 4 << 20, 5 << 20, 8 << 20, 10 << 20, 16 << 20, 20 << 20, 32 << 20,
 	50 << 20, 64 << 20, 100 << 20,
