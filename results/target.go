@@ -164,7 +164,7 @@ type LoadEvidence struct {
 // LimitEvidence says how a limit was found.
 type LimitEvidence struct {
 	Side     string `json:"side"`                // "request" or "reply"
-	FailedAt int    `json:"failed_at,omitempty"` // smallest size found to fail
+	FailedAt int    `json:"failed_at,omitempty"` // smallest request or reply that fails
 
 	// Call is the tool that made the replies and its argument that says how much, such as
 	// "report rows". Then Asked is the argument for the largest reply that works, and FailedAt is

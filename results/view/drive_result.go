@@ -27,6 +27,7 @@ type driveRecords struct {
 	failed   *results.Target // the first size that fails
 	limited  *results.Target // the record of the smallest limit
 	stopped  *results.Target // the search in which the tool made no larger replies
+	cutShort *results.Target // the search that met no limit in its time
 	growth   string          // a text if the times grow faster than the sizes
 	notTried []string        // sizes for which there was no time
 }
@@ -46,7 +47,13 @@ func (d *driveRecords) add(t *results.Target) {
 	case t.RepliesStopped():
 		d.stopped = t
 	case t.SearchedTo != nil:
-		d.served = max(d.served, *t.SearchedTo)
+		e := t.Evidence.Limit
+		if e != nil && e.CutShort {
+			d.cutShort = t
+		}
+		if e == nil || !e.CutShort || e.Side == "request" {
+			d.served = max(d.served, *t.SearchedTo)
+		}
 	case t.Size > 0 && t.Served():
 		d.served = max(d.served, t.Size)
 	case t.Size > 0 && d.failed == nil:
@@ -86,6 +93,16 @@ func resultOf(targets []results.Target) DriveResult {
 		r.judge(d.limited, breakingText(*d.limited), d.growth)
 	case d.failed != nil:
 		r.judge(d.failed, failingText(*d.failed, d.served), d.growth)
+	case d.cutShort != nil:
+		r.Failure = results.VerdictNotTried
+		r.tone = Mixed
+		r.text = "INCOMPLETE: requests work to " + results.FormatSize(d.served)
+		if d.cutShort.Evidence.Limit.Side == "request" {
+			r.text += "; larger ones were not tried"
+		} else {
+			r.Limit = min(d.served, *d.cutShort.SearchedTo)
+			r.text += "; replies were tried only to " + stat.FormatBytes(*d.cutShort.SearchedTo)
+		}
 	case d.stopped != nil:
 		r.Limit = min(d.served, *d.stopped.SearchedTo)
 		r.Failure = string(results.CannotTell)
@@ -146,9 +163,9 @@ func breakingText(t results.Target) string {
 	switch {
 	case e != nil && e.Flaky:
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
-	case e != nil && e.Side == "request" && int64(e.FailedAt) > at:
+	case e != nil && e.CutShort && e.Call == "":
 		return betweenText(at, int64(e.FailedAt)) + ": "
-	case e != nil && (e.CutShort || e.Call != ""):
+	case e != nil && e.Call != "":
 		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "

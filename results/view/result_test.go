@@ -68,7 +68,17 @@ func TestWhatAServerComesTo(t *testing.T) {
 			[]results.Target{{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20)),
 				Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
 					Side: "reply", FailedAt: 16 << 20, CutShort: true}}}},
-			false, "breaks above 8,388,608 B: corrupt",
+			false, "breaks between 8,388,609 and 16,777,216 B: corrupt",
+		},
+		{
+			"replies tried in part",
+			[]results.Target{
+				{Verdict: "ok", SearchedTo: new(int64(256 << 10))},
+				{Verdict: "ok", SearchedTo: new(int64(42_075)),
+					Evidence: results.TargetEvidence{Limit: &results.LimitEvidence{
+						Side: "reply", CutShort: true}}},
+			},
+			false, "INCOMPLETE: requests work to 256 KiB; replies were tried only to 42,075 B",
 		},
 		{
 			"no time to search",

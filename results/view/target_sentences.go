@@ -91,10 +91,8 @@ func limitSentence(messages string, limit int64, t results.Target) string {
 	larger := "one byte more"
 	atTwice, often := "", ""
 	if e := t.Evidence.Limit; e != nil {
-		if e.Side == "request" && int64(e.FailedAt) > limit+1 {
+		if e.CutShort {
 			larger = stat.FormatBytes(int64(e.FailedAt)) // no size in between was tried
-		} else if e.CutShort {
-			larger = "larger ones"
 		}
 		if e.AtTwice != t.Verdict {
 			atTwice = e.AtTwice

@@ -259,6 +259,7 @@ func (s *search) record() results.Target {
 		s.driver.setFailure(&t, s.tried[s.High], s.High)
 		payload := len(s.make(s.Low).Payload())
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
+		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	for size, out := range s.tried {
@@ -269,12 +270,11 @@ func (s *search) record() results.Target {
 	slices.Sort(e.Uneven)
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
-		known := stat.FormatBytes(int64(s.High - s.Low))
+		known := "known to " + stat.FormatBytes(int64(s.High-s.Low))
 		if s.call != "" {
-			known = fmt.Sprintf("%d of %s", s.High-s.Low, s.call)
+			known = fmt.Sprintf("between %s=%d and %d", s.call, s.Low, s.High)
 		}
-		warn(&t, "the search was cut short: the limit is known to %s; to find the exact one, "+
-			"run %s", known,
+		warn(&t, "the search was cut short: the limit is %s; to find the exact one, run %s", known,
 			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.side == requestSide && losesRead(t) {

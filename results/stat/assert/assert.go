@@ -79,11 +79,11 @@ type Case struct {
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"`
 
-	cell    results.Cell
-	known   bool // the figure was measured, and is in number
-	number  float64
-	atLeast bool   // the true figure is number or more
-	doubt   string // why the number may be too large by chance alone; "" if there is no doubt
+	cell   results.Cell
+	known  bool // the figure was measured, and is in number
+	number float64
+	below  float64 // if set, the true figure is number or more, but less than below
+	doubt  string  // why the number may be too large by chance alone; "" if there is no doubt
 }
 
 // Evaluate judges all figures in the set to which the condition applies. The outcome is Fails if
@@ -140,15 +140,17 @@ func (c Condition) judge(one Case) Case {
 	if holds {
 		one.Outcome = Holds
 	}
-	wantsMore := strings.HasPrefix(c.Op, ">")
-	if one.atLeast {
+	if one.below > 0 {
 		one.Value += " or more"
-		if wantsMore != holds { // a larger figure may give the other outcome
+		if !math.IsInf(one.below, 1) {
+			one.Value += ", but less than " + stat.FormatBytes(int64(one.below))
+		}
+		if c.compare(one.below-1) != holds {
 			one.Outcome = CannotTell
 			one.Why = "(larger ones were not seen to work)"
 		}
 	}
-	if one.doubt != "" && !holds && !wantsMore {
+	if one.doubt != "" && !holds && strings.HasPrefix(c.Op, "<") {
 		one.Outcome = CannotTell
 		one.Why = one.doubt
 	}

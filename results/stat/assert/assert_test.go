@@ -209,6 +209,8 @@ func TestAssertionsOnServers(t *testing.T) {
 			SlopeHi: &hi}}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
+	cut := limited // its search was cut short
+	cut.Evidence.Limit = &results.LimitEvidence{CutShort: true, FailedAt: 2000}
 	small := served // no large reply was asked for
 	small.Evidence.Server = &results.ServerEvidence{SmallReplies: true}
 	for _, row := range []struct {
@@ -229,6 +231,10 @@ func TestAssertionsOnServers(t *testing.T) {
 		{"limit>=1000", []results.Target{served, limited}, Fails},
 		{"limit>998", []results.Target{limited}, Holds},
 		{"limit>=1", nil, CannotTell},
+		{"limit>=999", []results.Target{cut}, Holds},
+		{"limit>=1999", []results.Target{cut}, CannotTell},
+		{"limit>=2000", []results.Target{cut}, Fails},
+		{"limit<1999", []results.Target{cut}, CannotTell},
 	} {
 		a, err := Parse(row.assert)
 		if err != nil {

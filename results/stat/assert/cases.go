@@ -2,6 +2,7 @@ package assert
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -221,12 +222,12 @@ func limits(records []results.Target) []Case {
 	}
 	if len(out) == 0 && served > 0 {
 		c := limitCase(records[0], "requests", served)
-		c.atLeast = true
+		c.below = math.Inf(1)
 		out = append(out, c)
 	}
 	if stopped != nil {
 		c := limitCase(*stopped, "replies", *stopped.SearchedTo)
-		c.atLeast = true
+		c.below = math.Inf(1)
 		out = append(out, c)
 	}
 	if len(out) > 0 && results.RepliesUntried(records) {
@@ -239,14 +240,23 @@ func limits(records []results.Target) []Case {
 	return out
 }
 
+// limitCase returns the case of a limit, which is an interval if the search was cut short.
 func limitCase(t results.Target, which string, bytes int64) Case {
 	cell := serverCell(t)
 	cell.Size = 0
+	below := 0.0
+	if e := t.Evidence.Limit; e != nil && e.CutShort {
+		below = math.Inf(1)
+		if e.Call == "" {
+			below = float64(e.FailedAt)
+		}
+	}
 	return Case{
 		Name:   which,
 		Value:  stat.FormatBytes(bytes),
 		cell:   cell,
 		known:  true,
 		number: float64(bytes),
+		below:  below,
 	}
 }
