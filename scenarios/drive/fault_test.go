@@ -161,7 +161,7 @@ func TestASizeThatWasSlowOnceIsNotCalledSlow(t *testing.T) {
 // What came in place of an answer says more than that none came.
 func TestWhatCameInsteadOfAnAnswerIsSaid(t *testing.T) {
 	t.Parallel()
-	const pieces = "; is that the answer in pieces? "
+	const pieces = "; send the answer as one whole message "
 	for job, says := range map[string][]string{
 		"pieces notified": {`, but 2 other messages: {"jsonrpc":"2.0","method":"$/chunk",`, pieces},
 		"pieces": {

@@ -122,8 +122,8 @@ func (v Verdict) Advice() string {
 }
 
 // adviceInPieces is for a request that got other messages in place of an answer.
-const adviceInPieces = "is that the answer in pieces? MCP and LSP have no chunks: send it as one " +
-	"message (in MCP one line), with the id of its request"
+const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
+	"no chunks), with the id of its request"
 
 // longLine is how many bytes a line must have to be thought too long for a server.
 const longLine = 512
@@ -139,6 +139,9 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
+	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered:
+		return "the server lives, and its answer has only the beginning of the text: " +
+			"does it, or its tool, cut texts?"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
 		return adviceExit
 	case o.Verdict != Deaf || e == nil:
