@@ -158,7 +158,8 @@ func parseBytes(s string, units map[string]float64) (int64, error) {
 	}
 	unit, known := units[strings.ToLower(m[2])]
 	if !known {
-		return 0, fmt.Errorf("unit %q is not known; known are B, KiB, MiB and GiB", m[2])
+		return 0, fmt.Errorf("unit %q is not known; known are B, k, kB, KiB, M, MB, MiB, G, GB "+
+			"and GiB", m[2])
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	bytes := n * unit
