@@ -165,29 +165,30 @@ func settingName(row stat.Row, usual int) string {
 // whole messages through a pipe of the usual capacity, and what they do in the other panels.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
-	most := 1.2 // the largest gain so far; less than this does not count
+	most := 0.0 // the largest gain so far
 	found := ""
 	var best results.Cell
 	noisy := false
 	for _, row := range r.all {
-		gain, certain := r.gainOf(row, usual, panel)
+		gain := r.gainOf(row, usual, panel)
 		switch {
-		case row.Cell.Placement == "free" || gain == 0:
-		case !certain:
+		case row.Cell.Placement == "free" || gain.N == 0 || gain.Below(view.GainThatCounts):
+		case !gain.Above(view.GainThatCounts):
 			noisy = true
-		case gain >= most:
-			most = gain
+		case gain.Median > most:
+			most = gain.Median
 			best = row.Cell
-			found = fmt.Sprintf("On %s, %s %.2g× as much as usual",
-				panel(row), settingName(row, usual), gain)
+			found = fmt.Sprintf("On %s, %s %s× as much as usual",
+				panel(row), settingName(row, usual), results.FormatNumber(most, 2))
 		}
 	}
 	for _, row := range r.all { // the same setting in other panels
-		gain, certain := r.gainOf(row, usual, panel)
+		gain := r.gainOf(row, usual, panel)
 		isOther := row.Cell.Placement != best.Placement && row.Cell.Placement != "free"
 		isSame := row.Cell.Capacity == best.Capacity && row.Cell.WriteSize == best.WriteSize
-		if found != "" && isOther && isSame && certain && gain != 1 {
-			found += fmt.Sprintf("; on %s %.2g×", panel(row), gain)
+		counts := gain.Above(view.GainThatCounts) || gain.Below(1/view.GainThatCounts)
+		if found != "" && isOther && isSame && counts {
+			found += fmt.Sprintf("; on %s %s×", panel(row), results.FormatNumber(gain.Median, 2))
 		}
 	}
 	switch {
@@ -200,20 +201,14 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 }
 
 // gainOf returns the goodput of row divided by that of whole messages through a pipe of the usual
-// capacity in the same panel: 1 if their intervals overlap, and 0 if that was not measured. The
-// gain is certain unless one of the two goodputs is in doubt.
-func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (float64, bool) {
+// capacity in the same panel and the same rounds, as the sentence about a larger pipe does. Its N
+// is 0 if that was not measured.
+func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) stat.Estimate {
 	whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
 	if len(whole.all) == 0 {
-		return 0, false
+		return stat.Estimate{}
 	}
-	to, _ := metricPoint("goodput")(row)
-	from, _ := metricPoint("goodput")(whole.all[0])
-	certain := !to.Doubt && !from.Doubt
-	if to.Low <= from.High && to.High >= from.Low {
-		return 1, certain
-	}
-	return to.Y / from.Y, certain
+	return stat.PairedRatio(stat.MustMetric("goodput"), row.Records, whole.all[0].Records)
 }

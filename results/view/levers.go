@@ -12,8 +12,8 @@ import (
 
 // Levers are the settings that may make large messages faster: a larger pipe, and smaller writes.
 
-// gainThatCounts is the smallest ratio of goodputs for which it is worth changing a program.
-const gainThatCounts = 1.1
+// GainThatCounts is the smallest ratio of goodputs for which it is worth changing a program.
+const GainThatCounts = 1.1
 
 // leverSentence says how much faster a large message passes through a larger pipe.
 func leverSentence(levers []stat.Row) sentence {
@@ -33,11 +33,11 @@ func leverSentence(levers []stat.Row) sentence {
 			ratio = ratio.Inverse()
 		}
 		switch {
-		case ratio.Above(gainThatCounts) || ratio.Below(1/gainThatCounts):
+		case ratio.Above(GainThatCounts) || ratio.Below(1/GainThatCounts):
 			times := results.FormatNumber(ratio.Median, 2) + " times as fast "
 			parts = append(parts, times+p.phrase)
-			gains = gains || ratio.Above(gainThatCounts)
-		case ratio.Below(gainThatCounts):
+			gains = gains || ratio.Above(GainThatCounts)
+		case ratio.Below(GainThatCounts):
 			parts = append(parts, "no faster "+p.phrase)
 		default:
 			noisy = append(noisy, p.phrase)

@@ -133,7 +133,7 @@ func transportSentences(bare []stat.Row) []string {
 		}
 		out = append(out, start+": "+text+".")
 		known, _ := one.comparedRows()
-		faster = faster || len(known) > 0 && known[0].ToRaw.Above(gainThatCounts)
+		faster = faster || len(known) > 0 && known[0].ToRaw.Above(GainThatCounts)
 	}
 	if room := mostSentencesOnSeries - len(out); len(noisy) > room {
 		more += len(noisy) - room

@@ -108,7 +108,7 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	switch {
 	case noisy || polls.Interval == nil || sleeps.Interval == nil:
 		ratio := stat.PairedRatio(stat.MustMetric("goodput"), polling.Records, sleeping.Records)
-		if !ratio.Above(gainThatCounts) {
+		if !ratio.Above(GainThatCounts) {
 			return ""
 		}
 		slower = ratio.Interval.Lo
@@ -118,7 +118,7 @@ func pauseText(polling, sleeping stat.Row, noisy bool) string {
 	}
 	writer, _, _ := strings.Cut(sleeping.Cell.IO, "/")
 	_, pause, ok := strings.Cut(writer, "=")
-	if !ok || slower <= gainThatCounts {
+	if !ok || slower <= GainThatCounts {
 		return ""
 	}
 	return fmt.Sprintf(". If it sleeps %s instead, sending takes %s%s "+

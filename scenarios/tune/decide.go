@@ -281,7 +281,7 @@ func (d *Decision) decideLever() {
 	case math.IsInf(decisive, 1):
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
 	case decisive > mostHalfWidth, mayGainNothing:
-		d.Unproven = "noise hides what a change gains"
+		d.Unproven = "noise hides what a change gains at all placements together"
 	}
 	for _, s := range scores {
 		if s.gain >= nearBest*best.gain && s.gain >= limit {
