@@ -69,7 +69,13 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		measure: func(ctx context.Context, s *session) error {
 			return f.measureGrid(ctx, s, plan, reader)
 		},
-		show: func(found *results.Set) error { return f.show(cmd, found, reader) },
+		show: func(found *results.Set) error {
+			d := tune.Decide(found.Records, f.objective)
+			if len(files) > 0 && !d.Measured() {
+				return usageError(errors.New(d.Unproven + "; to measure: pipebench tune"))
+			}
+			return f.show(cmd, found, d.Answer(reader))
+		},
 		gate: func(found *results.Set) error {
 			unproven := tune.Decide(found.Records, f.objective).Unproven
 			if unproven == "" {
@@ -137,12 +143,11 @@ func (f *tuneFlags) measureGrid(
 	return errors.Join(planErr, s.Write(answer.Finding(s.run)))
 }
 
-// show prints which way to send is best, as it follows from the records of a set.
-func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, reader *tune.ReaderCost) error {
+// show prints the answer that follows from the records of a set: which way to send is best.
+func (f *tuneFlags) show(cmd *cobra.Command, set *results.Set, answer tune.Answer) error {
 	if len(set.Records) == 0 {
 		return view.ErrNothing
 	}
-	answer := tune.Decide(set.Records, f.objective).Answer(reader)
 	switch f.format {
 	case view.FormatBench:
 		return view.WriteBench(cmd.OutOrStdout(), set)

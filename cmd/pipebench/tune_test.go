@@ -39,11 +39,14 @@ func TestTuneBeginsWithWhatChunksAre(t *testing.T) {
 	}
 }
 
-// A file that holds no run of tune is no answer.
-func TestTuneOfAnotherRunIsUnproven(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	file := filepath.Join("testdata", "screens", "check.jsonl.gz")
-	if code := run(t.Context(), []string{"tune", file}, nil, &stdout, &stderr); code != exitFailed {
-		t.Errorf("exit %d: %s", code, stderr.String())
+// A file that holds no run of tune is no answer, though it may have cells of the same settings.
+func TestTuneOfAnotherRunIsRefused(t *testing.T) {
+	for _, name := range []string{"check.jsonl.gz", "run.jsonl.gz"} {
+		var stdout, stderr bytes.Buffer
+		file := filepath.Join("testdata", "screens", name)
+		code := run(t.Context(), []string{"tune", file}, nil, &stdout, &stderr)
+		if code != exitUsage || !strings.Contains(stderr.String(), "this is no run of tune") {
+			t.Errorf("%s: exit %d: %s", name, code, stderr.String())
+		}
 	}
 }

@@ -22,7 +22,7 @@ type Answer struct {
 // user's own program spends on its input, or nil if that was not measured.
 func (d Decision) Answer(reader *ReaderCost) Answer {
 	a := Answer{Decision: d}
-	measured := d.shared.Size > 0
+	measured := d.Measured()
 	if reader != nil && measured {
 		a.Sentences = append(a.Sentences, d.readerAdvice(*reader))
 	}
@@ -398,7 +398,7 @@ func (d Decision) figure(metric string, c Choice, place, pattern string, r reade
 // answer names.
 func (a Answer) Page(detail bool) view.Page {
 	p := view.Page{Header: a.Sentences}
-	if a.shared.Size == 0 {
+	if !a.Measured() {
 		return p
 	}
 	p.Tables = a.makeTables(detail)

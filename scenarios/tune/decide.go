@@ -35,8 +35,9 @@ type grid struct {
 func Decide(records []results.Record, o Objective) Decision {
 	d := Decision{Objective: o, grid: newGrid(records)}
 	switch {
-	case d.shared.Size == 0:
-		d.Unproven = "no message was measured whole: this is no run of tune, or it ended too early"
+	case !d.Measured():
+		d.Unproven = "no round trip compares a change with the usual pipe: this is no run of tune, " +
+			"or it ended too early"
 		return d
 	case d.disturbed() > 0.5:
 		d.Unproven = fmt.Sprintf("the machine did other work in %s of the measurements",
@@ -108,6 +109,20 @@ func newGrid(records []results.Record) grid {
 		}
 	}
 	return g
+}
+
+// Measured reports whether any change was measured beside whole messages through the usual pipe, in
+// round trips: only tune does that. Without it, there is nothing to decide.
+func (g grid) Measured() bool {
+	for _, place := range g.places() {
+		for _, c := range choices {
+			_, ok := g.ratio("time", c, place, results.PatternRoundtrip, movingReader)
+			if ok && c != unchanged {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // disturbed returns the share of the records in which most samples were disturbed.
