@@ -276,13 +276,14 @@ func TestNamesOfStrangersAreEscaped(t *testing.T) {
 func TestThePageOfTuneHasItsAdvice(t *testing.T) {
 	set := fullSet()
 	set.Add(results.Finding{Kind: results.KindFinding, ID: "tune/sending", Title: "How to send",
-		Verdict: results.CannotTell, Found: "Change nothing until you know."})
+		Verdict: results.CannotTell, Found: "Chunk frames gain nothing.\nChange nothing until you know."})
 	var page strings.Builder
 	if err := Report(&page, set, ReportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"<h1>How to send: not proven</h1>", "<p>Change nothing until you know.</p>",
+		"<h1>How to send: not proven</h1>", "<p>Chunk frames gain nothing.</p>",
+		"<p>Change nothing until you know.</p>",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is missing", want)

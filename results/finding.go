@@ -65,7 +65,7 @@ type Finding struct {
 	Value any    `json:"value,omitempty"` // what decided the verdict: number, text or bool
 	Unit  string `json:"unit,omitempty"`  // "B", "ns"
 
-	Found     string   `json:"found"` // one sentence with the figure, or why there is no verdict
+	Found     string   `json:"found"` // sentences, one a line, or why there is no verdict
 	Advice    string   `json:"advice,omitempty"`
 	Reproduce string   `json:"reproduce,omitempty"` // a shell line to see it without pipebench
 	Evidence  Evidence `json:"evidence,omitempty"`

@@ -133,7 +133,7 @@ func answer(s *results.Set, sum Summary, file string) []string {
 		out = append(out, CommandName(own[0].Command)+": "+resultOf(own).text+".")
 	}
 	for _, f := range s.FindingsOf(results.AreaTune) {
-		out = append(out, f.Found)
+		out = append(out, strings.Split(f.Found, "\n")...)
 	}
 	out = nonEmpty(append(out, findingSentences(s)...))
 	last := nonEmpty(slices.Concat(sum.Meaning, recordingSummary(s, file)))

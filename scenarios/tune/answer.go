@@ -419,7 +419,7 @@ func (a Answer) Finding(run string) results.Finding {
 		Title:   "How to send messages of " + results.FormatSize(int64(a.shared.Size)) + " here",
 		Verdict: results.Noted,
 		Value:   a.Lever.String(),
-		Found:   strings.Join(a.Sentences, " "),
+		Found:   strings.Join(a.Sentences, "\n"),
 	}
 	if a.Unproven != "" {
 		f.Verdict = results.CannotTell
