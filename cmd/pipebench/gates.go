@@ -139,7 +139,7 @@ func worst(c *stat.Comparison, limit float64) string {
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to
 // do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
-	varies := func(ch stat.Change) bool { return ch.Verdict == stat.Varies }
+	varies := func(ch stat.Change) bool { return ch.Gating() && ch.Verdict == stat.Varies }
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
 	case c.Doubt != "":

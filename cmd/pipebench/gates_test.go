@@ -1,8 +1,11 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 func TestAdviceOnPairsHasNumbers(t *testing.T) {
@@ -27,6 +30,20 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	} {
 		if got := tt.pace.advice(tt.pairs); got != tt.want {
 			t.Errorf("%d pairs: got %q, want %q", tt.pairs, got, tt.want)
+		}
+	}
+}
+
+// What is only shown is no reason why a gate has no verdict.
+func TestFiguresThatAreOnlyShownLeaveNoVerdictOpen(t *testing.T) {
+	for _, isShownOnly := range []bool{false, true} {
+		faults := stat.Change{Verdict: stat.Varies}
+		faults.Before.Metric = stat.Metric{Counter: true, ByRange: true, ShownOnly: isShownOnly}
+		cpu := stat.Change{Verdict: stat.TooNoisy}
+		c := &stat.Comparison{Pairs: 5, Changes: []stat.Change{faults, cpu}}
+		hint := new(gateFlags).hint(c, 0.05)
+		if strings.Contains(hint, "without --counts") == isShownOnly {
+			t.Errorf("shown only: %t: %s", isShownOnly, hint)
 		}
 	}
 }
