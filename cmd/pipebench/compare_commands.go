@@ -345,6 +345,9 @@ func (f *compareFlags) contestTask(
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
+			if f.isGate() && errors.Is(err, turns.ErrNewFails) {
+				err = &statusError{exitGate, err}
+			}
 			if c == nil {
 				return err
 			}

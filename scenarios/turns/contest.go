@@ -120,18 +120,25 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
-// inOrder runs both commands, but not the second if the first fails.
-func inOrder[T any](oldFirst bool, runOld, runNew func() (T, error)) (old, new T, err error) {
+// ErrNewFails means that the new command failed, and that the old one did not in the same pair.
+var ErrNewFails = errors.New("the new one fails, the old one does not")
+
+// inOrder runs both commands, but not the new one if the old one fails first.
+func inOrder[T any](
+	ctx context.Context, oldFirst bool, runOld, runNew func(context.Context) (T, error),
+) (old, new T, err error) {
 	if oldFirst {
-		old, err = runOld()
-		if err == nil {
-			new, err = runNew()
+		old, err = runOld(ctx)
+		if err != nil {
+			return old, new, err
 		}
-		return old, new, err
 	}
-	new, err = runNew()
-	if err == nil {
-		old, err = runOld()
+	new, newErr := runNew(ctx)
+	if !oldFirst && ctx.Err() == nil {
+		old, err = runOld(ctx)
 	}
-	return old, new, err
+	if newErr != nil && err == nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", ErrNewFails, newErr)
+	}
+	return old, new, cmp.Or(err, newErr)
 }

@@ -132,3 +132,29 @@ func TestTheOrderIsBalancedAndLeftToChance(t *testing.T) {
 		t.Errorf("of 64 seeds the old side goes first in %d", oldFirst)
 	}
 }
+
+// Only a new command that fails beside an old one that works is ErrNewFails.
+func TestNewFailsIfTheOldOneWorks(t *testing.T) {
+	broken := errors.New("broken")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		ctx      context.Context
+		old, new error
+		want     bool
+	}{
+		{t.Context(), nil, broken, true},
+		{t.Context(), broken, nil, false},
+		{t.Context(), broken, broken, false},
+		{ended, nil, broken, false},
+	} {
+		for _, oldFirst := range []bool{false, true} {
+			_, _, err := inOrder(tt.ctx, oldFirst,
+				func(context.Context) (int, error) { return 0, tt.old },
+				func(context.Context) (int, error) { return 0, tt.new })
+			if !errors.Is(err, broken) || errors.Is(err, ErrNewFails) != tt.want {
+				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
+			}
+		}
+	}
+}

@@ -26,9 +26,9 @@ type GoTests struct {
 
 // Pair runs the benchmarks of both. It is an error if neither has a benchmark.
 func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
-	old, new, err := inOrder(oldFirst,
-		func() (string, error) { return benchmark(ctx, g.Old) },
-		func() (string, error) { return benchmark(ctx, g.New) })
+	old, new, err := inOrder(ctx, oldFirst,
+		func(ctx context.Context) (string, error) { return benchmark(ctx, g.Old) },
+		func(ctx context.Context) (string, error) { return benchmark(ctx, g.New) })
 	if err != nil {
 		return err
 	}

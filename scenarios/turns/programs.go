@@ -184,9 +184,7 @@ func withoutWakeUps(
 
 // add starts both commands once and keeps what was counted and timed.
 func (s *starts) add(ctx context.Context, startOld, startNew Starter, oldFirst bool) error {
-	old, new, err := inOrder(oldFirst,
-		func() (Start, error) { return startOld(ctx) },
-		func() (Start, error) { return startNew(ctx) })
+	old, new, err := inOrder(ctx, oldFirst, startOld, startNew)
 	if err != nil {
 		return err
 	}
