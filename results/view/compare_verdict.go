@@ -27,6 +27,9 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	if c.Calls != "" {
 		text += "The new one makes " + c.Calls + ". "
 	}
+	if c.NewFails {
+		return Bad, strings.TrimSpace(text)
+	}
 	tone, answer := t.answer(c)
 	return tone, text + strings.Join(append([]string{answer}, t.others()...), "; ") + "."
 }

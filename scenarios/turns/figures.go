@@ -113,16 +113,17 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	c := stat.CompareTextPairs(t.old, t.new, o)
 	c.Pairs = len(p.timed.old)
 	c.Different = p.whyDifferent()
-	if c.Different != "" && !p.MayDiffer {
+	if c.Different != "" && !p.MayDiffer && !newFails {
 		c.Different += ": --allow-different-output compares them all the same"
 	}
 	c.Doubt = doubt
+	c.Calls = p.causes(c)
 	if newFails { // then the figures say nothing
 		c.NewFails = true
-		c.Doubt = c.Different
+		c.Doubt = "the new one fails: " + c.Different
 		c.Different = ""
+		c.Calls = ""
 	}
-	c.Calls = p.causes(c)
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+
 			"command: the time that passed decides")
@@ -189,10 +190,14 @@ func bytesPerCall(bytes figure, from []Start, calls float64) string {
 	if calls == 0 {
 		return "none"
 	}
-	mean := seriesOf(stat.Metric{}, bytes, from).Figure.Median / calls
+	mean := seriesOf(stat.Metric{ByRange: true}, bytes, from).Figure.Median / calls
 	power := math.Exp2(math.Round(math.Log2(max(mean, 1))))
 	if math.Abs(mean/power-1) < 0.05 {
 		mean = power
 	}
-	return results.FormatSize(int64(mean))
+	text := results.FormatSize(int64(math.Round(mean)))
+	if mean != math.Trunc(mean) {
+		return "about " + text
+	}
+	return text
 }

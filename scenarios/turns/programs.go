@@ -29,6 +29,14 @@ type Start struct {
 	Instructions int64 // 0 if they were not counted
 }
 
+// said returns in parentheses what a command said on failing, or "" if it said nothing.
+func (s Start) said() string {
+	if s.Said == "" {
+		return ""
+	}
+	return " (" + s.Said + ")"
+}
+
 // A Starter starts a command once and returns what was counted and timed.
 type Starter func(context.Context) (Start, error)
 
@@ -264,11 +272,7 @@ func (p *Programs) whyNotJudged() string {
 	case !slices.ContainsFunc(counted, isSuccess) && slices.ContainsFunc(counted, isOther):
 		return "both fail: " + forgive
 	case !slices.ContainsFunc(counted, isSuccess):
-		said := ""
-		if counted[0].Said != "" {
-			said = " (" + counted[0].Said + ")"
-		}
-		return fmt.Sprintf("both exit with %d%s: %s", counted[0].Exit, said, forgive)
+		return fmt.Sprintf("both exit with %d%s: %s", counted[0].Exit, counted[0].said(), forgive)
 	case slices.ContainsFunc(counted, isBusy):
 		return ""
 	case p.Input != "":
@@ -289,8 +293,8 @@ func (p *Programs) whyDifferent() string {
 	old, new := p.counted.old, p.counted.new
 	for i := range old {
 		if old[i].Exit != new[i].Exit {
-			return fmt.Sprintf("the old one exits with %d, the new one with %d",
-				old[i].Exit, new[i].Exit)
+			return fmt.Sprintf("the old one exits with %d%s, the new one with %d%s",
+				old[i].Exit, old[i].said(), new[i].Exit, new[i].said())
 		}
 	}
 	for i := range old {
