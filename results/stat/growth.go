@@ -210,32 +210,32 @@ func dearer(sizes, times []float64) int {
 	return 0
 }
 
-// step returns the size at which the times rise in a step, or 0. From the size before it to the
-// step, a byte becomes dearer by more than even quadratic growth explains. The growth is not fast
-// up to the step, and from there on a byte costs about the same.
+// stepFactor is how many times more the cost of a byte must rise in a step than the size does. In
+// quadratic growth, it rises as much as the size.
+const stepFactor = 1.25
+
+// step returns the last size at which the times rise in a step, or 0. At the step, a byte becomes
+// dearer by more than even quadratic growth explains. The growth is not fast up to the step, and
+// from there on a byte costs about the same, except for further steps.
 func step(sizes, times []float64) int {
 	var costs []float64
-	at := 0
-	steepest := 1.0 // how many times more the cost of a byte rises than the size
 	for i, size := range sizes {
 		costs = append(costs, times[i]/size)
-		if i == 0 {
+	}
+	for at := len(sizes) - 1; at > 0; at-- {
+		if costs[at]/costs[at-1] <= stepFactor*sizes[at]/sizes[at-1] {
 			continue
 		}
-		steep := costs[i] / costs[i-1] / (size / sizes[i-1])
-		if steep > steepest {
-			at = i
-			steepest = steep
+		before, err := FitGrowth(sizes[:at], times[:at])
+		if err == nil && before.Slope > FastGrowth { // there is an error if at is 1
+			continue
+		}
+		flat := slices.Max(costs[at:]) < dearerFactor*slices.Min(costs[at:])
+		if flat || err == nil && step(sizes[at:], times[at:]) > 0 {
+			return int(sizes[at])
 		}
 	}
-	if at == 0 || slices.Max(costs[at:]) >= dearerFactor*slices.Min(costs[at:]) {
-		return 0
-	}
-	before, err := FitGrowth(sizes[:at], times[:at])
-	if err == nil && before.Slope > FastGrowth { // there is an error if at is 1
-		return 0
-	}
-	return int(sizes[at])
+	return 0
 }
 
 // RecordedGrowth returns the growth that a record reports, if any.
