@@ -163,7 +163,7 @@ func slowestText(calls []stat.Call) string {
 	if !slowest.Answered {
 		return ""
 	}
-	text := "Slowest: " + requestName(slowest.Request) + ", " +
+	text := "Slowest after the handshake: " + requestName(slowest.Request) + ", " +
 		results.FormatDuration(float64(slowest.NS))
 	if slowest.Before.Size > 0 {
 		text += ", " + afterText(slowest)

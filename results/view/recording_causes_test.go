@@ -54,7 +54,7 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 	gap := results.DirectionTraffic{Messages: 9, StalledNS: 9e9, Gaps: 1, MessagesMissing: 8}
 	server := "The server stopped reading: the client waited 36.3 s to write."
 	client := "The client stopped reading: the server waited 4.00 s to write."
-	slowest := "Slowest: a (id 1), 2.00 s."
+	slowest := "Slowest after the handshake: a (id 1), 2.00 s."
 	for _, tt := range []struct {
 		name   string
 		target results.Target

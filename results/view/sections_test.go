@@ -57,7 +57,7 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 		`2 requests without an answer: b (id 2), b (id "x"), the first right after open of ` +
 			"250,159 B, the largest before it. Record again with pipebench tap --bodies, then " +
 			"send it again: pipebench drive --messages RECORDING -- COMMAND",
-		"Slowest: a (id 1), 2.00 ms, right after initialize of 90 B.",
+		"Slowest after the handshake: a (id 1), 2.00 ms, right after initialize of 90 B.",
 		"The recording has no end: if the client still runs, end it and look again.",
 		"The recording has 5 messages to the server and 2 from it. The largest message has " +
 			"250,159 B.",
@@ -101,8 +101,8 @@ func TestServersOfOneRecordingAreToldApart(t *testing.T) {
 	}
 	said := strings.Join(recordingSummary(set, ""), "\n")
 	for _, want := range []string{
-		"a: 1 request without an answer: y (id 1), ", "a: Slowest: z (id 2), ",
-		"b: 1 request without an answer: y (id 1), ", "b: Slowest: z (id 2), ",
+		"a: 1 request without an answer: y (id 1), ", "a: Slowest after the handshake: z (id 2), ",
+		"b: 1 request without an answer: y (id 1), ", "b: Slowest after the handshake: z (id 2), ",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("got %q, without %q", said, want)
