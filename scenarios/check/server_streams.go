@@ -236,6 +236,10 @@ func liesAboutLength(ctx context.Context, c *serverCase) error {
 	case reserved-before > announced/2:
 		c.slow("reserves what is announced: %s of addresses, of which it uses %s",
 			megabytes(reserved-before), megabytes(max(0, after-resident)))
+	case gone:
+		c.ok("ended, and was not seen to reserve what was announced")
+	default:
+		c.ok("lived on, and did not reserve what was announced")
 	}
 	return nil
 }
