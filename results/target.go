@@ -202,7 +202,7 @@ type ReplayEvidence struct {
 	Replayed        int `json:"replayed"` // messages of the recording that were sent
 	Answered        int `json:"answered"`
 	LargestBytes    int `json:"largest_bytes"`
-	FailedAtMessage int `json:"failed_at_message,omitempty"` // its number in the recording; 0: none
+	FailedAtMessage int `json:"failed_at_message,omitempty"` // counts those to the server; 0: none
 	Compared        int `json:"compared,omitempty"`          // answers compared with recorded ones
 	Different       int `json:"different,omitempty"`         // compared answers that differ
 	Undecided       int `json:"cannot_tell,omitempty"`       // too redacted to be compared

@@ -115,7 +115,7 @@ func replaySentence(t results.Target) string {
 		results.FormatCount(replay.Replayed, "message"), replay.Answered, FailureText(t))
 	switch {
 	case replay.FailedAtMessage > 0:
-		return fmt.Sprintf("%s at message %d (%s)", text, replay.FailedAtMessage,
+		return fmt.Sprintf("%s at message %d to the server (%s)", text, replay.FailedAtMessage,
 			Escape(t.Evidence.Why))
 	case len(t.Samples) == 0:
 		return text

@@ -27,7 +27,7 @@ var handshakeMethods = []string{
 // A recorded is a message of the client in a recording.
 type recorded struct {
 	payload.Message
-	number int           // of the message in the recording, counted from 1
+	number int           // among the client's messages in the recording, counted from 1
 	took   time.Duration // the time until its answer in the recording; 0 if not known
 	name   string        // the method and id
 	silent bool          // the server does not answer it; set when the message is sent again
@@ -52,7 +52,11 @@ func split(
 ) (requests []recorded, replies map[string][]payload.Message) {
 	replies = map[string][]payload.Message{}
 	open := map[string]int{} // the indexes of unanswered requests, by id
-	for i, m := range recording {
+	number := 0
+	for _, m := range recording {
+		if m.Dir != "reply" {
+			number++
+		}
 		method := m.Method
 		id := string(m.ID)
 		answers := method == "" && id != ""
@@ -80,7 +84,7 @@ func split(
 		if id != "" {
 			name = strings.TrimSpace(method + " (id " + id + ")")
 		}
-		requests = append(requests, recorded{Message: m, number: i + 1, name: name})
+		requests = append(requests, recorded{Message: m, number: number, name: name})
 	}
 	return requests, replies
 }

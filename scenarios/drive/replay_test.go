@@ -120,13 +120,13 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := set.Targets[0].Evidence
-	if set.Targets[0].Verdict != string(target.Unanswered) || e.Replay.FailedAtMessage != 4 {
+	if set.Targets[0].Verdict != string(target.Unanswered) || e.Replay.FailedAtMessage != 3 {
 		t.Fatalf("%s at %d", set.Targets[0].Verdict, e.Replay.FailedAtMessage)
 	}
 	for _, says := range []string{
 		"hover (id 2) of 500 B: no answer within ",
-		"; right after message 3, open of 4,000 B, which expects no answer",
-		"; without message 3 it is answered",
+		"; right after message 2, open of 4,000 B, which expects no answer",
+		"; without message 2 it is answered",
 	} {
 		if !strings.Contains(e.Why, says) {
 			t.Errorf("%q does not say %q", e.Why, says)
