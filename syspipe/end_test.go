@@ -231,6 +231,28 @@ func TestACapacityIsNotNegative(t *testing.T) {
 	})
 }
 
+// TestACapacityIsNotCutTo32Bits: of 1<<40, the lower 32 bits would ask for the smallest capacity.
+func TestACapacityIsNotCutTo32Bits(t *testing.T) {
+	wide := int64(1) << 40
+	asked := int(wide)
+	if int64(asked) != wide {
+		t.Skip("an int has 32 bits")
+	}
+	for _, kind := range syspipe.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			w, _ := open(t, kind, 0, syspipe.Blocking)
+			got, set := w.SetCapacity(asked)
+			_, _, opened := syspipe.Open(kind, syspipe.Options{Capacity: asked, IO: syspipe.Blocking})
+			for op, err := range map[string]error{"SetCapacity": set, "Open": opened} {
+				var refused *syspipe.CapacityError
+				if !errors.As(err, &refused) || refused.Asked != asked {
+					t.Errorf("%s: capacity %d, error %v; want a *CapacityError", op, got, err)
+				}
+			}
+		})
+	}
+}
+
 func TestUseAfterClose(t *testing.T) {
 	everyPipe(t, func(t *testing.T, kind syspipe.Kind, how syspipe.IO) {
 		w, r := open(t, kind, 0, how)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -238,6 +239,10 @@ func (e *End) setCapacity(n int) error {
 	}
 	if e.kind != SocketPair {
 		return setPipeCapacity(e.kind, e.fd, n)
+	}
+	if n > math.MaxInt32 { // setsockopt would mistake it for a smaller number
+		const where = "setsockopt takes at most 2 GiB"
+		return &CapacityError{Kind: e.kind, Asked: n, Err: unix.EINVAL, Where: where}
 	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"syscall"
@@ -15,6 +16,11 @@ import (
 var supportedKinds = []Kind{Anonymous, Named}
 
 func open(kind Kind, capacity int) (w, r *End, err error) {
+	if uint64(capacity) > math.MaxUint32 {
+		const where = "the system takes at most 4 GiB"
+		err = windows.ERROR_INVALID_PARAMETER
+		return nil, nil, &CapacityError{Kind: kind, Asked: capacity, Err: err, Where: where}
+	}
 	if kind == Named {
 		return openNamed(capacity)
 	}
