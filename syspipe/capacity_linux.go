@@ -26,10 +26,11 @@ func setPipeCapacity(kind Kind, fd int, n int) error {
 	refused := &CapacityError{Kind: kind, Asked: n, Err: os.NewSyscallError("F_SETPIPE_SZ", err)}
 	limit, _ := ReadLimit(maxSizeFile)
 	switch {
+	case n > maxPipe:
+		refused.Where = "a pipe holds at most 2 GiB"
 	case err == unix.EBUSY:
 		refused.Where = "more than that is in the pipe now; read it first"
-	case err != unix.EPERM:
-		refused.Where = "a pipe holds at most 2 GiB"
+	case err != unix.EPERM: // the cause is not known
 	case n > limit:
 		refused.Limit = limit
 		refused.Where = "fs.pipe-max-size, in " + maxSizeFile

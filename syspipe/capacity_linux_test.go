@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -90,6 +92,30 @@ func TestCapacityBelowTheFill(t *testing.T) {
 	var refused *syspipe.CapacityError
 	if _, err := w.SetCapacity(4096); !errors.As(err, &refused) || !errors.Is(err, syscall.EBUSY) {
 		t.Errorf("SetCapacity of a full pipe: %v, want a *CapacityError that is EBUSY", err)
+	}
+}
+
+// TestACapacityErrorExplainsOnlyWhatItKnows: the path of a pipe, opened with O_PATH, has no capacity
+// at all, which is no limit of pipes.
+func TestACapacityErrorExplainsOnlyWhatItKnows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(path, unix.O_PATH, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := syspipe.Inherited(fmt.Sprintf(
+		`{"number":%d,"kind":"fifo","direction":2,"io":%d}`, fd, syspipe.Blocking))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	_, err = end.SetCapacity(4096)
+	var refused *syspipe.CapacityError
+	if !errors.As(err, &refused) || !errors.Is(err, unix.EBADF) || refused.Where != "" {
+		t.Errorf("SetCapacity: %v; want EBADF and no explanation", err)
 	}
 }
 
