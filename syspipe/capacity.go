@@ -15,7 +15,8 @@ func (e *End) Capacity() (n int, err error) {
 
 // SetCapacity asks for a capacity of n bytes, which the system may round, and returns the new
 // capacity. Here 0 asks for the smallest capacity, not for the default as in [Options]. If the
-// system refuses, the error is a [*CapacityError].
+// system refuses, the error is a [*CapacityError]. On Linux, a socket pair gets about twice n, and
+// an n above net.core.wmem_max counts as net.core.wmem_max.
 func (e *End) SetCapacity(n int) (now int, err error) {
 	if n < 0 {
 		return 0, e.failed("set capacity of", fmt.Errorf("%d bytes: a capacity is not negative", n))

@@ -119,6 +119,19 @@ func TestACapacityErrorExplainsOnlyWhatItKnows(t *testing.T) {
 	}
 }
 
+// TestASocketPairGetsAboutTwice: as the comment of SetCapacity says.
+func TestASocketPairGetsAboutTwice(t *testing.T) {
+	limit := limitFrom(t, "/proc/sys/net/core/wmem_max")
+	for _, asked := range []int{limit / 2, limit, 2 * limit, 1<<31 - 1} {
+		w, _ := open(t, syspipe.SocketPair, 0, syspipe.Poll)
+		got, err := w.SetCapacity(asked)
+		times := float64(got) / float64(min(asked, limit))
+		if err != nil || times < 1.8 || times > 2.5 {
+			t.Errorf("SetCapacity(%d) = %d, %v: %.2f times as much", asked, got, err, times)
+		}
+	}
+}
+
 func limitFrom(t *testing.T, file string) int {
 	t.Helper()
 	text, err := os.ReadFile(file)

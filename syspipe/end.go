@@ -14,8 +14,8 @@ import (
 // Options say what [Open] makes. The zero Options make a pipe of the system's usual capacity, whose
 // ends wait in Go's poller.
 type Options struct {
-	// Capacity is the capacity to ask for, in bytes; 0 leaves the system's default. The system may
-	// round it. If the system refuses, the error is a [*CapacityError].
+	// Capacity is the capacity to ask for, in bytes, as in [End.SetCapacity]; 0 leaves the system's
+	// default.
 	Capacity int
 	// IO is how both ends wait. The zero IO is [Poller], or what comes closest to it on this system
 	// (see [End.UsePoller]).
