@@ -76,9 +76,9 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 // takes some milliseconds.
 const samplesPerOp = 6
 
-// Cells makes each of the measurements in a sub-benchmark of b, and reports medians of the samples.
-// Empty fields get their usual values, as in [bench.Complete]. Measurements that this machine
-// cannot make are skipped.
+// Cells makes each of the measurements in a sub-benchmark of b, and reports medians of the samples;
+// MB/s follows from ns/op. Empty fields get their usual values, as in [bench.Complete].
+// Measurements that this machine cannot make are skipped.
 func Cells(b *testing.B, cells ...results.Cell) {
 	b.Helper()
 	for _, c := range cells {
@@ -114,8 +114,23 @@ func run(b *testing.B, c results.Cell) {
 	}
 	for _, u := range benchtext.CellUnits(all.Cell) {
 		e := stat.MustMetric(u.Metric).Estimate(all)
-		if e.N > 0 {
-			b.ReportMetric(benchtext.Round(e.Median*u.Scale), u.Name)
+		if e.N == 0 {
+			continue
 		}
+		if u.Metric == "goodput" {
+			// The median of the goodput could come from other samples than that of the time.
+			e.Median = payload(all.Samples) * 1e9 / stat.MustMetric("time").Estimate(all).Median
+		}
+		b.ReportMetric(benchtext.Round(e.Median*u.Scale), u.Name)
 	}
+}
+
+// payload returns how many bytes a message of the samples has, on average.
+func payload(samples []results.Sample) float64 {
+	var bytes, messages int64
+	for _, s := range samples {
+		bytes += s.PayloadBytes
+		messages += s.Messages
+	}
+	return float64(bytes) / float64(messages)
 }
