@@ -302,7 +302,7 @@ func (e *End) wait(toward direction) error {
 func (e *End) SetReadDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
-			return os.ErrNoDeadline
+			return e.noDeadline()
 		}
 		return e.file.SetReadDeadline(t)
 	})
@@ -313,10 +313,14 @@ func (e *End) SetReadDeadline(t time.Time) error {
 func (e *End) SetWriteDeadline(t time.Time) error {
 	return e.briefly("set deadline of", func() error {
 		if e.file == nil {
-			return os.ErrNoDeadline
+			return e.noDeadline()
 		}
 		return e.file.SetWriteDeadline(t)
 	})
+}
+
+func (e *End) noDeadline() error {
+	return fmt.Errorf("its io is %s; only poller has deadlines: %w", e.io, os.ErrNoDeadline)
 }
 
 // Close closes the descriptor and the duplicates that [End.Pass] made. A read or write under way

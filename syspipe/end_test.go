@@ -3,6 +3,7 @@ package syspipe_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -192,8 +193,9 @@ func TestDeadlines(t *testing.T) {
 		past := time.Now().Add(-time.Second)
 		err := errors.Join(r.SetReadDeadline(past), w.SetWriteDeadline(past))
 		if how != syspipe.Poller {
-			if !errors.Is(err, os.ErrNoDeadline) {
-				t.Errorf("error %v, want os.ErrNoDeadline", err)
+			named := strings.Contains(fmt.Sprint(err), "its io is "+how.String())
+			if !errors.Is(err, os.ErrNoDeadline) || !named {
+				t.Errorf("error %v, want os.ErrNoDeadline and the io", err)
 			}
 			return
 		}

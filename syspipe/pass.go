@@ -63,7 +63,9 @@ func (e *End) File() (f *os.File, err error) {
 func Inherited(ref string) (*End, error) {
 	var r reference
 	err := json.Unmarshal([]byte(ref), &r)
-	if err == nil {
+	if err != nil {
+		err = errors.New("not a reference of End.Pass")
+	} else {
 		err = r.Kind.Supported()
 	}
 	if err == nil && (r.Direction == 0 || r.Direction > duplex) {

@@ -132,6 +132,15 @@ func TestAFileOutlivesItsEnd(t *testing.T) {
 	}
 }
 
+func TestInheritedSaysThatTextIsNoReference(t *testing.T) {
+	for _, text := range []string{"", "9999", "abc"} {
+		_, err := syspipe.Inherited(text)
+		if err == nil || !strings.HasSuffix(err.Error(), ": not a reference of End.Pass") {
+			t.Errorf("Inherited(%q): %v", text, err)
+		}
+	}
+}
+
 func TestInheritedRefusesWhatIsNoEnd(t *testing.T) {
 	for name, ref := range map[string]string{
 		"empty":             "",
