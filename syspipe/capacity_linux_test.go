@@ -95,8 +95,8 @@ func TestCapacityBelowTheFill(t *testing.T) {
 	}
 }
 
-// TestACapacityErrorExplainsOnlyWhatItKnows: the path of a pipe, opened with O_PATH, has no capacity
-// at all, which is no limit of pipes.
+// TestACapacityErrorExplainsOnlyWhatItKnows: a descriptor opened with O_PATH has no capacity at
+// all, which is no limit of pipes.
 func TestACapacityErrorExplainsOnlyWhatItKnows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

@@ -300,27 +300,22 @@ func (e *End) wait(toward direction) error {
 // [os.ErrDeadlineExceeded]. The zero time means no deadline. For an end without [Poller], the error
 // wraps [os.ErrNoDeadline].
 func (e *End) SetReadDeadline(t time.Time) error {
-	return e.briefly("set deadline of", func() error {
-		if e.file == nil {
-			return e.noDeadline()
-		}
-		return e.file.SetReadDeadline(t)
-	})
+	return e.setDeadline((*os.File).SetReadDeadline, t)
 }
 
 // SetWriteDeadline is SetReadDeadline for writes. A Write that fails at the deadline still returns
 // how many bytes the kernel accepted.
 func (e *End) SetWriteDeadline(t time.Time) error {
-	return e.briefly("set deadline of", func() error {
-		if e.file == nil {
-			return e.noDeadline()
-		}
-		return e.file.SetWriteDeadline(t)
-	})
+	return e.setDeadline((*os.File).SetWriteDeadline, t)
 }
 
-func (e *End) noDeadline() error {
-	return fmt.Errorf("its io is %s; only poller has deadlines: %w", e.io, os.ErrNoDeadline)
+func (e *End) setDeadline(set func(*os.File, time.Time) error, t time.Time) error {
+	return e.briefly("set deadline of", func() error {
+		if e.file == nil {
+			return fmt.Errorf("its io is %s; only poller has deadlines: %w", e.io, os.ErrNoDeadline)
+		}
+		return set(e.file, t)
+	})
 }
 
 // Close closes the descriptor and the duplicates that [End.Pass] made. A read or write under way

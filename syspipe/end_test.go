@@ -244,7 +244,8 @@ func TestACapacityIsNotCutTo32Bits(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			w, _ := open(t, kind, 0, syspipe.Blocking)
 			got, set := w.SetCapacity(asked)
-			_, _, opened := syspipe.Open(kind, syspipe.Options{Capacity: asked, IO: syspipe.Blocking})
+			o := syspipe.Options{Capacity: asked, IO: syspipe.Blocking}
+			_, _, opened := syspipe.Open(kind, o)
 			for op, err := range map[string]error{"SetCapacity": set, "Open": opened} {
 				var refused *syspipe.CapacityError
 				if !errors.As(err, &refused) || refused.Asked != asked {

@@ -241,8 +241,7 @@ func (e *End) setCapacity(n int) error {
 		return setPipeCapacity(e.kind, e.fd, n)
 	}
 	if n > math.MaxInt32 { // setsockopt would mistake it for a smaller number
-		const where = "setsockopt takes at most 2 GiB"
-		return &CapacityError{Kind: e.kind, Asked: n, Err: unix.EINVAL, Where: where}
+		return &CapacityError{Kind: e.kind, Asked: n, Err: unix.EINVAL, Where: "at most 2 GiB"}
 	}
 	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 		if err := unix.SetsockoptInt(e.fd, unix.SOL_SOCKET, option, n); err != nil {

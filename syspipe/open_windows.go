@@ -17,9 +17,7 @@ var supportedKinds = []Kind{Anonymous, Named}
 
 func open(kind Kind, capacity int) (w, r *End, err error) {
 	if uint64(capacity) > math.MaxUint32 {
-		const where = "the system takes at most 4 GiB"
-		err = windows.ERROR_INVALID_PARAMETER
-		return nil, nil, &CapacityError{Kind: kind, Asked: capacity, Err: err, Where: where}
+		return nil, nil, &CapacityError{Kind: kind, Asked: capacity, Err: errors.New("above 4 GiB")}
 	}
 	if kind == Named {
 		return openNamed(capacity)

@@ -62,12 +62,10 @@ func (e *End) File() (f *os.File, err error) {
 // reference only once. The returned end belongs to the caller, and waits as the parent's end did.
 func Inherited(ref string) (*End, error) {
 	var r reference
-	err := json.Unmarshal([]byte(ref), &r)
-	if err != nil {
-		err = errors.New("not a reference of End.Pass")
-	} else {
-		err = r.Kind.Supported()
+	if json.Unmarshal([]byte(ref), &r) != nil {
+		return nil, fmt.Errorf("take up inherited end: %q: not a reference of End.Pass", ref)
 	}
+	err := r.Kind.Supported()
 	if err == nil && (r.Direction == 0 || r.Direction > duplex) {
 		err = errors.New("it says neither read nor write")
 	}

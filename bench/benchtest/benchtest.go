@@ -112,25 +112,20 @@ func run(b *testing.B, c results.Cell) {
 			b.Fatal(err)
 		}
 	}
-	for _, u := range benchtext.CellUnits(all.Cell) {
-		e := stat.MustMetric(u.Metric).Estimate(all)
-		if e.N == 0 {
-			continue
-		}
-		if u.Metric == "goodput" {
-			// The median of the goodput could come from other samples than that of the time.
-			e.Median = payload(all.Samples) * 1e9 / stat.MustMetric("time").Estimate(all).Median
-		}
-		b.ReportMetric(benchtext.Round(e.Median*u.Scale), u.Name)
-	}
-}
-
-// payload returns how many bytes a message of the samples has, on average.
-func payload(samples []results.Sample) float64 {
-	var bytes, messages int64
-	for _, s := range samples {
-		bytes += s.PayloadBytes
+	var payload, messages int64
+	for _, s := range all.Samples {
+		payload += s.PayloadBytes
 		messages += s.Messages
 	}
-	return float64(bytes) / float64(messages)
+	for _, u := range benchtext.CellUnits(all.Cell) {
+		e := stat.MustMetric(u.Metric).Estimate(all)
+		if u.Metric == "goodput" {
+			// The median of the goodput could come from other samples than that of the time.
+			size := float64(payload) / float64(messages)
+			e.Median = size * 1e9 / stat.MustMetric("time").Estimate(all).Median
+		}
+		if e.N > 0 {
+			b.ReportMetric(benchtext.Round(e.Median*u.Scale), u.Name)
+		}
+	}
 }
