@@ -195,9 +195,5 @@ func bytesPerCall(bytes figure, from []Start, calls float64) string {
 	if math.Abs(mean/power-1) < 0.05 {
 		mean = power
 	}
-	text := results.FormatSize(int64(math.Round(mean)))
-	if mean != math.Trunc(mean) {
-		return "about " + text
-	}
-	return text
+	return results.FormatSize(int64(math.Round(mean)))
 }
