@@ -276,7 +276,8 @@ func TestNamesOfStrangersAreEscaped(t *testing.T) {
 func TestThePageOfTuneHasItsAdvice(t *testing.T) {
 	set := fullSet()
 	set.Add(results.Finding{Kind: results.KindFinding, ID: "tune/sending", Title: "How to send",
-		Verdict: results.CannotTell, Found: "Chunk frames gain nothing.\nChange nothing until you know."})
+		Verdict: results.CannotTell,
+		Found:   "Chunk frames gain nothing.\nChange nothing until you know."})
 	var page strings.Builder
 	if err := Report(&page, set, ReportOptions{}); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestRepliesAreMatchedByID(t *testing.T) {
 		message("b", "request", "lost", "7", 140),
 		message("a", "reply", "", "8", 1_000_150), // before the write of its request has returned
 		{Run: "a", Dir: "request", Method: "stalled", ID: []byte("8"), T: 1_000_200, Stall: 120},
-		message("a", "reply", "", "9", 2_000_000), // answers something else: its request began later
+		message("a", "reply", "", "9", 2_000_000), // answers something else
 		message("a", "request", "notify", "", 2_500_000),
 		message("a", "request", "lost", "9", 3_000_000),
 		// a busy machine: the relay came to record the request 20 ms after the reply

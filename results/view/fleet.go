@@ -60,8 +60,8 @@ func isEmptyFleet(members []stat.Member) bool {
 	})
 }
 
-// answerDifference returns the first sentence on how answers differ between machines, or "" if there
-// is none.
+// answerDifference returns the first sentence on how answers differ between machines, or "" if
+// there is none.
 func answerDifference(sections []Section) string {
 	for _, s := range sections {
 		if len(s.Lead) > 1 { // the last sentence only counts the differences

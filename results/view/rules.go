@@ -51,8 +51,8 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 		p.Header = append(differenceSentences(machines), p.Header...)
 		p.Notes = append(p.Notes, "≠ differs from the first column. "+notCompared+" Machines "+
 			"that were asked the same and answer alike share a column, with their shortest and "+
-			"longest time. A dash or no column: not asked. Where a system is emulated or imitated, "+
-			"this shows what pipes do there and not how fast.")
+			"longest time. A dash or no column: not asked. Where a system is emulated or "+
+			"imitated, this shows what pipes do there and not how fast.")
 	} else {
 		p.Header = nonEmpty(append([]string{pipeSummary(rules.Findings)}, p.Header...))
 	}

@@ -384,8 +384,8 @@ func (c *serverCase) judgeReply(
 		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
 	case out.Size > 0:
-		c.cannotTell("an answer of %s: %s: %s; %s came whole. Unless the tool shortens on purpose, "+
-			"the server loses bytes", size, out.Verdict.Text(), out.Why, earlier)
+		c.cannotTell("an answer of %s: %s: %s; %s came whole. Unless the tool shortens on "+
+			"purpose, the server loses bytes", size, out.Verdict.Text(), out.Why, earlier)
 	case out.Verdict == target.Late:
 		c.cannotTell("an answer of %s: %s: %s", size, out.Verdict.Text(), out.Why)
 	case out.Verdict == target.Unanswered && strays > 0:

@@ -36,8 +36,8 @@ func Decide(records []results.Record, o Objective) Decision {
 	d := Decision{Objective: o, grid: newGrid(records)}
 	switch {
 	case !d.Measured():
-		d.Unproven = "no round trip compares a change with the usual pipe: this is no run of tune, " +
-			"or it ended too early"
+		d.Unproven = "no round trip compares a change with the usual pipe: this is no run of " +
+			"tune, or it ended too early"
 		return d
 	case d.disturbed() > 0.5:
 		d.Unproven = fmt.Sprintf("the machine did other work in %s of the measurements",
