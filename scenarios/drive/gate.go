@@ -106,7 +106,8 @@ func failureOfNoSize(t results.Target) error {
 	case r == nil:
 		return nil
 	case r.FailedAtMessage > 0:
-		return fmt.Errorf("the replay ended at message %d: %s", r.FailedAtMessage, t.Verdict)
+		return fmt.Errorf("the replay ended at message %d to the server: %s",
+			r.FailedAtMessage, t.Verdict)
 	case r.Different > 0:
 		return fmt.Errorf("%d of %d answers are not as recorded: %s",
 			r.Different, r.Compared, t.Evidence.Why)
