@@ -39,8 +39,9 @@ func waitingChart(all rows) Chart {
 		Title:    "What non-blocking writers meet",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes: []string{explained + ".", mediansNote + " Bars of the time to EPIPE are its " +
-			"range: what the writer is doing when its reader leaves is chance."},
+		Notes: []string{explained + ".", mediansNote, "The time to EPIPE depends on chance: on " +
+			"what the writer is doing when its reader leaves. Its bars are the range, and its " +
+			"points are never hollow."},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
@@ -60,8 +61,8 @@ func waitingChart(all rows) Chart {
 	return c
 }
 
-// epipePoint is the point of the time to EPIPE, with its range. A median of such times, which
-// differ tenfold by chance, stays in doubt however many there are.
+// epipePoint is the point of the time to EPIPE, with its range. Such times differ tenfold by
+// chance, however many there are. The range says so, and the point is not marked as in doubt.
 func epipePoint(row stat.Row) (Point, bool) {
 	p, ok := metricPoint("told")(row)
 	if ok {

@@ -34,7 +34,7 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	}
 }
 
-// What is only shown is no reason why a gate has no verdict.
+// A gate without a verdict names no count that is only shown as the reason.
 func TestFiguresThatAreOnlyShownLeaveNoVerdictOpen(t *testing.T) {
 	for _, isShownOnly := range []bool{false, true} {
 		faults := stat.Change{Verdict: stat.Varies}

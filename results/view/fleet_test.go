@@ -54,7 +54,7 @@ func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
 		if !slices.Contains(answer.Lead, want+".") || answer.Title != want {
 			t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
 		}
-		// What is certain is the title.
+		// A certain difference is told in the title, before one that may be chance.
 		members[0].Answers = answeringMember("", 4096).Answers
 		members[1].Answers = answeringMember("", 65_536).Answers
 		isPipes := strings.HasPrefix(FleetSections(members)[0].Title, "A new pipe holds 4 KiB on")

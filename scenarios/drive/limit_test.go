@@ -533,16 +533,23 @@ func TestASweepTriesTheReplyTool(t *testing.T) {
 	}
 }
 
-// A tool that makes no more than so much proves nothing about larger replies.
-func TestRepliesThatStopGrowing(t *testing.T) {
-	t.Parallel()
-	o := server("rows 500")
+// reportLimit returns what a search for replies of up to 100,000 bytes finds, if a server of the
+// given kind makes them by its tool "report".
+func reportLimit(t *testing.T, kind string) results.Target {
+	t.Helper()
+	o := server(kind)
 	o.ReplyTool = "report"
 	limits, err := begin(t, o).FindLimits(t.Context(), 100_000, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := limits[len(limits)-1]
+	return limits[len(limits)-1]
+}
+
+// A tool that makes no more than so much proves nothing about larger replies.
+func TestRepliesThatStopGrowing(t *testing.T) {
+	t.Parallel()
+	l := reportLimit(t, "rows 500")
 	e := l.Evidence.Limit
 	if l.SearchedTo == nil || *l.SearchedTo < 49_500 || *l.SearchedTo > 50_000 ||
 		e.Call != "report rows" || e.Asked != 100_000 {
@@ -553,13 +560,7 @@ func TestRepliesThatStopGrowing(t *testing.T) {
 // A tool that refuses more than so much, in a result of its own, has a limit.
 func TestRepliesThatAToolRefuses(t *testing.T) {
 	t.Parallel()
-	o := server("rows refused")
-	o.ReplyTool = "report"
-	limits, err := begin(t, o).FindLimits(t.Context(), 100_000, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := limits[len(limits)-1]
+	l := reportLimit(t, "rows refused")
 	e := l.Evidence.Limit
 	if l.ReplyLimit == nil || *l.ReplyLimit < 49_500 || l.Verdict != results.VerdictErrorReply ||
 		e.Asked != 500 || e.FailedAt != 501 ||
