@@ -35,5 +35,5 @@ func ExampleSummarise() {
 	// Output:
 	// raw 6.39 GB/s n = 6
 	// ndjson 5.83 GB/s n = 6
-	// Speed compared with raw bytes on one CPU (messages of 64 KiB): ndjson 91 %.
+	// Speed compared with raw bytes on one CPU (messages of 64 KiB): ndjson 91 % (±0 %).
 }

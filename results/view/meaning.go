@@ -24,7 +24,7 @@ func meaning(rows []stat.Row) []string {
 	effects := []sentence{
 		leverSentence(levers),
 		mixedSentence(run.mixed),
-		refusalSentence(run.waiting, noisy),
+		refusalSentence(run.waiting),
 	}
 	program := programSentence(run.program)
 	if noisy || allHaveTooFewSamples(rows) { // then no framing can be compared with raw
@@ -220,17 +220,17 @@ func programSentence(program []stat.Row) sentence {
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
-	text := fmt.Sprintf("In a program whose reader parses (%g ns per byte), compared with raw %s: ",
+	start := fmt.Sprintf("If the reader parses (%g ns per byte), compared with raw %s: ",
 		all[0].cell.Work, all[0].where)
-	if len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred) {
-		return sentence{text: text + all[0].sharesText() + ". " + untilKnown, noisy: true}
+	text := start + all[0].sharesText() + ". "
+	switch {
+	case len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred):
+		return sentence{text: text + untilKnown, noisy: true}
+	case shares[len(shares)-1].ToRaw.Median < littleCost:
+		return sentence{text: strings.TrimSpace(text)}
 	}
-	if shares[len(shares)-1].ToRaw.Median < littleCost {
-		return sentence{text: text + all[0].sharesText() + "."}
-	}
-	text += fmt.Sprintf("every framing reaches %s (%s). Use the one that the other end speaks.",
-		rangeText(shares), noiseText(shares))
-	return sentence{text: text}
+	return sentence{text: fmt.Sprintf("%severy framing %s (%s). Use the one that the other end "+
+		"speaks.", start, rangeText(shares), noiseText(shares))}
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.
@@ -250,24 +250,23 @@ func mixedSentence(mixed []stat.Row) sentence {
 			continue // the sentence is about the first reader and pipe only
 		}
 		told = append(told, r)
-		how := "if those go whole"
+		how := "if that goes whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
-			how = "if they go in " + FramingPhrase(r.Cell.Framing)
+			how = "if it goes in " + FramingPhrase(r.Cell.Framing)
 		}
 		parts = append(parts, results.FormatDuration(wait)+" "+how)
 	}
 	if len(parts) < 2 {
 		return sentence{}
 	}
-	start := fmt.Sprintf("Behind messages of %s, with a reader of %s, a small one",
+	start := fmt.Sprintf("A small message behind one of %s, with a reader of %s",
 		SizeTitle(told[0].Cell.Size), results.FormatGoodput(float64(told[0].Cell.Drain)))
 	if !waitsDiffer(told) {
 		start += ": " + tooNoisyToTell + " whether chunks shorten its wait."
 		return sentence{text: start, noisy: true}
 	}
-	return sentence{text: start + " waits " + joinAnd(parts) +
-		". Chunk for that, or if the other end limits a frame; both ends must speak chunks: MCP " +
-		"and LSP do not."}
+	return sentence{text: start + ", waits " + joinAnd(parts) +
+		". Chunk for that, if both ends speak chunks: MCP and LSP do not."}
 }
 
 // differOnlyInFraming reports whether two cells agree in everything but the framing.

@@ -3,45 +3,32 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// notes lists the notes on tables of measurements. Without detail, it leaves out what the screen
-// says elsewhere.
-func notes(s *results.Set, rows []stat.Row, detail bool) []string {
-	out := sampleNotes(rows, detail)
-	out = append(out, cpuNote(rows))
-	if detail {
-		out = append(out, figureNotes(rows)...)
-		out = append(out, checkedNote(s))
-	} else {
-		out = append(out, placementNote(rows))
-	}
-	out = append(out, stoppedNotes(s, detail)...)
-	var failures, doubts []warning
-	for _, r := range rows {
-		about := results.CellLabel(r.Cell, nil)
-		for _, text := range failureTexts(r) {
-			failures = append(failures, warning{about, text})
-		}
-		for _, text := range r.Warnings {
-			if detail || !isToldElsewhere(text) {
-				doubts = append(doubts, warning{about, text})
-			}
-		}
-	}
+// screenNotes lists the notes on the tables of a first screen. isPart says that the tables do not
+// show all measurements.
+func screenNotes(s *results.Set, rows []stat.Row, isPart bool) []string {
+	out := append(stoppedNotes(s, false), sampleNotes(rows)...)
+	failures, doubts := warningsOf(rows)
 	out = append(out, warningNotes(failures, len(rows), "cell")...)
-	if !detail {
-		return nonEmpty(append(out, doubtNotes(doubts, len(rows))...))
+	doubts = slices.DeleteFunc(doubts, func(w warning) bool { return isToldElsewhere(w.text) })
+	cells := results.FormatCount(len(rows), "cell")
+	told := warningNotes(doubts, len(rows), "cell")
+	switch {
+	case len(told) <= mostWarnings && isPart:
+		out = append(out, append(told, "--detail shows all "+cells)...)
+	case len(told) <= mostWarnings:
+		out = append(out, told...)
+	default:
+		out = append(out, fmt.Sprintf("--detail shows all %s, and warnings about %d of them",
+			cells, countAbout(doubts)))
 	}
-	out = append(out, warningNotes(doubts, len(rows), "cell")...)
-	for _, p := range s.Problems {
-		out = append(out, p.String())
-	}
-	return nonEmpty(out)
+	return out
 }
 
 // isToldElsewhere reports whether the first screen already tells of a warning.
@@ -51,92 +38,78 @@ func isToldElsewhere(text string) bool {
 }
 
 const (
-	mostInFull = 2 // the most warnings on a first screen that keep their advice
-	mostNamed  = 3 // the most things that one warning names
+	mostWarnings = 2 // the most warnings that a first screen shows
+	mostNamed    = 3 // the most things that one warning names
 )
 
-// doubtNotes tell of warnings on a first screen. If there are many, a single note has them all,
-// without what to do about them.
-func doubtNotes(doubts []warning, cells int) []string {
-	full := warningNotes(doubts, cells, "cell")
-	if len(full) <= mostInFull {
-		return full
+// countAbout counts the things that warnings are about.
+func countAbout(all []warning) int {
+	about := make(map[string]bool)
+	for _, w := range all {
+		about[w.about] = true
 	}
-	var parts []string
-	for _, alike := range grouped(doubts, func(w warning) string {
-		return withoutDigits(stat.WithoutAdvice(w.text))
-	}) {
-		parts = append(parts, fmt.Sprintf("%s (%s)", stat.WithoutAdvice(alike[0].text),
-			results.FormatCount(len(alike), "cell")))
-	}
-	return []string{strings.Join(parts, "; ") + ": --detail says what to do"}
+	return len(about)
 }
 
-// sampleNotes explain the figures with ±: how many samples they have, and how many samples were
-// left out.
-func sampleNotes(rows []stat.Row, detail bool) []string {
-	var least, most int // numbers of samples, among cells that have enough
-	var few int         // cells that have too few samples
-	var leftOut, disturbed int
+// detailedNotes lists the notes on the tables that show all measurements.
+func detailedNotes(s *results.Set, rows []stat.Row) []string {
+	out := append(stoppedNotes(s, detailed), sampleNotes(rows)...)
+	out = append(out, cpuNote(rows))
+	out = append(out, figureNotes(rows)...)
+	out = append(out, checkedNote(s))
+	failures, doubts := warningsOf(rows)
+	out = append(out, warningNotes(failures, len(rows), "cell")...)
+	out = append(out, warningNotes(doubts, len(rows), "cell")...)
+	for _, p := range s.Problems {
+		out = append(out, p.String())
+	}
+	return nonEmpty(out)
+}
+
+// warningsOf returns why measurements failed, and the warnings about others.
+func warningsOf(rows []stat.Row) (failures, doubts []warning) {
 	for _, r := range rows {
-		n := r.Samples
-		if e, ok := r.Estimates[stat.RelativeMetric(r.Cell).Name]; ok {
-			n = e.N
-			leftOut += e.LeftOut
-			if e.LeftOut > 0 {
-				disturbed++
-			}
+		about := results.CellLabel(r.Cell, nil)
+		for _, text := range failureTexts(r) {
+			failures = append(failures, warning{about, text})
 		}
-		switch {
-		case n >= stat.LeastSamples:
-			if least == 0 || n < least {
-				least = n
-			}
-			most = max(most, n)
-		case n > 0:
-			few++
+		for _, text := range r.Warnings {
+			doubts = append(doubts, warning{about, text})
 		}
 	}
+	return failures, doubts
+}
+
+// sampleNotes explain the figures with ± and with ~.
+func sampleNotes(rows []stat.Row) []string {
 	var out []string
-	if least > 0 {
-		text := fmt.Sprintf("± is the 95 %% interval of the median, n = %d", least)
-		if most > least {
-			text += fmt.Sprintf(" to %d", most)
+	var least, most int // numbers of samples, among cells that have enough for an interval
+	leftOut := 0
+	isRough := false
+	for _, r := range rows {
+		e := r.Estimates[stat.RelativeMetric(r.Cell).Name]
+		isRough = isRough || e.N > 0 && IsRough(e)
+		leftOut += e.LeftOut
+		if e.N < stat.LeastSamples {
+			continue
 		}
-		text += " samples a cell"
-		if detail && least == stat.LeastSamples { // LeastSamples is six
-			text += "; of six samples it is [min, max]"
+		if least == 0 || e.N < least {
+			least = e.N
+		}
+		most = max(most, e.N)
+	}
+	if least > 0 {
+		text := "± is the 95 % interval of the median, of " +
+			FromTo(strconv.Itoa(least), strconv.Itoa(most)) + " samples"
+		if leftOut > 0 {
+			text += fmt.Sprintf("; %d that other programs disturbed are left out", leftOut)
 		}
 		out = append(out, text)
 	}
-	switch {
-	case few > 0 && detail:
-		out = append(out, fmt.Sprintf("fewer than %d samples in %d of %s: their figures have no "+
-			"interval and are rough (%s)", stat.LeastSamples, few,
-			results.FormatCount(len(rows), "cell"), roughSign))
-	case few > 0:
+	if isRough {
 		out = append(out, roughNote)
 	}
-	if leftOut > 0 {
-		out = append(out, fmt.Sprintf("%s of %s left out: other programs disturbed them",
-			results.FormatCount(leftOut, "sample"), results.FormatCount(disturbed, "cell")))
-	}
 	return out
-}
-
-// placementNote names the values of the flag --placement with which the shown rows were measured.
-func placementNote(rows []stat.Row) string {
-	var words, names []string
-	for _, p := range placements {
-		if slices.ContainsFunc(rows, func(r stat.Row) bool { return r.Cell.Placement == p.name }) {
-			words = append(words, p.short)
-			names = append(names, p.name)
-		}
-	}
-	if len(names) < 2 {
-		return ""
-	}
-	return strings.Join(words, ", ") + ": --placement " + strings.Join(names, ", ")
 }
 
 // cpuNote names the first measurement whose CPU time, relative to raw bytes, contradicts its speed

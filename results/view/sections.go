@@ -70,20 +70,14 @@ func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
 	measured := Section{
 		ID:    "measurements",
 		Title: "Measurements",
-		Notes: notes(s, rows, detail),
 	}
 	if detail {
 		measured.Tables = cellTables(rows)
+		measured.Notes = detailedNotes(s, rows)
 	} else {
 		tables, isPart := screenTables(rows)
 		measured.Tables = tables
-		if isPart {
-			note := "--detail shows all " + results.FormatCount(len(rows), "cell")
-			measured.Notes = append([]string{note}, measured.Notes...)
-		}
-	}
-	if note := RoughNote(measured.Tables); note != "" {
-		measured.Notes = append(measured.Notes, note)
+		measured.Notes = screenNotes(s, rows, isPart)
 	}
 	all := []Section{measured}
 	all = append(all, serverSection(s), recordingSection(s))

@@ -112,11 +112,23 @@ func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
-// sharesText lists framings with their shares of the goodput of raw bytes: "ndjson and 60 KiB
-// chunks 93 to 95 %". It returns tooNoisyToTell if noise hides all differences, and "" if nothing
-// was compared.
+// sharesText lists framings with their shares of the goodput of raw bytes: "ndjson 95 %, 60 KiB
+// chunks 83 % (each ±5 % or less)". It returns tooNoisyToTell if noise hides all differences, and
+// "" if nothing was compared.
 func (s series) sharesText() string {
 	known, noisy := s.comparedRows()
+	var sharp, blurred []stat.Row
+	for _, r := range known {
+		if isBlurred(r) {
+			blurred = append(blurred, r)
+		} else {
+			sharp = append(sharp, r)
+		}
+	}
+	if len(sharp) > 0 { // blurred ones are told only if all are, and differ all the same
+		known = sharp
+		noisy = append(noisy, blurred...)
+	}
 	if len(known) == 0 {
 		if len(noisy) > 0 {
 			return tooNoisyToTell
@@ -124,44 +136,24 @@ func (s series) sharesText() string {
 		return ""
 	}
 	first, last := known[0], known[len(known)-1]
-	alike := sharesAlike(*first.ToRaw, *last.ToRaw)
-	// A blurred share that may equal the largest and the smallest belongs to neither.
-	fitsAnywhere := func(r stat.Row) bool {
-		return !alike && isBlurred(r) && sharesAlike(*first.ToRaw, *r.ToRaw) &&
-			sharesAlike(*last.ToRaw, *r.ToRaw)
-	}
-	for _, r := range known {
-		if fitsAnywhere(r) {
-			noisy = append(noisy, r)
-		}
-	}
-	known = slices.DeleteFunc(known, fitsAnywhere)
-	blurred := slices.ContainsFunc(known, isBlurred)
-	if alike && blurred && len(known)+len(noisy) > 1 {
+	text := framingNames(known) + " " + rangeText(known) + " (" + noiseText(known) + ")"
+	switch alike := sharesAlike(*first.ToRaw, *last.ToRaw); {
+	case len(known) == 1:
+	case alike && isBlurred(first):
 		return tooNoisyToTell
-	}
-	if alike && len(known) > 1 {
-		names := "every framing"
-		if len(noisy) > 0 {
-			names = framingNames(known)
+	case alike:
+		if len(noisy) == 0 {
+			text = "every framing " + rangeText(known) + " (" + noiseText(known) + ")"
 		}
-		return names + " " + rangeText(known) + " (" + noiseText(known) + ")" +
-			certainText(known) + noisyText(noisy)
-	}
-	var parts []string
-	for rest := known; len(rest) > 0; {
-		n := 0
-		for n < len(rest) && sharesAlike(*rest[0].ToRaw, *rest[n].ToRaw) {
-			n++
+		text += certainText(known)
+	default:
+		var parts []string
+		for _, r := range known {
+			parts = append(parts, framingNames([]stat.Row{r})+" "+rangeText([]stat.Row{r}))
 		}
-		part := framingNames(rest[:n]) + " " + rangeText(rest[:n])
-		if blurred || len(noisy) > 0 {
-			part += " (" + noiseText(rest[:n]) + ")"
-		}
-		parts = append(parts, part)
-		rest = rest[n:]
+		text = strings.Join(parts, ", ") + " (each " + noiseText(known) + " or less)"
 	}
-	return strings.Join(parts, ", ") + noisyText(noisy)
+	return text + noisyText(noisy)
 }
 
 // certainText ends a sentence about framings that cannot be told apart. It names those that are

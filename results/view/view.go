@@ -181,7 +181,7 @@ func Summarise(s *results.Set) Summary {
 		Environments: append([]results.Environment{}, s.Environments...),
 		Rows:         append([]stat.Row{}, rows...),
 		Meaning:      sentences,
-		Notes:        notes(s, rows, detailed),
+		Notes:        detailedNotes(s, rows),
 	}
 }
 

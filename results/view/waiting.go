@@ -54,9 +54,9 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
-// refusalSentence says how often the kernel refuses a write that does not block, and how much
-// slower a writer is that sleeps after a refusal. If noisy is set, the sentence gives ranges.
-func refusalSentence(waiting []stat.Row, noisy bool) sentence {
+// refusalSentence says how much slower a writer is that sleeps when the pipe is full, and what a
+// writer learns, and how late, if its reader leaves.
+func refusalSentence(waiting []stat.Row) sentence {
 	var polling, sleeping, left *stat.Row // left: its reader closes its end early
 	for i, r := range waiting {
 		c := r.Cell
@@ -73,56 +73,41 @@ func refusalSentence(waiting []stat.Row, noisy bool) sentence {
 			sleeping = &waiting[i]
 		}
 	}
-	if polling == nil || sleeping == nil {
-		return sentence{}
+	var texts []string
+	if polling != nil && sleeping != nil {
+		texts = append(texts, pauseText(*polling, *sleeping))
 	}
-	often := timesText(polling.Estimates["eagain"].Median)
-	if noisy || IsRough(polling.Estimates["eagain"]) {
-		twoDigits := func(n float64) string { return results.FormatNumber(n, 2) }
-		often = sampleRange(*polling, "eagain", twoDigits) + " times"
-	}
-	text := fmt.Sprintf("A writer that waits by poll(2) meets a full pipe (EAGAIN) %s per message "+
-		"of %s", often, SizeTitle(polling.Cell.Size))
-	text += pauseText(*polling, *sleeping, noisy)
 	if left != nil {
 		size := func(n float64) string { return results.FormatSize(int64(n)) }
-		told := results.FormatDuration(left.Estimates["told"].Median)
-		lost := size(left.Estimates["lost"].Median)
-		if noisy || IsRough(left.Estimates["told"]) {
-			told = sampleRange(*left, "told", results.FormatDuration)
-			lost = sampleRange(*left, "lost", size)
-		}
-		text += fmt.Sprintf(". If the reader leaves, the writer gets EPIPE after %s; %s that it "+
-			"wrote by then are never read", told, lost)
+		texts = append(texts, fmt.Sprintf("If its reader leaves, a writer learns that by EPIPE "+
+			"after %s; %s that it wrote by then are never read.",
+			sampleRange(*left, "told", results.FormatDuration), sampleRange(*left, "lost", size)))
 	}
-	return sentence{text: text + "."}
+	return sentence{text: strings.Join(nonEmpty(texts), " ")}
 }
 
+// roughFactor is the factor beyond which two rough goodputs count as different.
+const roughFactor = 3
+
 // pauseText says by what factor a sleeping writer is slower than a polling one. It returns "" if
-// the factor is not certain.
-func pauseText(polling, sleeping stat.Row, noisy bool) string {
+// the two may be alike.
+func pauseText(polling, sleeping stat.Row) string {
 	polls := polling.Estimates["goodput"]
 	sleeps := sleeping.Estimates["goodput"]
 	slower := polls.Median / sleeps.Median
+	least := GainThatCounts
 	mark := ""
-	switch {
-	case noisy || polls.Interval == nil || sleeps.Interval == nil:
-		ratio := stat.PairedRatio(stat.MustMetric("goodput"), polling.Records, sleeping.Records)
-		if !ratio.Above(GainThatCounts) {
-			return ""
-		}
-		slower = ratio.Interval.Lo
-		mark = "at least "
-	case IsRough(polls) || IsRough(sleeps):
+	if IsRough(polls) || IsRough(sleeps) {
+		least = roughFactor
 		mark = roughSign
 	}
 	writer, _, _ := strings.Cut(sleeping.Cell.IO, "/")
 	_, pause, ok := strings.Cut(writer, "=")
-	if !ok || slower <= GainThatCounts {
+	if !ok || slower <= least {
 		return ""
 	}
-	return fmt.Sprintf(". If it sleeps %s instead, sending takes %s%s "+
-		"times as long", pause, mark, results.FormatNumber(slower, 2))
+	return fmt.Sprintf("A writer that sleeps %s when the pipe is full (EAGAIN) takes %s%s times "+
+		"as long as one that waits by poll(2).", pause, mark, results.FormatNumber(slower, 2))
 }
 
 // sampleRange shows the range of a metric in a measurement's samples: "378 µs to 3.51 ms". If
@@ -150,13 +135,4 @@ func FromTo(low, high string) string {
 		low = number
 	}
 	return low + " to " + high
-}
-
-// timesText says how often something happens: "once", "1.1 times".
-func timesText(times float64) string {
-	text := results.FormatNumber(times, 2)
-	if text == "1.0" {
-		return "once"
-	}
-	return text + " times"
 }
