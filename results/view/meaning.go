@@ -156,20 +156,26 @@ func transportSentences(bare []stat.Row) []string {
 	return out
 }
 
-// SpeedTitle is the first sentence about framings beside raw bytes, without its period. It makes
-// the title of a picture say what the text says.
+// SpeedTitle says what share of the speed of raw bytes framings reach, as the title of a picture.
 func SpeedTitle(rows []stat.Row) string {
 	bare := splitRun(rows).bare
-	told := transportSentences(bare)
 	count := countRatios(rows)
-	noisy := isTooNoisyToRank(rows, bare)
-	switch {
-	case noisy && count.few <= count.blurred:
+	if isTooNoisyToRank(rows, bare) && count.few <= count.blurred {
 		return "Too noisy to compare framings"
-	case noisy || len(told) == 0:
-		return "Too few samples to compare framings"
 	}
-	return strings.TrimSuffix(told[0], ".")
+	for _, one := range seriesIn(bare, patternStream) {
+		known, noisy := one.toldRows()
+		if text := one.sharesText(); text == "" || text == tooNoisyToTell {
+			continue
+		}
+		names := "Framings reach"
+		if len(known) == 1 || len(noisy) > 0 {
+			names = framingNames(known) + " at"
+		}
+		return fmt.Sprintf("%s %s (%s) of raw's speed (%s, %s)", names, rangeText(known),
+			noiseText(known), SizeTitle(one.size), one.short)
+	}
+	return "Too few samples to compare framings"
 }
 
 // figureSentences give the figures of a run that compares no goodputs with raw bytes, such as a run

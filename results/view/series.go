@@ -112,23 +112,29 @@ func sharesAlike(a, b stat.Estimate) bool {
 	return a.Interval.Lo <= b.Interval.Hi+alikeShare && b.Interval.Lo <= a.Interval.Hi+alikeShare
 }
 
+// toldRows is like comparedRows, but counts blurred measurements as too noisy, too. Only if all are
+// blurred, they are in the first result.
+func (s series) toldRows() (known, noisy []stat.Row) {
+	all, noisy := s.comparedRows()
+	var blurred []stat.Row
+	for _, r := range all {
+		if isBlurred(r) {
+			blurred = append(blurred, r)
+		} else {
+			known = append(known, r)
+		}
+	}
+	if len(known) == 0 {
+		return blurred, noisy
+	}
+	return known, append(noisy, blurred...)
+}
+
 // sharesText lists framings with their shares of the goodput of raw bytes: "ndjson 95 %, 60 KiB
 // chunks 83 % (each ±5 % or less)". It returns tooNoisyToTell if noise hides all differences, and
 // "" if nothing was compared.
 func (s series) sharesText() string {
-	known, noisy := s.comparedRows()
-	var sharp, blurred []stat.Row
-	for _, r := range known {
-		if isBlurred(r) {
-			blurred = append(blurred, r)
-		} else {
-			sharp = append(sharp, r)
-		}
-	}
-	if len(sharp) > 0 { // blurred ones are told only if all are, and differ all the same
-		known = sharp
-		noisy = append(noisy, blurred...)
-	}
+	known, noisy := s.toldRows()
 	if len(known) == 0 {
 		if len(noisy) > 0 {
 			return tooNoisyToTell
