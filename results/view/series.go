@@ -165,23 +165,18 @@ func (s series) sharesText() string {
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
 // certainly slower than raw bytes.
 func certainText(known []stat.Row) string {
-	const open = "; which is fastest is not certain"
-	var slower []stat.Row
-	for _, r := range known {
-		switch {
-		case r.ToRaw.Below(1):
-			slower = append(slower, r)
-		case r.ToRaw.Above(1):
-			return open
-		}
+	slower := slices.DeleteFunc(slices.Clone(known), func(r stat.Row) bool {
+		return !r.ToRaw.Below(1)
+	})
+	switch {
+	case len(slower) == len(known):
+		return ", all certainly slower than raw"
+	case len(slower) > 0:
+		return ", " + framingNames(slower) + " certainly slower than raw"
+	case known[0].ToRaw.Above(1):
+		return ""
 	}
-	switch len(slower) {
-	case 0:
-		return ", none certainly slower than raw"
-	case len(known):
-		return ", all certainly slower than raw" + open
-	}
-	return ", " + framingNames(slower) + " certainly slower than raw" + open
+	return ", none certainly slower than raw"
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
