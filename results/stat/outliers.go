@@ -165,8 +165,8 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 }
 
 // Differ reports whether groups of values differ by more than chance explains, with more than a
-// tenth between their medians. Two groups may be apart without exception, but too small to tell.
-func Differ(groups [][]float64) (certain, apart bool) {
+// tenth between their medians. They may be likely to, but too small to tell.
+func Differ(groups [][]float64) (certain, likely bool) {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, group := range groups {
@@ -178,11 +178,7 @@ func Differ(groups [][]float64) (certain, apart bool) {
 		return false, false
 	}
 	chance := kruskalWallis(groups)
-	if len(groups) == 2 && chance < mostChance {
-		a, b := groups[0], groups[1]
-		apart = slices.Max(a) < slices.Min(b) || slices.Max(b) < slices.Min(a)
-	}
-	return chance < forkLevel, apart
+	return chance < forkLevel, chance < mostChance
 }
 
 // A Spread says how far a figure differs between machines.

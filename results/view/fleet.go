@@ -24,8 +24,8 @@ func FleetSections(members []stat.Member) []Section {
 	all = append(all, memberSection(members))
 	title := fleetTitle(members, outliers, answerDifference(answers))
 	answer := Section{ID: "answer", Title: title}
-	if len(members) <= FewMachines {
-		answer.Tables = []Table{machineTable(members)}
+	if t := machineTable(members); t.hasRows() && len(members) <= FewMachines {
+		answer.Tables = []Table{t}
 	}
 	var shown []Section
 	for _, s := range all {
@@ -157,10 +157,6 @@ func differenceSection(members []stat.Member) Section {
 		groups, sentences, _ := first.groups(measured)
 		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences)
 		out.Tables = []Table{first.table("machines", groups)}
-		if len(groups) == 1 {
-			out.Lead = append(out.Lead, "No kernel, processor or other property of the machines "+
-				"goes with a difference beyond chance.")
-		}
 		return out
 	}
 	for _, stream := range streams {

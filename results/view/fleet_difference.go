@@ -21,19 +21,20 @@ type framingShares struct {
 
 // A memberShare is the share of a framing on one machine.
 type memberShare struct {
-	name string
+	stat.Member
 	stat.Estimate
+	place int // of the machine in the list of all
 }
 
 func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShares {
 	out := framingShares{framing: framing, isTrips: v.isTrips()}
-	for _, m := range members {
+	for i, m := range members {
 		for _, e := range v.shares([]stat.Member{m}, framing) {
 			if percent, known := e.Spread(); !known || percent > maxBlur {
 				out.noisy = append(out.noisy, m.Name)
 				continue
 			}
-			out.known = append(out.known, memberShare{m.Name, e})
+			out.known = append(out.known, memberShare{m, e, i})
 		}
 	}
 	slices.SortStableFunc(out.known, func(a, b memberShare) int {
@@ -80,37 +81,85 @@ func (s framingShares) phrase() string {
 	return name + " keeps"
 }
 
-// text says what share of the speed of raw bytes the framing keeps on which machines: "60 KiB
-// chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured".
-func (s framingShares) text() string {
-	groups := s.groups()
-	slices.SortStableFunc(groups, func(a, b []memberShare) int {
-		// groups of one machine and of two machines keep their order
-		return max(len(a), 2) - max(len(b), 2)
-	})
+// A shareRange is the smallest and the largest share of a framing on some machines.
+type shareRange struct {
+	least, most float64
+	where       string
+}
+
+// say says what share of the speed of raw bytes the framing keeps where.
+func (s framingShares) say(ranges []shareRange) string {
 	var parts []string
-	for i, group := range groups {
-		var names []string
-		for _, m := range group {
-			names = append(names, m.name)
-		}
-		where := joinAnd(names)
-		isLast := i > 0 && i == len(groups)-1
-		if isLast && len(group) > 2 && len(s.noisy) == 0 {
-			where = fmt.Sprintf("the %d others measured", len(group))
-		}
-		least, most := group[0].Median, group[len(group)-1].Median
-		share, ofRaw := percentRange(least, most), " of raw's speed"
+	for i, r := range ranges {
+		share, ofRaw := percentRange(r.least, r.most), " of raw's speed"
 		if s.isTrips {
 			times := func(ratio float64) string { return fmt.Sprintf("%.2f times", ratio) }
-			share, ofRaw = FromTo(times(least), times(most)), " as long as raw's"
+			share, ofRaw = FromTo(times(r.least), times(r.most)), " as long as raw's"
 		}
 		if i == 0 {
 			share += ofRaw
 		}
-		parts = append(parts, share+" on "+where)
+		parts = append(parts, share+" on "+r.where)
 	}
-	return s.phrase() + " " + joinAnd(parts)
+	return s.phrase() + " " + nameSome(parts)
+}
+
+// text names the machines on which the framing keeps a share of the speed of raw bytes: "60 KiB
+// chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured". If the shares go
+// with a property of the machines, it names that, too.
+func (s framingShares) text() string {
+	groups := s.groups()
+	factor := commonFactor(groups)
+	slices.SortStableFunc(groups, func(a, b []memberShare) int {
+		// groups of one machine and of two machines keep their order
+		return max(len(a), 2) - max(len(b), 2)
+	})
+	var ranges []shareRange
+	for i, group := range groups {
+		r := shareRange{least: group[0].Median, most: group[len(group)-1].Median}
+		slices.SortFunc(group, func(a, b memberShare) int { return a.place - b.place })
+		var names []string
+		for _, m := range group {
+			names = append(names, m.Name)
+		}
+		r.where = joinAnd(names)
+		isLast := i > 0 && i == len(groups)-1
+		switch {
+		case factor != "":
+			r.where = factorPhrase(group[0].Member, factor) + " (" + r.where + ")"
+		case isLast && len(group) > 2 && len(s.noisy) == 0:
+			r.where = fmt.Sprintf("the %d others measured", len(group))
+		}
+		ranges = append(ranges, r)
+	}
+	return s.say(ranges)
+}
+
+// commonFactor returns the one property that is the same in each group of machines, and another in
+// each. It returns "" if there is none or several, or if no group has two machines.
+func commonFactor(groups [][]memberShare) string {
+	var common []string
+	machines := 0
+	for _, factor := range factors {
+		values := make(map[string]bool)
+		both := make(map[string]bool) // the values, each with its group
+		machines = 0
+		for i, group := range groups {
+			machines += len(group)
+			for _, m := range group {
+				value := factorOf(m.Member, factor)
+				values[value] = true
+				both[fmt.Sprint(i, value)] = true
+			}
+		}
+		if len(values) == len(groups) && len(both) == len(groups) {
+			common = append(common, factor)
+		}
+	}
+	if len(common) != 1 || machines == len(groups) {
+		return ""
+	}
+	return common[0]
 }
 
 // differing splits the framings by whether their speed relative to raw bytes surely differs between
@@ -137,8 +186,7 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 // machines. The second result is false if there is no such framing.
 func (v fleetStream) difference(members []stat.Member) (sentences []string, found bool) {
 	differ, alike, noisy := v.differing(members)
-	where := fmt.Sprintf(" (messages of %s, %s).", SizeTitle(v.cell.Size),
-		PlacementPhrase(v.cell.Placement))
+	where := v.where() + "."
 	beyond := fmt.Sprintf("beyond the noise of ±%.0f %%", widest(alike))
 	if len(differ)+len(noisy) == 0 {
 		machines := results.FormatCount(v.mostShares(members), "machine")

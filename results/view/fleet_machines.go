@@ -83,6 +83,18 @@ func factorOf(m stat.Member, factor string) string {
 	return "unknown"
 }
 
+// factorPhrase names a property of a machine by its value: "linux 6.1", "largest pipe 1 MiB".
+func factorPhrase(m stat.Member, factor string) string {
+	value := factorOf(m, factor)
+	switch factor {
+	case "operating system", "processor", "architecture":
+		if value != "unknown" {
+			return value
+		}
+	}
+	return factor + " " + value
+}
+
 // nameSome lists the names or, if there are many, the first few and the number of the others.
 func nameSome(names []string) string {
 	more := len(names) - mostNamedMachines

@@ -56,6 +56,12 @@ type fleetStream struct {
 // isTrips reports whether the messages go there and back. A ratio to raw is then one of times.
 func (v fleetStream) isTrips() bool { return v.cell.Pattern == results.PatternRoundtrip }
 
+// where says which messages these are.
+func (v fleetStream) where() string {
+	return fmt.Sprintf(" (messages of %s, %s)", SizeTitle(v.cell.Size),
+		PlacementPhrase(v.cell.Placement))
+}
+
 // isShare reports whether a figure is a share of the goodput of raw bytes. If rough is set, it may
 // have no interval.
 func isShare(f stat.Figure, rough bool) bool {
@@ -262,7 +268,6 @@ func (v fleetStream) groups(members []stat.Member) (all []group, sentences []str
 		if text == "" {
 			continue
 		}
-		text = "By " + factor + ": " + text + "."
 		if isCertain {
 			sentences = slices.Insert(sentences, certain, text)
 			certain++
@@ -270,8 +275,7 @@ func (v fleetStream) groups(members []stat.Member) (all []group, sentences []str
 			sentences = append(sentences, text)
 		}
 		for _, own := range byValue[:min(len(byValue), mostGroups)] {
-			title := factor + " " + factorOf(own[0], factor)
-			all = append(all, group{title, own})
+			all = append(all, group{factorPhrase(own[0], factor), own})
 		}
 	}
 	return all, sentences, certain
@@ -282,14 +286,15 @@ func (v fleetStream) groups(members []stat.Member) (all []group, sentences []str
 const mostGroups = 12
 
 // dependence says which framings' speed, relative to raw bytes, differs between groups of machines
-// by one property: "ndjson keeps 60 % (linux 6.1) and 84 % (linux 6.18)".
+// by one property: "ndjson keeps 60 % of raw's speed on linux 6.1 and 84 % on linux 6.18". If no
+// such difference is certain, it says those that may be chance.
 func (v fleetStream) dependence(
 	factor string, byValue [][]stat.Member,
-) (text string, certain bool) {
-	var texts []string
+) (text string, isCertain bool) {
+	var sure, perhaps []string
 	for _, framing := range v.framings {
 		var shares [][]float64
-		var parts []string
+		var ranges []shareRange
 		for _, own := range byValue {
 			medians := mediansOf(v.shares(own, framing))
 			if len(medians) == 0 {
@@ -297,21 +302,25 @@ func (v fleetStream) dependence(
 			}
 			shares = append(shares, medians)
 			s := stat.SpreadOf(medians)
-			value := factorOf(own[0], factor)
-			parts = append(parts, fmt.Sprintf("%s (%s)", percentRange(s.P10, s.P90), value))
+			ranges = append(ranges, shareRange{s.P10, s.P90, factorPhrase(own[0], factor)})
 		}
-		text := framingShares{framing: framing}.phrase() + " " + nameSome(parts)
-		isCertain, apart := stat.Differ(shares)
-		switch {
-		case isCertain:
-			texts = append(texts, text)
-		case apart:
-			texts = append(texts, text+", without exception, but these are too few machines to "+
-				"rule out chance")
+		slices.SortFunc(ranges, func(a, b shareRange) int { return cmp.Compare(a.least, b.least) })
+		text := framingShares{framing: framing}.say(ranges)
+		switch certain, likely := stat.Differ(shares); {
+		case certain:
+			sure = append(sure, text)
+		case likely:
+			perhaps = append(perhaps, text)
 		}
-		certain = certain || isCertain
 	}
-	return strings.Join(texts, "; "), certain
+	switch {
+	case len(sure) > 0:
+		return strings.Join(sure, "; ") + v.where() + ".", true
+	case len(perhaps) > 0:
+		return strings.Join(perhaps, "; ") + v.where() +
+			": too few machines to rule out chance.", false
+	}
+	return "", false
 }
 
 // table returns a table with a row for each group of machines and a column for each framing. The

@@ -32,8 +32,8 @@ func measuringMember(name string, share float64) stat.Member {
 
 // If a difference goes with a property of the machines, a sentence says what goes with which value.
 func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
-	const shares = " 60 % (linux 6.1) and 84 % (linux 6.18)"
-	const chance = ", without exception, but these are too few machines to rule out chance"
+	const shares = " 60 % of raw's speed on linux 6.1 and 84 % on linux 6.18"
+	const chance = ": too few machines to rule out chance"
 	for _, tt := range []struct {
 		each int // the number of machines of a kind
 		more string
@@ -48,8 +48,8 @@ func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
 			}
 			members = append(members, m)
 		}
-		want := "By operating system: length-prefix keeps" + shares + tt.more +
-			"; ndjson keeps" + shares + tt.more
+		want := "length-prefix keeps" + shares + "; ndjson keeps" + shares +
+			" (messages of 64 KiB, on one CPU)" + tt.more
 		answer := FleetSections(members)[0]
 		if !slices.Contains(answer.Lead, want+".") || answer.Title != want {
 			t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
@@ -61,6 +61,30 @@ func TestADifferenceBetweenKindsOfMachinesNamesTheKinds(t *testing.T) {
 		if isPipes != (tt.more != "") {
 			t.Errorf("title %q", FleetSections(members)[0].Title)
 		}
+	}
+}
+
+// Of a few machines, a sentence names the property that goes with a difference, if it is only one.
+func TestAFewMachinesOfTwoKernelsNameTheKernel(t *testing.T) {
+	var members []stat.Member
+	for i, kernel := range []string{"6.18.2", "6.1.7", "6.18.3", "6.1.9"} {
+		share := 0.6
+		if strings.HasPrefix(kernel, "6.18") {
+			share = 0.84 - 0.001*float64(i)
+		}
+		m := measuringMember(fmt.Sprint("m", i), share)
+		m.Runs[0].Kernel = kernel
+		members = append(members, m)
+	}
+	const want = "60 % of raw's speed on linux 6.1 (m1 and m3) and 84 % on linux 6.18 (m0 and m2)"
+	if got := FleetSections(members)[0].Title; !strings.Contains(got, want) {
+		t.Errorf("title %q, want %q in it", got, want)
+	}
+	for i, cpu := range []string{"x", "y", "x", "y"} { // it may be the processor as well
+		members[i].Runs[0].CPU = cpu
+	}
+	if got := FleetSections(members)[0].Title; strings.Contains(got, "linux") {
+		t.Errorf("title %q", got)
 	}
 }
 
