@@ -97,7 +97,7 @@ func spreadWarnings(r results.Record) []string {
 			why = "the scheduler put the ends now together, now apart; " +
 				"--placement same or apart keeps them"
 		}
-		out = append(out, "the samples form two clusters, so that their median means little: "+why)
+		out = append(out, stat.TwoClusters+": "+why)
 	}
 	outliers := len(stat.Outliers(times))
 	if float64(outliers) > maxOutliers*float64(len(times)) {

@@ -87,6 +87,9 @@ const (
 	modeValues   = 2   // values in each group: a single one is an outlier
 )
 
+// TwoClusters is the warning about a cell whose samples are bimodal.
+const TwoClusters = "the samples form two clusters, so that their median means little"
+
 // Bimodal reports whether values fall into two groups that are far apart, for example because the
 // scheduler moved the processes to other CPUs.
 func Bimodal(values []float64) bool {

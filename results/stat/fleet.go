@@ -25,7 +25,8 @@ type fleetRun struct {
 	samples     map[int][]observation // by index in Fleet.cells
 	answers     []Answer
 	troubles    []Trouble
-	cells       int // number of records, whether the fleet keeps their samples or not
+	doubtful    []results.Cell // see Member
+	cells       int            // number of records, whether the fleet keeps their samples or not
 	messages    int
 }
 
@@ -133,6 +134,9 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 		id, _, _ := strings.Cut(warning, ": ")
 		found := f.once(WithoutAdvice(warning))
 		run.troubles = append(run.troubles, Trouble{Text: f.once(id), Found: found})
+		if id == TwoClusters && r.Cell.Framing == results.FramingRaw {
+			run.doubtful = append(run.doubtful, r.Cell)
+		}
 	}
 	if len(r.Samples) == 0 || Incomparable(r.Cell) != "" {
 		return
@@ -232,6 +236,7 @@ type Member struct {
 	Figures  []Figure
 	Answers  []Answer // one for each ID and command
 	Troubles []Trouble
+	Doubtful []results.Cell // of raw: with samples in two clusters
 	Messages int
 }
 
@@ -301,6 +306,7 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 		m.Cells += run.cells
 		m.Messages += run.messages
 		m.Troubles = append(m.Troubles, run.troubles...)
+		m.Doubtful = append(m.Doubtful, run.doubtful...)
 		for _, a := range run.answers { // the answer of a later run replaces that of an earlier one
 			answers[answerID{a.ID, a.About}] = a
 		}

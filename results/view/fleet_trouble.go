@@ -12,108 +12,127 @@ import (
 
 const (
 	mostMachines = 50  // the most rows in the table of machines to look at
-	mostReason   = 200 // the most characters that say why a machine is in the table
+	mostReason   = 200 // the most characters of a cell in this table
 )
 
-// attentionSection lists machines that stand out, on which a measurement failed, or whose figures
-// are too noisy.
-func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
-	out := Section{ID: "attention", Title: "Machines to look at"}
-	t := Table{Columns: []Column{
-		{Title: "machine", Key: true},
-		{Title: "what", Style: Long, Key: true},
-		{Title: "why, as far as the records tell", Style: Long, Key: true},
-	}}
-	var odd, failed, noisy []string        // names of these machines
-	var leftOdd, leftFailed, leftNoisy int // rows for which there was no room
-	for _, m := range members {
-		if failures := failuresOf(m); len(failures) > 0 {
-			what := results.FormatCount(len(failures), "failed measurement")
-			failed = append(failed, m.Name)
-			leftFailed += addMachine(&t, m.Name, what, slices.Compact(failures))
+// A concern is a reason to look at machines.
+type concern struct {
+	said  string // begins the sentence that counts these machines
+	names []string
+	rows  []concernRow
+}
+
+// A concernRow says the same of one or more machines.
+type concernRow struct {
+	names     []string
+	what, why string
+}
+
+func (c *concern) add(name, what string, why []string) {
+	if !slices.Contains(c.names, name) {
+		c.names = append(c.names, name)
+	}
+	reason := Truncate(strings.Join(why, "; "), mostReason)
+	for i, row := range c.rows {
+		if row.what == what && row.why == reason {
+			c.rows[i].names = append(row.names, name)
+			return
 		}
 	}
+	c.rows = append(c.rows, concernRow{[]string{name}, what, reason})
+}
+
+// attentionSection lists machines on which a measurement failed, that stand out, whose raw bytes
+// are in doubt, where findings are not as documented, or whose figures are too noisy.
+func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
+	failed := concern{said: "A measurement failed on "}
+	odd := concern{said: "Figures are far from the usual ones on "}
+	doubtful := concern{said: "Raw bytes, with which framings are compared, are in doubt on "}
+	refuted := concern{said: "Findings differ from the documented rules on "}
+	noisy := concern{said: mostAreNoisy}
 	for _, o := range outliers {
 		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
 			results.CellLabel(o.Cell, nil), outlierText(o.Cell, o.Figures[0]),
 			outlierText(o.Cell, o.Figures[1]), o.Cells, o.Compared)
-		name := members[o.Member].Name
-		odd = append(odd, name)
-		leftOdd += addMachine(&t, name, what, reasons(members, o))
+		odd.add(members[o.Member].Name, what, reasons(members, o))
 	}
+	var rows []stat.Row
 	for _, m := range members {
+		if failures := failuresOf(m); len(failures) > 0 {
+			what := results.FormatCount(len(failures), "failed measurement")
+			failed.add(m.Name, what, slices.Compact(failures))
+		}
+		for _, cell := range m.Doubtful {
+			doubtful.add(m.Name, results.CellLabel(cell, nil)+": "+stat.TwoClusters, nil)
+		}
+		if differ := refutedRules(m); len(differ) > 0 {
+			what := results.FormatCount(len(differ), "finding") + " not as documented"
+			refuted.add(m.Name, what, differ)
+		}
 		if n, compared := noisyFigures(m); 2*n > compared {
-			what := fmt.Sprintf("%d of %d comparisons with raw bytes are too noisy, or have "+
-				"fewer than %d samples", n, compared, stat.LeastSamples)
-			noisy = append(noisy, m.Name)
+			what := fmt.Sprintf("most comparisons with raw bytes are too noisy, or have "+
+				"fewer than %d samples", stat.LeastSamples)
 			var why []string
 			for _, id := range frequentWarnings(m) {
 				why = append(why, warningFound(m, id))
 			}
-			leftNoisy += addMachine(&t, m.Name, what, why)
+			noisy.add(m.Name, what, why)
+		}
+		for _, f := range m.Figures {
+			rows = append(rows, stat.Row{Cell: f.Cell})
+		}
+	}
+	out := Section{ID: "attention", Title: "Machines to look at"}
+	t := Table{Columns: []Column{
+		{Title: "machine", Style: Long, Key: true},
+		{Title: "what", Style: Long, Key: true},
+		{Title: "why, as far as the records tell", Style: Long, Key: true},
+	}}
+	leftOut := 0
+	for _, c := range []concern{failed, odd, doubtful, refuted, noisy} {
+		for _, row := range c.rows {
+			if len(t.Rows) == mostMachines {
+				leftOut++
+				continue
+			}
+			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.why)
+		}
+		if len(c.names) > 0 {
+			out.Lead = append(out.Lead, c.said+countedNames(c.names)+".")
 		}
 	}
 	out.Tables = []Table{t}
-	var left []string
-	for _, said := range []struct {
-		what  string
-		names []string
-		left  int
-		row   string // what to call a row that was left out
-	}{
-		{"Figures are far from the usual ones on ", odd, leftOdd, "far figure"},
-		{"A measurement failed on ", failed, leftFailed, "failed machine"},
-		{mostAreNoisy, noisy, leftNoisy, "noisy machine"},
-	} {
-		if said.left > 0 {
-			left = append(left, results.FormatCount(said.left, said.row))
-		}
-		if len(said.names) > 0 {
-			out.Lead = append(out.Lead, said.what+countedNames(said.names)+".")
-		}
-	}
-	if len(noisy) > 0 {
-		var rows []stat.Row
-		for _, m := range members {
-			for _, f := range m.Figures {
-				rows = append(rows, stat.Row{Cell: f.Cell})
-			}
-		}
+	if len(noisy.rows) > 0 {
 		out.Lead = append(out.Lead, "Close other programs there, or measure again at another "+
 			"time. "+fewerCells(rows))
 	}
-	out.Notes = []string{fmt.Sprintf("A machine stands out if its whole interval is more than %d "+
-		"deviations (median absolute deviation of the logarithms) and more than 10 %% away from "+
-		"the median of its kind, in two of its cells and one of twenty at least, or in one by a "+
-		"factor of %.2f. A kind is machines of the same system, processor and virtualisation, "+
-		"if there are %d of them, else all. A figure is too noisy, and does not count, if its "+
-		"interval is wider than ±%d %%.", stat.OutlierDeviations, stat.OutlierFactor,
-		stat.LeastPeers, MaxShownSpread)}
-	if len(left) > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("The table has %d rows. Left out are %s; the "+
-			"sentences above count them.", mostMachines, joinAnd(left)))
+	if len(odd.rows) > 0 {
+		out.Notes = []string{outlierNote}
+	}
+	if leftOut > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d more rows are left out. The sentences "+
+			"above count their machines.", leftOut))
 	}
 	return out
 }
 
-// addMachine adds a row about a machine, and returns 0. If the last row says the same of another
-// machine, it adds the name there. If the table is full, it adds nothing, and returns 1.
-func addMachine(t *Table, name, what string, why []string) int {
-	reason := Truncate(strings.Join(why, "; "), mostReason)
-	if n := len(t.Rows); n > 0 {
-		last := t.Rows[n-1]
-		names := last[0].Text + ", " + name
-		isSame := last[1].Text == what && last[2].Text == reason
-		if isSame && len(names) <= longestHead {
-			last[0] = textValue(names)
-			return 0
+// outlierNote says when a machine stands out.
+var outlierNote = fmt.Sprintf("A machine stands out if its whole interval is more than %d "+
+	"deviations (median absolute deviation of the logarithms) and more than 10 %% away from the "+
+	"median of its kind, in two of its cells and one of twenty at least, or in one by a factor "+
+	"of %.2f. A kind is machines of the same system, processor and virtualisation, if there are "+
+	"%d of them, else all. A figure is too noisy, and does not count, if its interval is wider "+
+	"than ±%d %%.", stat.OutlierDeviations, stat.OutlierFactor, stat.LeastPeers, MaxShownSpread)
+
+// refutedRules says what the probe command found that is not as documented.
+func refutedRules(m stat.Member) []string {
+	var all []string
+	for _, f := range foundIn(m, results.AreaRule) {
+		if f.Verdict == results.Refuted {
+			all = append(all, f.Name()+" is "+exactValue(f.Value, f.Unit))
 		}
 	}
-	if len(t.Rows) >= mostMachines {
-		return 1
-	}
-	t.Append(name, what, reason)
-	return 0
+	return all
 }
 
 // outlierText shows a figure: for raw bytes the speed or time itself, for framings the ratio to raw

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
 
@@ -32,9 +33,30 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 	if got := rowsOf(t, sections[1].Tables)["b"]; got != "~0.90 | ~0.90" {
 		t.Errorf("figures %q", got)
 	}
-	const why = "2 of 2 comparisons with raw bytes are too noisy, or have fewer than 6 samples | " +
+	const why = "most comparisons with raw bytes are too noisy, or have fewer than 6 samples | " +
 		"other programs kept about 1.3 of 2 CPUs busy"
 	if got := rowsOf(t, sections[2].Tables)["b, a"]; got != why { // once for both
 		t.Errorf("reason %q", got)
+	}
+}
+
+// The page warns of raw bytes whose median means little, and of findings that are not as
+// documented, even if only one machine has them.
+func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
+	raw := results.Cell{Framing: "raw", Size: 65_000, Placement: "same", Pattern: patternStream}
+	f := stat.NewFleet()
+	f.Add(results.Environment{Run: "a", Machine: "a", Hostname: "a"})
+	f.Add(results.Environment{Run: "b", Machine: "b", Hostname: "b"})
+	warnings := []string{stat.TwoClusters + ": something else changed meanwhile; run it again"}
+	f.Add(results.Record{Run: "a", Cell: raw})
+	f.Add(results.Record{Run: "b", Cell: raw, Warnings: warnings})
+	f.Add(results.Finding{Run: "a", ID: "rule/socketpair/full/buffered", Value: 100.0, Unit: "B",
+		Verdict: results.Refuted})
+	sections := FleetSections(f.Members())
+	rows := rowsOf(t, sections[1].Tables)
+	const doubt = "raw 65,000 B stream same: " + stat.TwoClusters + " | -"
+	const refuted = "1 finding not as documented | socketpair/full/buffered is 100 B"
+	if rows["b"] != doubt || rows["a"] != refuted {
+		t.Errorf("rows %q", rows)
 	}
 }
