@@ -133,20 +133,6 @@ func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, 
 	return kept, len(kept) < len(all)
 }
 
-// spreadOf returns how far machines differ in what they measured with the settings in cell,
-// relative to raw bytes.
-func spreadOf(members []stat.Member, cell results.Cell) stat.Spread {
-	var values []float64
-	for _, m := range members {
-		for _, f := range m.Figures {
-			if f.Cell == cell && f.ToRaw.N > 0 {
-				values = append(values, f.ToRaw.Median)
-			}
-		}
-	}
-	return stat.SpreadOf(values)
-}
-
 // eachMachine makes a series of dots for each machine.
 func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
@@ -167,6 +153,7 @@ func eachMachine(members []stat.Member, cells []results.Cell, sizes []int) []Ser
 }
 
 // medianMachine makes a line for each framing. The points of a line are medians over all machines.
+// A point is in doubt if the figures of most machines are.
 func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []Series {
 	var lines []Series
 	for _, cell := range cells {
@@ -176,9 +163,23 @@ func medianMachine(members []stat.Member, cells []results.Cell, sizes []int) []S
 			i = len(lines)
 			lines = append(lines, Series{Name: name})
 		}
-		s := spreadOf(members, cell)
+		var values []float64
+		rough := 0 // of the values
+		for _, m := range members {
+			for _, f := range m.Figures {
+				if f.Cell != cell || f.ToRaw.N == 0 {
+					continue
+				}
+				values = append(values, f.ToRaw.Median)
+				if view.IsRough(f.ToRaw) {
+					rough++
+				}
+			}
+		}
+		s := stat.SpreadOf(values)
 		lines[i].Points = append(lines[i].Points, Point{
 			X: slices.Index(sizes, cell.Size), Y: s.Median, Low: s.P10, High: s.P90, Samples: s.N,
+			Doubt: 2*rough > s.N,
 		})
 	}
 	return lines

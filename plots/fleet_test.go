@@ -101,8 +101,8 @@ func TestLinesOfAFleetHaveNoOrder(t *testing.T) {
 // The title of the chart has no figure that may be noise.
 func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 	var members []stat.Member
-	for _, name := range []string{"a", "b"} {
-		m := stat.Member{Name: name}
+	for i := range 8 {
+		m := stat.Member{Name: fmt.Sprint("m", i)}
 		for size, share := range map[int]float64{256: 0.9, 4096: 0.8, 65_536: 2.1} {
 			e := stat.Estimate{N: 10, Median: share}
 			e.Interval = &stat.Interval{Lo: 0.9 * share, Hi: 1.1 * share}
@@ -116,8 +116,11 @@ func TestTheTitleOfAFleetsChartHasCertainFiguresAlone(t *testing.T) {
 		}
 		members = append(members, m)
 	}
-	const want = "Framings keep 80 to 90 % of raw's goodput: medians of 2 machines"
-	if charts := FleetCharts(members); len(charts) != 1 || charts[0].Title != want {
-		t.Errorf("got %+v", charts)
+	for _, machines := range []int{2, 8} {
+		want := fmt.Sprintf("Framings keep 80 to 90 %% of raw's goodput: medians of %d machines",
+			machines)
+		if charts := FleetCharts(members[:machines]); len(charts) != 1 || charts[0].Title != want {
+			t.Errorf("got %+v", charts)
+		}
 	}
 }

@@ -321,6 +321,8 @@ func (f *Fleet) member(runs []*fleetRun, order []int) Member {
 	slices.SortFunc(m.Troubles, func(a, b Trouble) int {
 		return cmp.Or(cmp.Compare(a.Text, b.Text), cmp.Compare(a.Found, b.Found))
 	})
+	slices.SortFunc(m.Doubtful, compareCells)
+	m.Doubtful = slices.Compact(m.Doubtful)
 	for _, a := range answers {
 		m.Answers = append(m.Answers, a)
 	}
