@@ -79,7 +79,7 @@ func answerSection(members []stat.Member, area, title string,
 		}
 	}
 	out.Lead = answerSentences(questions, columns, disputed)
-	agreement := agreementText(title, columns, len(disputed))
+	agreement := agreementText(title, questions, columns, disputed, len(members))
 	if questions[0] == newPipeHolds { // anonymous pipes
 		agreement += alikeAnswers(columns)
 	}
@@ -174,37 +174,45 @@ func alikeAnswers(columns []column) string {
 	return " On all of them " + joinAnd(parts) + "."
 }
 
-// agreementText says how many questions machines answer differently. It counts only questions that
-// at least two machines answered.
-func agreementText(title string, columns []column, differing int) string {
-	if len(columns) == 1 {
-		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title,
-			columns[0].names[0])
+// agreementText says how many questions machines answer differently, and names them if they are
+// few. It counts only questions that at least two machines answered. It names the machines if
+// others were not asked.
+func agreementText(title string, questions []string, columns []column, disputed []int,
+	members int) string {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.names...)
 	}
-	questions, fewest, most := 0, 0, 0
-	for i := range columns[0].answers {
-		machines := comparedMachines(columns, i)
-		if machines < 2 {
-			continue
-		}
-		questions++
-		most = max(most, machines)
-		if fewest == 0 || machines < fewest {
-			fewest = machines
+	if len(names) == 1 {
+		return fmt.Sprintf("%s: only %s was asked, nothing to compare.", title, names[0])
+	}
+	compared := 0
+	where := results.FormatCount(len(names), "machine")
+	if len(names) < members {
+		where = nameSome(names)
+	}
+	for i := range questions {
+		switch machines := comparedMachines(columns, i); {
+		case machines > 1 && machines < len(names):
+			where = fmt.Sprintf("up to %d machines", len(names))
+			compared++
+		case machines > 1:
+			compared++
 		}
 	}
-	answers := results.FormatCount(questions, "answer")
-	machines := results.FormatCount(most, "machine")
-	if fewest < most {
-		machines = fmt.Sprintf("%d to %s", fewest, machines)
+	answers := results.FormatCount(compared, "answer")
+	var asks []string
+	for _, i := range disputed {
+		asks = append(asks, "“"+questions[i]+"”")
 	}
 	switch {
-	case questions == 0:
+	case compared == 0:
 		return title + ": no question was answered on two machines, nothing to compare."
-	case differing == 0:
-		return fmt.Sprintf("%s: %s, alike on %s.", title, answers, machines)
+	case len(disputed) == 0:
+		return fmt.Sprintf("%s: %s, alike on %s.", title, answers, where)
 	}
-	return fmt.Sprintf("%s: %d of %s differ between %s.", title, differing, answers, machines)
+	return fmt.Sprintf("%s: %d of %s differ between %s: %s.", title, len(disputed), answers, where,
+		nameSome(asks))
 }
 
 // foundIn returns the findings of one machine in an area. Only some fields of these findings are

@@ -371,13 +371,13 @@ func TestOnlyAnswersThatMachinesGaveAreCounted(t *testing.T) {
 	}{
 		{
 			"costs", []stat.Member{extra, answeringMember("b", 4096), costly},
-			"What the pipes do: 1 answer, alike on 2 machines. " + same + "|" +
-				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
+			"What the pipes do: 1 answer, alike on a and b. " + same + "|" +
+				"What other kinds of pipe do: 1 answer, alike on a and b.",
 		},
 		{
 			"one was asked less", []stat.Member{extra, answeringMember("b", 4096), fewer},
 			"What the pipes do: 1 answer, alike on 3 machines. " + same + "|" +
-				"What other kinds of pipe do: 1 answer, alike on 2 machines.",
+				"What other kinds of pipe do: 1 answer, alike on a and b.",
 		},
 		{
 			"one kind on one machine", []stat.Member{extra, fewer},
