@@ -17,13 +17,17 @@ func FleetSections(members []stat.Member) []Section {
 	if isEmptyFleet(members) {
 		return nil
 	}
-	outliers := stat.FleetOutliers(members)
-	all := []Section{differenceSection(members), attentionSection(members, outliers)}
+	differences, title, isCertain := differenceSection(members)
+	attention := attentionSection(members, stat.FleetOutliers(members))
 	answers := answerSections(members)
-	all = append(all, answers...)
-	all = append(all, memberSection(members))
-	title := fleetTitle(members, outliers, answerDifference(answers))
-	answer := Section{ID: "answer", Title: title}
+	all := slices.Concat([]Section{differences, attention}, answers,
+		[]Section{memberSection(members)})
+	if !isCertain {
+		title = cmp.Or(answerDifference(answers), title,
+			strings.Join(attention.Lead[:min(1, len(attention.Lead))], ""),
+			results.FormatCount(len(members), "machine"))
+	}
+	answer := Section{ID: "answer", Title: strings.TrimSuffix(title, ".")}
 	if t := machineTable(members); t.hasRows() && len(members) <= FewMachines {
 		answer.Tables = []Table{t}
 	}
@@ -65,37 +69,10 @@ func isEmptyFleet(members []stat.Member) bool {
 func answerDifference(sections []Section) string {
 	for _, s := range sections {
 		if len(s.Lead) > 1 { // the last sentence only counts the differences
-			return strings.TrimSuffix(s.Lead[0], ".")
+			return s.Lead[0]
 		}
 	}
 	return ""
-}
-
-// fleetTitle says what differs most between machines, and how many machines stand out or had
-// failures.
-func fleetTitle(members []stat.Member, outliers []stat.Outlier, answers string) string {
-	title, differ := framingTitle(members)
-	if !differ {
-		title = cmp.Or(answers, title, tooNoisyMachines(members),
-			results.FormatCount(len(members), "machine"))
-	}
-	switch len(outliers) {
-	case 0:
-	case 1:
-		title += ", 1 stands out"
-	default:
-		title += fmt.Sprintf(", %d stand out", len(outliers))
-	}
-	failed := 0
-	for _, m := range members {
-		if len(failuresOf(m)) > 0 {
-			failed++
-		}
-	}
-	if failed > 0 {
-		title += fmt.Sprintf(", a measurement failed on %d", failed)
-	}
-	return title
 }
 
 // FleetLead says how many machines and runs there are, and from which days.
@@ -135,29 +112,27 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 const FewMachines = 7
 
 // differenceSection compares the speed of framings with that of raw bytes, on each machine or, if
-// there are many, on groups of machines.
-func differenceSection(members []stat.Member) Section {
-	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
+// there are many, on groups of machines. The title says what differs most, or that nothing does; it
+// is "" if noise hides that. isCertain is true if something surely differs.
+func differenceSection(members []stat.Member) (out Section, title string, isCertain bool) {
+	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)
 	if len(streams) == 0 {
-		return out
+		return out, "", false
 	}
 	first := streams[0]
 	measured := first.measured(members)
-	certain := slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
-		return !slices.ContainsFunc(streams, func(v fleetStream) bool { return v.isCertain(m) })
-	})
-	missing := missingSentences(members, certain)
+	certain, missing := wellMeasured(members, streams)
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
 		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them.",
 		"Compared are goodput and, between a few machines, round trips, at the sizes and " +
 			"placements of the tables. CPU time, which noise hides less, calls and bytes, at " +
 			"all: pipebench compare --across A B. EAGAIN and wake-ups are not compared."}
 	if len(measured) > FewMachines {
-		groups, sentences, _ := first.groups(measured)
+		groups, sentences, sure := first.groups(measured)
 		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences)
 		out.Tables = []Table{first.table("machines", groups)}
-		return out
+		return out, strings.Join(sentences[:min(1, len(sentences))], ""), sure > 0
 	}
 	for _, stream := range streams {
 		var each []group
@@ -176,6 +151,7 @@ func differenceSection(members []stat.Member) Section {
 		}
 	}
 	own, differ := first.difference(members)
+	isAlike := len(own) == 2 && !differ
 	switch {
 	case len(certain) == 0:
 		own = nil
@@ -186,21 +162,28 @@ func differenceSection(members []stat.Member) Section {
 		own, elsewhere = elsewhere, own
 	}
 	out.Lead = slices.Concat(own, elsewhere, missing)
-	return out
+	if len(own) > 0 || isAlike {
+		title = out.Lead[0]
+	}
+	return out, title, len(own) > 0
 }
 
-// missingSentences names the machines that did not compare framings, or not well enough to tell.
-func missingSentences(members, compared []stat.Member) []string {
+// wellMeasured returns the machines that measured well enough to tell how framings compare with
+// raw. A sentence names those that did not.
+func wellMeasured(members []stat.Member, streams []fleetStream) (
+	certain []stat.Member, missing []string,
+) {
 	var others []string
 	for _, m := range members {
-		isM := func(other stat.Member) bool { return other.Name == m.Name }
-		if !slices.ContainsFunc(compared, isM) {
+		if slices.ContainsFunc(streams, func(v fleetStream) bool { return v.isCertain(m) }) {
+			certain = append(certain, m)
+		} else {
 			others = append(others, m.Name)
 		}
 	}
 	if len(others) == 0 {
-		return nil
+		return certain, nil
 	}
-	return []string{fmt.Sprintf("%d of %d machines measured well enough to tell how framings "+
-		"compare with raw; not %s.", len(compared), len(members), nameSome(others))}
+	return certain, []string{fmt.Sprintf("%d of %d machines measured well enough to tell how "+
+		"framings compare with raw; not %s.", len(certain), len(members), nameSome(others))}
 }

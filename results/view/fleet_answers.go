@@ -11,10 +11,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-const (
-	mostColumns   = 6 // the most groups of machines that a table shows side by side
-	mostSentences = 1 // if more answers differ, none gets a sentence
-)
+const mostColumns = 6 // the most groups of machines that a table shows side by side
 
 // answerSections compares what machines found out, area by area.
 func answerSections(members []stat.Member) []Section {
@@ -83,16 +80,6 @@ func answerSection(members []stat.Member, area, title string,
 	if questions[0] == newPipeHolds { // anonymous pipes
 		agreement += alikeAnswers(columns)
 	}
-	withTerminal := 0
-	for _, m := range machines {
-		if len(aboutKind(m.found, "pty")) > 0 && !lacksKind(m.found, "pty") {
-			withTerminal++
-		}
-	}
-	if withTerminal > 1 {
-		agreement += " Pseudo-terminals are not compared: what one holds grows as the kernel " +
-			"moves bytes on."
-	}
 	out.Lead = append(out.Lead, agreement)
 	out.Notes = []string{"≠ differs from the first column"}
 	out.compare(title+", where machines disagree", questions, columns, disputed)
@@ -109,14 +96,11 @@ func answerSentences(questions []string, columns []column, disputed []int) []str
 		differing := differingAnswers(columns)
 		return differing[:min(1, len(differing))] // the table has the others
 	}
-	if len(disputed) > mostSentences {
-		return nil
+	if len(disputed) != 1 {
+		return nil // the table has them
 	}
-	var out []string
-	for _, i := range disputed {
-		out = append(out, answerSentence(questions[i]+":", "others asked", columns, i))
-	}
-	return out
+	i := disputed[0]
+	return []string{answerSentence(questions[i]+":", "others asked", columns, i)}
 }
 
 // compare adds a table with the questions of these indexes. Machines that answer alike share a

@@ -29,7 +29,7 @@ func TestAKindThatIsNotThereIsNoDifference(t *testing.T) {
 }
 
 // Under "alike" stands only what at least two machines answered in the same way. Answers that are
-// not compared, as those of pseudo-terminals, are left out, and said to be.
+// not compared, as those of pseudo-terminals, are left out, and a note says so.
 func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	asked := func(name string, slot float64) stat.Member {
 		m := answeringMember(name, 4096)
@@ -42,8 +42,7 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	alone.Answers = append(alone.Answers, stat.Answer{ID: "rule/fifo/slot", Value: 1.0, Unit: "B"})
 	sections := FleetSections([]stat.Member{asked("a", 1), alone})
 	lead := sections[0].Lead
-	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines. Pseudo-terminals " +
-		"are not compared: what one holds grows as the kernel moves bytes on."
+	const want = "What other kinds of pipe do: 1 answer, alike on 2 machines."
 	if got := lead[len(lead)-1]; got != want {
 		t.Errorf("got %q", got)
 	}
@@ -52,7 +51,7 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	if alike.ID != "other-rule-findings-alike" || len(rows) != 1 {
 		t.Errorf("section %s has %v", alike.ID, rows)
 	}
-	if got := alike.Notes[0]; !strings.HasPrefix(got, "Times, costs and what depends on chance") {
+	if got := alike.Notes[0]; !strings.HasPrefix(got, "Times, costs, pseudo-terminals and what depends on") {
 		t.Errorf("note %q", got)
 	}
 }

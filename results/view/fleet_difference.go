@@ -109,7 +109,7 @@ func (s framingShares) say(ranges []shareRange) string {
 // with a property of the machines, it names that, too.
 func (s framingShares) text() string {
 	groups := s.groups()
-	factor := commonFactor(groups)
+	factor := s.commonFactor(groups)
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
 		// groups of one machine and of two machines keep their order
 		return max(len(a), 2) - max(len(b), 2)
@@ -137,29 +137,27 @@ func (s framingShares) text() string {
 
 // commonFactor returns the one property that is the same in each group of machines, and another in
 // each. It returns "" if there is none or several, or if no group has two machines.
-func commonFactor(groups [][]memberShare) string {
-	var common []string
-	machines := 0
+func (s framingShares) commonFactor(groups [][]memberShare) string {
+	common := ""
 	for _, factor := range factors {
 		values := make(map[string]bool)
 		both := make(map[string]bool) // the values, each with its group
-		machines = 0
 		for i, group := range groups {
-			machines += len(group)
 			for _, m := range group {
 				value := factorOf(m.Member, factor)
 				values[value] = true
 				both[fmt.Sprint(i, value)] = true
 			}
 		}
-		if len(values) == len(groups) && len(both) == len(groups) {
-			common = append(common, factor)
+		if len(values) != len(groups) || len(both) != len(groups) {
+			continue
 		}
+		if common != "" || len(groups) == len(s.known) {
+			return ""
+		}
+		common = factor
 	}
-	if len(common) != 1 || machines == len(groups) {
-		return ""
-	}
-	return common[0]
+	return common
 }
 
 // differing splits the framings by whether their speed relative to raw bytes surely differs between
@@ -244,29 +242,4 @@ func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
 	framing := cell.Framing
 	cell.Framing = ""
 	return fleetStream{cell: cell}.sharesOf(members, framing).differs()
-}
-
-// framingTitle says for which framing the speed relative to raw bytes differs most between a few
-// machines, or that no framing differs; of many machines, what the differences go with. It returns
-// "" if noise hides that. found is true for a difference.
-func framingTitle(members []stat.Member) (title string, found bool) {
-	for i, v := range streamsToCompare(members) {
-		if len(members) > FewMachines {
-			_, sentences, certain := v.groups(v.measured(members))
-			if len(sentences) == 0 {
-				return "", false
-			}
-			return strings.TrimSuffix(sentences[0], "."), certain > 0
-		}
-		_, alike, noisy := v.differing(members)
-		sentences, differ := v.difference(members)
-		isAlike := i == 0 && len(alike) > 0 && len(noisy) == 0
-		if differ || isAlike && title == "" {
-			title = strings.TrimSuffix(sentences[0], ".")
-		}
-		if differ {
-			return title, true
-		}
-	}
-	return title, false
 }

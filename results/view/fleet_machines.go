@@ -27,8 +27,8 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineTable has a row for each machine, with the properties in which the machines differ, and
-// how fast raw bytes are. It has no row if all machines are alike.
+// machineTable has a row for each machine, with the properties in which the machines differ. It has
+// no row if all machines are alike.
 func machineTable(members []stat.Member) Table {
 	t := Table{Columns: []Column{{Title: "machine", Key: true}}}
 	var differ []string
@@ -41,20 +41,14 @@ func machineTable(members []stat.Member) Table {
 	if len(differ) == 0 {
 		return Table{}
 	}
-	raw := results.Cell{}
-	if streams := streamsToCompare(members); len(streams) > 0 {
-		raw = streams[0].cell
-	}
-	title := fmt.Sprintf("raw, %s, %s", SizeTitle(raw.Size), ShortPlacement(raw.Placement))
-	t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: true})
 	for _, m := range members {
 		row := []Value{textValue(m.Name)}
 		for _, factor := range differ {
 			row = append(row, textValue(factorOf(m, factor)))
 		}
-		t.AppendValues(append(row, rawValue([]stat.Member{m}, raw))...)
+		t.AppendValues(row...)
 	}
-	return t.dropEmpty()
+	return t
 }
 
 // factors are properties of a machine that may influence figures, by their titles in machineFields.

@@ -239,8 +239,8 @@ func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
 		want         string
 	}{
 		{0, 0, "10 machines"},
-		{1, 0, "10 machines, 1 stands out"},
-		{2, 1, "10 machines, 2 stand out, a measurement failed on 1"},
+		{1, 0, "Figures are far from the usual ones on 1 machine: node0"},
+		{2, 1, "A measurement failed on 1 machine: node9"},
 	}
 	for _, tt := range tests {
 		for i := range tt.slow {

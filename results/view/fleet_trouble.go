@@ -49,7 +49,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	odd := concern{said: "Figures are far from the usual ones on "}
 	doubtful := concern{said: "Raw bytes, with which framings are compared, are in doubt on "}
 	refuted := concern{said: "Findings differ from the documented rules on "}
-	noisy := concern{said: mostAreNoisy}
+	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
 	for _, o := range outliers {
 		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
 			results.CellLabel(o.Cell, nil), outlierText(o.Cell, o.Figures[0]),
@@ -98,7 +98,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.why)
 		}
 		if len(c.names) > 0 {
-			out.Lead = append(out.Lead, c.said+countedNames(c.names)+".")
+			out.Lead = append(out.Lead, c.said+results.FormatCount(len(c.names), "machine")+": "+
+				nameSome(c.names)+".")
 		}
 	}
 	out.Tables = []Table{t}
@@ -223,33 +224,6 @@ func warningFound(m stat.Member, id string) string {
 		}
 	}
 	return found
-}
-
-// countedNames counts machines and names some: "3 machines: a, b and c".
-func countedNames(names []string) string {
-	return results.FormatCount(len(names), "machine") + ": " + nameSome(names)
-}
-
-// mostAreNoisy begins the sentence about machines whose figures are too noisy.
-const mostAreNoisy = "Most comparisons with raw bytes are too noisy on "
-
-// tooNoisyMachines says that most figures are too noisy on all machines that compared framings. It
-// returns "" if any machine has better figures.
-func tooNoisyMachines(members []stat.Member) string {
-	var noisy []string
-	for _, m := range members {
-		n, compared := noisyFigures(m)
-		switch {
-		case 2*n > compared:
-			noisy = append(noisy, m.Name)
-		case compared > 0:
-			return ""
-		}
-	}
-	if len(noisy) == 0 {
-		return ""
-	}
-	return mostAreNoisy + countedNames(noisy)
 }
 
 // failuresOf returns the failures of a machine, one for each failed measurement.

@@ -65,8 +65,8 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 }
 
 // notCompared says which answers are never marked as different.
-const notCompared = "Times, costs and what depends on chance are not compared: they change from " +
-	"run to run."
+const notCompared = "Times, costs, pseudo-terminals and what depends on chance are not compared: " +
+	"they change from run to run."
 
 // areCompared reports whether the tables compare machines or systems.
 func areCompared(machines []probedMachine, systems []DocumentedSystem) bool {

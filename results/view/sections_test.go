@@ -192,8 +192,7 @@ func TestSeveralMachinesBeginWithWhatDiffers(t *testing.T) {
 		t.Errorf("title %q, sentences %q", s.Title, s.Lead)
 	}
 	rows := rowsOf(t, s.Tables)
-	if rows["lab-linux"] != "linux | amd64 | 4.08 GB/s" ||
-		rows["lab-darwin"] != "darwin | arm64 | 4.08 GB/s" {
+	if rows["lab-linux"] != "linux | amd64" || rows["lab-darwin"] != "darwin | arm64" {
 		t.Errorf("machines %q", rows)
 	}
 	set.Environments = set.Environments[:1]
