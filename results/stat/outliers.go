@@ -8,9 +8,8 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine on which at least one figure in twenty, and at least two, are far from
-// those of similar machines. One is enough if it differs by [OutlierFactor]. Noisy figures do not
-// count.
+// An Outlier is a machine on which at least two figures are far from those of similar machines. One
+// is enough if it differs by [OutlierFactor]. Noisy figures do not count.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -32,9 +31,8 @@ const (
 	// a wider interval are too noisy to compare machines.
 	MostSpread = 50
 
-	mostChance      = 0.05     // above it, a difference between groups is not worth telling
-	outlierDistance = 1.1      // as a ratio: less is not worth a look
-	outlierCells    = 1.0 / 20 // share of a machine's cells
+	mostChance      = 0.05 // above it, a difference between groups is not worth telling
+	outlierDistance = 1.1  // as a ratio: less is not worth a look
 )
 
 // A kindID is what machines of a kind have in common.
@@ -145,8 +143,7 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 				o.Figures = figures
 			}
 		}
-		isMany := o.Cells >= 2 && float64(o.Cells) >= outlierCells*float64(o.Compared)
-		if isMany || o.Cells > 0 && distance(o.Figures) >= math.Log(OutlierFactor) {
+		if o.Cells >= 2 || o.Cells > 0 && distance(o.Figures) >= math.Log(OutlierFactor) {
 			found = append(found, o)
 		}
 	}

@@ -141,9 +141,7 @@ func differenceSection(members []stat.Member) (out Section, title string, isCert
 		}
 		out.Tables = append(out.Tables, stream.table("machine", each))
 	}
-	if note := RoughNote(out.Tables); note != "" {
-		out.Notes = append(out.Notes, note)
-	}
+	out.Notes = nonEmpty(append(out.Notes, RoughNote(out.Tables)))
 	var elsewhere []string // differences at other sizes or placements
 	for _, stream := range streams[1:] {
 		if sentences, differ := stream.difference(members); differ {

@@ -63,9 +63,6 @@ func (s framingShares) differs() bool { return len(s.groups()) > 1 }
 
 // distance returns the difference between the largest and the smallest share.
 func (s framingShares) distance() float64 {
-	if len(s.known) == 0 {
-		return 0
-	}
 	return s.known[len(s.known)-1].Median - s.known[0].Median
 }
 

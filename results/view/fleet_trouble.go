@@ -120,10 +120,9 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 // outlierNote says when a machine stands out.
 var outlierNote = fmt.Sprintf("A machine stands out if its whole interval is more than %d "+
 	"deviations (median absolute deviation of the logarithms) and more than 10 %% away from the "+
-	"median of its kind, in two of its cells and one of twenty at least, or in one by a factor "+
-	"of %.2f. A kind is machines of the same system, processor and virtualisation, if there are "+
-	"%d of them, else all. A figure is too noisy, and does not count, if its interval is wider "+
-	"than ±%d %%.", stat.OutlierDeviations, stat.OutlierFactor, stat.LeastPeers, MaxShownSpread)
+	"median of its kind, in two of its cells, or in one by a factor of %.2f. A kind is machines "+
+	"of the same system, processor and virtualisation, if there are %d of them, else all. A "+
+	"figure is too noisy, and does not count, if its interval is wider than ±%d %%.", stat.OutlierDeviations, stat.OutlierFactor, stat.LeastPeers, MaxShownSpread)
 
 // refutedRules says what the probe command found that is not as documented.
 func refutedRules(m stat.Member) []string {
@@ -245,8 +244,7 @@ func noisyFigures(m stat.Member) (noisy, all int) {
 			continue
 		}
 		all++
-		spread, known := f.ToRaw.Spread()
-		if !known || spread > MaxShownSpread {
+		if IsRough(f.ToRaw) {
 			noisy++
 		}
 	}
