@@ -15,7 +15,7 @@ import (
 )
 
 // fuzzed are all framings, with the sizes of the fuzz targets.
-var fuzzed = []string{"ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length", "length-prefix", "chunked:64", "adaptive:64", "raw:7", "chunked+zstd:64"}
+var fuzzed = append(specs(":64"), "raw:7")
 
 // options of the fuzz targets: limits small enough to be met, but for those of a header.
 func fuzzOptions(verbatim, lenient, resync bool) []framers.Option {
@@ -78,15 +78,10 @@ func FuzzDecode(f *testing.F) {
 // every is each framing that Parse knows, the sized ones with chunk bytes a frame.
 func every(t testing.TB, chunk int) []framers.Framing {
 	var all []framers.Framing
-	for _, name := range framers.FormNames() {
-		f := mustParse(t, name)
-		_, _, sized := strings.Cut(f.String(), ":")
-		if sized {
-			f = mustParse(t, fmt.Sprintf("%s:%d", name, chunk))
-		}
-		all = append(all, f)
+	for _, spec := range append(specs(fmt.Sprintf(":%d", chunk)), "raw", "raw:7") {
+		all = append(all, mustParse(t, spec))
 	}
-	return append(all, mustParse(t, "raw:7"))
+	return all
 }
 
 // An idleReader gives what r has in random pieces, and now and then nothing.
