@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for spec, say := range map[string]string{
 		"":                      `unknown framing "": known are raw[:N], ndjson,`,
-		"lsp":                   "chunked+zstd[:size]; LSP speaks content-length, MCP ndjson",
+		"lsp":                   "; LSP speaks content-length, MCP ndjson",
 		"NDJSON":                "unknown framing",
 		"ndjson:4":              "takes no argument",
 		"content-length:":       "takes no argument",
