@@ -12,8 +12,7 @@ import (
 //	\r\n
 //	hello
 var contentLength = &form{
-	name:    "content-length",
-	carries: func(framing, []byte, *settings) error { return nil },
+	name: "content-length",
 	header: func(b []byte, size int) []byte {
 		b = append(b, lengthPrompt...)
 		b = strconv.AppendInt(b, int64(size), 10)

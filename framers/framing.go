@@ -68,7 +68,7 @@ type Vectored interface {
 // "raw:61440" states.
 type framing struct {
 	*form
-	size int // bytes of a raw message, or the most bytes of a frame; 0 if the spec has no size
+	size int // bytes of a raw message, or the most bytes of a frame; 0: none is stated
 }
 
 // A form is how all framings of one name, such as "chunked", encode and decode messages.
@@ -80,10 +80,9 @@ type form struct {
 	pack     bool // messages are compressed before they are split
 	unlisted bool // All leaves the form out
 
-	// newSized returns the framing with this size; 0 means the default. The field is nil if the
-	// spec has no size.
+	// newSized, if set, makes the framing of a spec that states this size; 0: none is stated.
 	newSized func(f *form, size int) (Framing, error)
-	// carries returns nil if a Writer accepts msg, else the PayloadError.
+	// carries, if set, returns a PayloadError if a Writer does not accept msg.
 	carries func(f framing, msg []byte, s *settings) error
 	// header, if set, appends to b what stands before a message of size bytes.
 	header func(b []byte, size int) []byte
@@ -126,8 +125,10 @@ func (w *writer) WriteMessage(msg []byte) error {
 	if err := w.set.checkLimit(msg); err != nil {
 		return err
 	}
-	if err := w.carries(w.framing, msg, &w.set); err != nil {
-		return err
+	if w.carries != nil {
+		if err := w.carries(w.framing, msg, &w.set); err != nil {
+			return err
+		}
 	}
 	if w.header != nil {
 		w.head = w.header(w.head[:0], len(msg))
@@ -161,10 +162,11 @@ func check(f Framing, msg []byte, s *settings) error {
 	if !ok {
 		return nil
 	}
-	if err := s.checkLimit(msg); err != nil {
-		return err
+	err := s.checkLimit(msg)
+	if err == nil && own.carries != nil {
+		err = own.carries(own, msg, s)
 	}
-	return own.carries(own, msg, s)
+	return err
 }
 
 // checkLimit returns an error if msg is larger than the limit of a Writer.
@@ -191,8 +193,8 @@ var forms = []*form{
 	zstdChunks,
 }
 
-// withSize returns the framing of the form f with this size in bytes; 0 means the default.
-func (f *form) withSize(size int) (Framing, error) {
+// framing returns the framing of the form f whose spec states this size; 0: none is stated.
+func (f *form) framing(size int) (Framing, error) {
 	if f.newSized == nil {
 		return framing{f, 0}, nil
 	}
@@ -214,14 +216,14 @@ func Parse(text string) (Framing, error) {
 	if sized && forms[i].arg == "" {
 		return nil, fmt.Errorf("framing %q: %s takes no argument", text, name)
 	}
-	size := 0 // the default
+	size := 0
 	if sized {
 		var err error
 		if size, err = parseSize(arg); err != nil {
 			return nil, fmt.Errorf("framing %q: %w", text, err)
 		}
 	}
-	f, err := forms[i].withSize(size)
+	f, err := forms[i].framing(size)
 	if err != nil {
 		return nil, fmt.Errorf("framing %q: %w", text, err)
 	}
@@ -249,7 +251,7 @@ func All() []Framing {
 	var all []Framing
 	for _, form := range forms {
 		if !form.unlisted {
-			f, _ := form.withSize(0) // the default size is valid
+			f, _ := form.framing(0) // without a size, no spec is refused
 			all = append(all, f)
 		}
 	}
