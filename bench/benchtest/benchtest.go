@@ -10,7 +10,8 @@
 //	func BenchmarkMine(b *testing.B) { benchtest.Framing(b, mine{}) }
 //
 // The benchmarks report the times that package bench measured, not those of go test. Run benchstat
-// with -col /framing to see a column for each framing.
+// with -col /framing to see a column for each framing. Start go test several times instead of with
+// -count, which repeats one benchmark before the next: so the framings take turns.
 package benchtest
 
 import (
@@ -33,8 +34,8 @@ var (
 
 // Framing benchmarks f, a way of telling messages apart, beside the framing "raw", which adds
 // nothing to a message. It measures streams and round trips between two processes. The parameter
-// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB. Measurements come
-// one after the other. To compare two of them, use [bench.Run], which takes their samples in turns.
+// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB. To compare more
+// exactly, use [bench.Run], which takes the samples of its cells in turns.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
