@@ -10,8 +10,8 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells, and passes the record of each cell to a function. The first line of
-// the file describes the machine, for tables and pictures:
+// [Run] measures many cells, and passes the record of each cell to a function. To a file of them
+// belongs a first line that describes the machine, for tables and pictures:
 //
 //	w, err := results.Append("results.jsonl")
 //	...
@@ -23,9 +23,9 @@
 //	err = bench.Run(ctx, plan, func(r results.Record) error { return w.Write(r) })
 //	err = errors.Join(err, w.Close())
 //
-// Each end of a pipe runs in a process of its own, a worker. A worker is this program, started
-// again, so main must call [Worker] first. Workers end with the process that started them, even if
-// that process is killed.
+// Each end of a pipe runs in a worker, a process of its own: this program, started again. So main
+// must call [Worker] first, and before it [Register] for a framing of your own. Workers end with
+// the process that started them, even if that is killed.
 //
 // The clock starts after a warm-up, when both ends are ready, and stops at the last message.
 //

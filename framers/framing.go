@@ -64,8 +64,7 @@ type Vectored interface {
 	Writev(bufs [][]byte) (int64, error)
 }
 
-// A framing implements Framing. It has a form, such as chunked, and the size that a spec such as
-// "raw:61440" states.
+// A framing implements Framing: a form, such as chunked, with the size that a spec may state.
 type framing struct {
 	*form
 	size int // bytes of a raw message, or the most bytes of a frame; 0: none is stated

@@ -11,7 +11,7 @@
 //
 // The benchmarks report the times that package bench measured, not those of go test. Run benchstat
 // with -col /framing to see a column for each framing. Start go test several times instead of with
-// -count, which repeats one benchmark before the next: so the framings take turns.
+// -count, which repeats one benchmark before the next: so framings take turns, as in [bench.Run].
 package benchtest
 
 import (
@@ -34,8 +34,7 @@ var (
 
 // Framing benchmarks f, a way of telling messages apart, beside the framing "raw", which adds
 // nothing to a message. It measures streams and round trips between two processes. The parameter
-// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB. To compare more
-// exactly, use [bench.Run], which takes the samples of its cells in turns.
+// sizes holds the bytes of messages. Without sizes, Framing takes 256 B to 1 MB.
 func Framing(b *testing.B, f framers.Framing, sizes ...int) {
 	b.Helper()
 	if err := bench.CheckRegistered(f); err != nil {
@@ -73,8 +72,7 @@ func besideRaw(spec, pattern string, size int) []results.Cell {
 	return cells
 }
 
-// samplesPerOp is how many samples are taken in each of the b.N iterations of a benchmark. A sample
-// takes some milliseconds.
+// samplesPerOp is how many samples, of some milliseconds, each of the b.N iterations takes.
 const samplesPerOp = 6
 
 // Cells makes each of the measurements in a sub-benchmark of b, and reports medians of the samples;

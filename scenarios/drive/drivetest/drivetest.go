@@ -1,4 +1,5 @@
-// Package drivetest lets the author of a stdio server test the server in a Go test.
+// Package drivetest tests, in a Go test, a server that speaks over stdin and stdout. [Check] finds
+// out whether it speaks MCP, LSP, bare JSON-RPC, or lines that it sends back, like cat.
 //
 //	func TestServer(t *testing.T) {
 //		cmd := exec.Command("./my-server")
@@ -29,18 +30,18 @@ type Want string
 func Limit(bytes int) Want { return Want("limit>=" + results.SizeArgument(int64(bytes))) }
 
 // Slope demands that the time grows with a power of the message size that is smaller than bound.
-// Power 1 is linear growth, and power 2 is quadratic growth. [stat.FastGrowth] is a good bound.
+// Power 1 is linear growth, and power 2 is quadratic growth. [stat.FastGrowth] is a good bound. On
+// a busy machine a good server may fail.
 func Slope(bound float64) Want { return Want(fmt.Sprintf("slope<%g", bound)) }
 
 // Assert demands what an assertion in text form says, such as "p99<50ms@64KiB".
 func Assert(text string) Want { return Want(text) }
 
-// checkTime is how long one Check may take at most.
-const checkTime = 5 * time.Minute
+const checkTime = 5 * time.Minute // at most, for one Check
 
-// Check puts load on the server that cmd would start, and fails the test if a want is not met.
-// Without wants, messages of each size from 1 KiB to 1 MiB must work. Check never starts cmd
-// itself; it uses cmd's Path, Args, Env and Dir.
+// Check puts load on the server that cmd would start, and fails the test if a want is not met, or
+// after 5 minutes. Without wants, messages of each size from 1 KiB to 1 MiB must work. Check never
+// starts cmd itself; it uses cmd's Path, Args, Env and Dir.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)
