@@ -85,20 +85,21 @@ func (f *compareFlags) compareCommands(
 	if err != nil {
 		return err
 	}
-	if sameProgram(old, new) {
-		done, err := f.judgeSame(cmd, oldName, newName)
-		if done || err != nil {
-			return err
-		}
-	}
-	if hasTestFlag(old, "bench") && hasTestFlag(new, "bench") {
-		return f.compareGoTests(cmd, old, new)
-	}
-	if !f.drive {
+	areBenchmarks := hasTestFlag(old, "bench") && hasTestFlag(new, "bench")
+	if !areBenchmarks && !f.drive {
 		err := errors.Join(refuseIdleTest(oldName, old), refuseIdleTest(newName, new))
 		if err != nil {
 			return err
 		}
+	}
+	if sameProgram(old, new) {
+		done, err := f.judgeSame(cmd, oldName, newName, new)
+		if done || err != nil {
+			return err
+		}
+	}
+	if areBenchmarks {
+		return f.compareGoTests(cmd, old, new)
 	}
 	programs := &turns.Programs{
 		OldName: oldName, NewName: newName,
@@ -125,11 +126,11 @@ func sameProgram(old, new []string) bool {
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// judgeSame says that both commands are the same program. If a change can make this comparison
-// fail, nothing is left to do: one name given twice is an error, and two equal builds pass. Builds
-// are equal if only the documentation changed.
+// judgeSame says that both commands are the same program, argv. If a change can make this comparison
+// fail, nothing is left to do: one name given twice is an error, and two equal builds pass, if they
+// have the benchmarks that they are to run. Builds are equal if only the documentation changed.
 func (f *compareFlags) judgeSame(
-	cmd *cobra.Command, oldName, newName string,
+	cmd *cobra.Command, oldName, newName string, argv []string,
 ) (done bool, err error) {
 	const wasCheckedOut = "was the old version checked out?"
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
@@ -142,6 +143,10 @@ func (f *compareFlags) judgeSame(
 		return false, nil
 	case oldName == newName:
 		return true, usageError(errors.New(what + ": " + wasCheckedOut))
+	case hasTestFlag(argv, "bench"):
+		if err := turns.CheckBenchmark(cmd.Context(), argv); err != nil {
+			return true, benchmarkError(cmd, err)
+		}
 	}
 	f.say(cmd, "%s, so nothing got slower (if it was changed: %s)", what, wasCheckedOut)
 	return true, nil
@@ -246,12 +251,24 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	tests := &turns.GoTests{Old: old, New: new}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
-		if errors.Is(err, turns.ErrNoBenchmark) {
-			err = usageError(err)
-		}
-		return c, err
+		return c, benchmarkError(cmd, err)
 	})
 	return f.do(cmd, nil, t)
+}
+
+// benchmarkError marks an error of Go test binaries as a mistake of the user, if it is one.
+func benchmarkError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, turns.ErrNoBenchmark) {
+		return usageError(err)
+	}
+	_, flag, isUnknown := strings.Cut(fmt.Sprint(err), "flag provided but not defined: -")
+	switch {
+	case isUnknown && cmd.Flags().Lookup(flag) != nil:
+		return usageError(fmt.Errorf("--%s belongs before --", flag))
+	case isUnknown:
+		return usageError(err)
+	}
+	return err
 }
 
 // comparePrograms compares the time, calls and bytes of two programs, or with --drive the time per

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,14 @@ func goTests(t *testing.T, old, new string) (folder string) {
 func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 	t.Parallel()
 	folder := goTests(t, "Mine Gone", "Mine")
+	if err := os.Mkdir(filepath.Join(folder, "same"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const same = "same/old.test"
+	err := os.Link(filepath.Join(folder, "old.test"), filepath.Join(folder, same))
+	if err != nil {
+		t.Fatal(err)
+	}
 	const short = "-test.benchtime=1x"
 	for _, tt := range []struct {
 		args     []string
@@ -62,8 +71,20 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 			exitInconclusive, "no benchmark is in both: "},
 		{[]string{"--", "-test.bench", "Gone", short}, exitFailed, "no benchmark is in both: "},
 		{[]string{"--counts", "--", "-test.run", "."}, exitDone, "new.test against old.test"},
+		{[]string{"--", "-test.bench", ".", "--max-time", "5s"}, exitUsage,
+			": --max-time belongs before --"},
+		{[]string{"--", "-test.bench", ".", "-mine"}, exitUsage,
+			".test: exit status 2: flag provided but not defined: -mine"},
+		{[]string{same, "--fail-above", "5%"}, exitUsage, "was asked for"},
+		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Nothing"}, exitUsage,
+			": old.test -test.bench Nothing: no benchmark matches; it has BenchmarkMine"},
+		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Mine"}, exitDone,
+			"the same program, byte for byte"},
 	} {
-		args := append([]string{"compare", "old.test", "new.test"}, tt.args...)
+		args := append([]string{"compare", "old.test"}, tt.args...)
+		if tt.args[0] != same {
+			args = slices.Insert(args, 2, "new.test")
+		}
 		cmd := command(t, commandEnv+"=1", args...)
 		cmd.Dir = folder
 		cmd.Env = append(cmd.Env, "PIPEBENCH_RECORDS_ONLY=1")

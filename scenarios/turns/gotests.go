@@ -69,10 +69,21 @@ func readSide(name string, text []byte) (stat.Dataset, error) {
 // hasBenchmark reports whether a line of the text begins as the result of a benchmark does.
 func hasBenchmark(text string) bool { return strings.Contains("\n"+text, "\nBenchmark") }
 
-// benchmark runs the benchmarks of a test binary once, and no tests.
-func benchmark(ctx context.Context, argv []string) (string, error) {
-	p := proc.Command(argv[0], append(slices.Clone(argv[1:]), "-test.run=^$")...)
+// CheckBenchmark returns an error unless a test binary has a benchmark that -test.bench matches. It
+// runs each such benchmark once.
+func CheckBenchmark(ctx context.Context, argv []string) error {
+	text, err := benchmark(ctx, argv, "-test.benchtime=1x", "-test.count=1")
+	if err == nil && !hasBenchmark(text) {
+		return noBenchmark(ctx, argv)
+	}
+	return err
+}
+
+// benchmark runs the benchmarks of a test binary, and no tests. The last of two same flags counts.
+func benchmark(ctx context.Context, argv []string, flags ...string) (string, error) {
+	p := proc.Command(argv[0], slices.Concat(argv[1:], flags, []string{"-test.run=^$"})...)
 	defer p.Close()
+	p.Stderr().Limit = 64 << 10 // the reason comes first, then a trace or the list of flags
 	var text bytes.Buffer
 	p.Cmd.Stdout = &text
 	if err := p.Start(ctx); err != nil {
@@ -83,21 +94,27 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, reasonOf(text.String()))
+		return "", fmt.Errorf("%s: %s: %s", argv[0], p.Cmd.ProcessState,
+			reasonOf(text.String(), p.Stderr().String()))
 	}
 	return text.String(), nil
 }
 
 // reasonOf finds in the output of a test binary why it failed: the first benchmark that failed and
-// what it said, or the last line.
-func reasonOf(text string) string {
+// what it said, or the last benchmark that began, and what the binary said first or on a panic.
+func reasonOf(text, stderr string) string {
 	_, failed, found := strings.Cut(text, "--- FAIL: ")
-	if !found {
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		return lines[len(lines)-1]
+	if found {
+		name, said, _ := strings.Cut(failed, "\n")
+		return fmt.Sprintf("%s failed: %s", name, firstLine(said))
 	}
-	name, said, _ := strings.Cut(failed, "\n")
-	return fmt.Sprintf("%s failed: %s", name, firstLine(said))
+	_, panicked, found := strings.Cut(stderr, "panic: ")
+	if found {
+		stderr = "panic: " + panicked
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	reason := lines[len(lines)-1] + ": " + firstLine(stderr)
+	return strings.Trim(reason, ": ")
 }
 
 func firstLine(text string) string {
