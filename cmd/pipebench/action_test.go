@@ -123,15 +123,25 @@ func TestActionPassesOnTheExitStatus(t *testing.T) {
 	}{
 		1: {1, "::error title=pipebench::why"},
 		3: {3, "::error title=pipebench::why"},
-		4: {0, "::warning title=pipebench::no verdict: why"},
+		4: {0, "::warning title=pipebench::why"},
 	} {
-		binary := program(t, fmt.Sprintf("echo verdict; echo why >&2; exit %d", code))
+		const text = "echo verdict; printf 'pipebench: why\\n\\ttrace: 238\\n' >&2; exit %d"
+		binary := program(t, fmt.Sprintf(text, code))
 		run := runAction(t, "BINARY="+binary, "RUN=compare a b")
 		if run.code != want.code || !strings.Contains(run.printed, want.says) ||
 			run.summary != "verdict\n" ||
 			!strings.HasPrefix(run.output, fmt.Sprintf("exit-code=%d\n", code)) {
 			t.Errorf("%d: %+v", code, run)
 		}
+	}
+}
+
+// A command that prints no result has its message in the summary.
+func TestActionShowsWhyThereIsNoResult(t *testing.T) {
+	binary := program(t, "echo 'pipebench: why' >&2; exit 1")
+	run := runAction(t, "BINARY="+binary, "RUN=compare a b")
+	if run.summary != "pipebench: why\n" {
+		t.Errorf("%+v", run)
 	}
 }
 
