@@ -233,7 +233,7 @@ func splitCPUs(benchmark string) (name, cpus string) {
 func someNames(names []string) string {
 	switch len(names) {
 	case 0:
-		return "none of its own"
+		return "none of them"
 	case 1:
 		return names[0]
 	}

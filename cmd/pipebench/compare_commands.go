@@ -88,6 +88,10 @@ func (f *compareFlags) compareCommands(
 	areBenchmarks := hasTestFlag(old, "bench") && hasTestFlag(new, "bench")
 	if !areBenchmarks && !f.drive {
 		err := errors.Join(refuseIdleTest(oldName, old), refuseIdleTest(newName, new))
+		if err == nil && f.stdin == "" && f.isGate() {
+			err = usageError(fmt.Errorf("a gate needs an input: --stdin FILE, or --stdin %s for "+
+				"commands that read none", os.DevNull))
+		}
 		if err != nil {
 			return err
 		}
@@ -303,7 +307,7 @@ func (f *compareFlags) comparePrograms(
 		}
 	}
 	if !f.drive && f.stdin == "" {
-		f.say(cmd, "no --stdin: both read an empty standard input")
+		f.say(cmd, "no --stdin: the standard input of both is empty")
 	}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		c, err := programs.Run(ctx, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))

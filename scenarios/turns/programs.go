@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -278,7 +277,7 @@ func (p *Programs) whyNotJudged() string {
 	case p.Input != "":
 		return "neither printed anything nor read of " + p.Input
 	}
-	return "neither printed anything: is --stdin missing? (" + os.DevNull + " if there is none)"
+	return "neither printed anything: is --stdin missing?"
 }
 
 // newFails reports whether the new command failed at a start, and the old one never.
