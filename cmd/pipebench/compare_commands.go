@@ -366,8 +366,11 @@ func (f *compareFlags) contestTask(
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
-			if f.isGate() && errors.Is(err, turns.ErrNewFails) {
+			switch {
+			case f.isGate() && errors.Is(err, turns.ErrNewFails):
 				err = &statusError{exitGate, err}
+			case f.isGate() && errors.Is(err, turns.ErrTooShort):
+				err = &statusError{exitInconclusive, err}
 			}
 			if c == nil {
 				return err

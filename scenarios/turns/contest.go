@@ -54,7 +54,7 @@ func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 type timeUp time.Duration
 
 func (t timeUp) Error() string {
-	return fmt.Sprintf("it did not end before %s were over, and was stopped", time.Duration(t))
+	return fmt.Sprintf("it still ran when --max-time %s was over", time.Duration(t))
 }
 
 // limited returns a context that ends when the time of the plan is up.
@@ -120,10 +120,14 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	return !oldFirst
 }
 
+// ErrTooShort means that the time ended while a command ran that had ended by itself before.
+var ErrTooShort = errors.New("give it a longer --max-time")
+
 // ErrNewFails means that the new command failed, and that the old one did not in the same pair.
 var ErrNewFails = errors.New("the new one fails, the old one does not")
 
-// inOrder runs both commands, but not the new one if the old one fails first.
+// inOrder runs both commands, but not the new one if the old one fails first. If the new one has
+// failed already, it does not matter that the time ended while the old one ran.
 func inOrder[T any](
 	ctx context.Context, oldFirst bool, runOld, runNew func(context.Context) (T, error),
 ) (old, new T, err error) {
@@ -137,7 +141,10 @@ func inOrder[T any](
 	if !oldFirst && ctx.Err() == nil {
 		old, err = runOld(ctx)
 	}
-	if newErr != nil && err == nil && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return old, new, cmp.Or(newErr, err)
+	}
+	if newErr != nil && err == nil {
 		err = fmt.Errorf("%w: %w", ErrNewFails, newErr)
 	}
 	return old, new, cmp.Or(err, newErr)

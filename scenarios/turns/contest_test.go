@@ -94,7 +94,7 @@ func TestTimeEndsPairs(t *testing.T) {
 		t.Errorf("the third pair never ends: %+v, %v; want those before", found, err)
 	}
 	found, err = Run(t.Context(), hangs(1), Plan{MaxTime: time.Millisecond})
-	const says = "did not end before 1ms were over"
+	const says = "still ran when --max-time 1ms was over"
 	if err == nil || !strings.Contains(err.Error(), says) || found.Pairs > 0 {
 		t.Errorf("no pair ends: %+v, %v", found, err)
 	}
@@ -156,5 +156,21 @@ func TestNewFailsIfTheOldOneWorks(t *testing.T) {
 				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
 			}
 		}
+	}
+}
+
+// A new command that has failed is the reason, even if the time ends while the old one runs.
+func TestTheTimeHidesNoFailure(t *testing.T) {
+	broken := errors.New("broken")
+	ctx, cancel := Plan{MaxTime: 10 * time.Millisecond}.limited(t.Context())
+	defer cancel()
+	_, _, err := inOrder(ctx, false,
+		func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, context.Cause(ctx)
+		},
+		func(context.Context) (int, error) { return 0, broken })
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
 	}
 }

@@ -82,6 +82,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	defer cancel()
 	if !p.AreServers {
 		if err := p.count(ctx); err != nil {
+			err = p.blamed(err)
 			if len(p.counted.old) < countStarts {
 				return nil, err
 			}
@@ -97,7 +98,15 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	plan.Options.Tolerance = min(closeEnough, cmp.Or(usual.Tolerance, closeEnough))
 	_, stopped := plan.run(ctx, p)
 	found, err := p.Compare(usual)
-	return found, cmp.Or(stopped, err)
+	return found, cmp.Or(p.blamed(stopped), err)
+}
+
+// blamed returns err, with ErrTooShort if the time ended, but both commands are known to end.
+func (p *Programs) blamed(err error) error {
+	if _, isUp := errors.AsType[timeUp](err); isUp && len(p.counted.old) > 0 {
+		return fmt.Errorf("%w: %w", ErrTooShort, err)
+	}
+	return err
 }
 
 // count counts calls, and instructions if they were asked for.
