@@ -65,7 +65,7 @@ type Comparison struct {
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 
 	// Different says in what way two programs behave differently. Calls says which calls changed:
-	// "16 reads of 4 KiB instead of 1 of 64 KiB".
+	// "16 reads instead of 1 (65,536 B)".
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 

@@ -2,7 +2,6 @@ package turns
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -166,34 +165,26 @@ func (s *starts) isCoarse() bool {
 	return len(different) <= stat.LeastPairs
 }
 
-// causes says how the reads and writes of the new command differ, such as "16 reads of 4 KiB
-// instead of 1 of 64 KiB". The text is "" if no change is certain.
+// causes says how the reads and writes of the new command differ, such as "16 reads instead of 256
+// (1,048,576 B)", with the bytes of all calls. The text is "" if no change is certain.
 func (p *Programs) causes(c *stat.Comparison) string {
 	bytesOf := map[string]figure{reads.name: bytesRead, writes.name: bytesWritten}
+	least := stat.Metric{ByRange: true}
 	var parts []string
 	for _, change := range c.Changes {
 		bytes, isCall := bytesOf[change.Metric]
 		if !isCall || !change.Established() {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s of %s instead of %s of %s",
-			results.FormatGrouped(int64(change.New.Median)), change.Metric,
-			bytesPerCall(bytes, p.counted.new, change.New.Median),
-			results.FormatGrouped(int64(change.Old.Median)),
-			bytesPerCall(bytes, p.counted.old, change.Old.Median)))
+		old := grouped(seriesOf(least, bytes, p.counted.old)) + " B"
+		new := grouped(seriesOf(least, bytes, p.counted.new)) + " B"
+		if new != old {
+			new += " instead of " + old
+		}
+		parts = append(parts, fmt.Sprintf("%s %s instead of %s (%s)",
+			grouped(change.After), change.Metric, grouped(change.Before), new))
 	}
 	return strings.Join(parts, ", and ")
 }
 
-// bytesPerCall returns the mean number of bytes per call, rounded to a close power of two.
-func bytesPerCall(bytes figure, from []Start, calls float64) string {
-	if calls == 0 {
-		return "none"
-	}
-	mean := seriesOf(stat.Metric{ByRange: true}, bytes, from).Figure.Median / calls
-	power := math.Exp2(math.Round(math.Log2(max(mean, 1))))
-	if math.Abs(mean/power-1) < 0.05 {
-		mean = power
-	}
-	return results.FormatSize(int64(math.Round(mean)))
-}
+func grouped(s stat.Series) string { return results.FormatGrouped(int64(s.Figure.Median)) }

@@ -129,7 +129,7 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "16 reads of 64 KiB instead of 256 of 4 KiB"
+	want := "16 reads instead of 256 (1,048,576 B)"
 	if got := c.Calls; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
