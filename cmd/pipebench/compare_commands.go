@@ -130,9 +130,10 @@ func sameProgram(old, new []string) bool {
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// judgeSame says that both commands are the same program, argv. If a change can make this comparison
-// fail, nothing is left to do: one name given twice is an error, and two equal builds pass, if they
-// have the benchmarks that they are to run. Builds are equal if only the documentation changed.
+// judgeSame says that both commands are the same program, argv. If a change can make this
+// comparison fail, nothing is left to do: one name given twice is an error, and two equal builds
+// pass, if they have the benchmarks that they are to run. Builds are equal if only the documentation
+// changed.
 func (f *compareFlags) judgeSame(
 	cmd *cobra.Command, oldName, newName string, argv []string,
 ) (done bool, err error) {
@@ -220,7 +221,7 @@ func (f *compareFlags) compareBuilds(
 		plan.Pairs = usualPairs
 		plan.Spend = spendOnPairs
 	}
-	f.pace.shorter = "fewer cells (in the words behind --)"
+	f.pace.better = " or fewer cells (in the words behind --)"
 	var builds *turns.Builds
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		var err error
@@ -251,7 +252,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
-	f.pace.shorter = "a narrower -test.bench"
+	f.pace.better = ", a narrower -test.bench or a longer -test.benchtime"
 	tests := &turns.GoTests{Old: old, New: new}
 	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))

@@ -32,7 +32,7 @@ type pace struct {
 	wanted     int           // --pairs; 0: as many pairs as there is time for
 	sinceBegin time.Duration // since the comparison began
 	inPairs    time.Duration // the sum over the pairs
-	shorter    string        // what makes a pair shorter; "": nothing
+	better     string        // what helps beside a quieter machine, such as " or fewer cells"
 }
 
 func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
@@ -55,12 +55,7 @@ func (p pace) advice(pairs int) string {
 	total := p.timeFor(pairs)
 	switch {
 	case total > longestAdvised:
-		better := "a quieter machine"
-		if p.shorter != "" {
-			better += " or " + p.shorter
-		}
-		return fmt.Sprintf("at this noise a verdict takes about %d pairs of %s each: use %s",
-			pairs, each, better)
+		return "a verdict takes more than an hour at this noise: use a quieter machine" + p.better
 	case p.wanted > 0 && p.pairs >= p.wanted:
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
 			each)

@@ -11,7 +11,7 @@ import (
 func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	four := pace{pairs: 4, sinceBegin: 100 * time.Second, inPairs: 96 * time.Second}
 	bench := four
-	bench.shorter = "a narrower -test.bench"
+	bench.better = " or a narrower -test.bench"
 	six := pace{pairs: 6, sinceBegin: 100 * time.Second, inPairs: 96 * time.Second}
 	for _, tt := range []struct {
 		pace  pace
@@ -21,10 +21,9 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 		{four, 5, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
 		{four, 3, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
 		{six, 3, "give it --max-time 2m20s: a pair takes 16.0 s, and a verdict about 7 of them"},
-		{four, 400, "at this noise a verdict takes about 400 pairs of 24.0 s each: use a quieter " +
-			"machine"},
-		{bench, 400, "at this noise a verdict takes about 400 pairs of 24.0 s each: use a " +
-			"quieter machine or a narrower -test.bench"},
+		{four, 400, "a verdict takes more than an hour at this noise: use a quieter machine"},
+		{bench, 400, "a verdict takes more than an hour at this noise: use a quieter machine " +
+			"or a narrower -test.bench"},
 		{pace{pairs: 4, wanted: 4, inPairs: time.Second}, 40,
 			"give it --pairs 40: it had 4, and a pair takes 250 ms"},
 	} {

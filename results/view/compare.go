@@ -85,8 +85,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		return ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
 	}
 	if c.Pairs == 0 && slices.ContainsFunc(c.Changes, isHidden) {
-		p.Notes = append(p.Notes, "too noisy to tell: four times as many samples halve an "+
-			"interval: measure both again with a larger --samples or -count")
+		p.Notes = append(p.Notes, "too noisy to tell: compare both in turns (pipebench help ci)")
 	}
 	if leftOut > 0 {
 		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
