@@ -35,9 +35,6 @@ type compareFlags struct {
 	sharedFlags
 }
 
-// metricWall is a second name of the metric "time" in --metric.
-const metricWall = "wall"
-
 func (f *compareFlags) register(cmd *cobra.Command) {
 	f.part = "pair"
 	flags := cmd.Flags()
@@ -79,11 +76,6 @@ func compareArgs(cmd *cobra.Command, args []string) error {
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	oldName, newName, more := args[0], args[1], args[2:]
-	for i, name := range f.metrics {
-		if name == metricWall {
-			f.metrics[i] = "time"
-		}
-	}
 	oldIsFile, err := namesResults(oldName)
 	if err != nil {
 		return err

@@ -132,8 +132,7 @@ func sameProgram(old, new []string) bool {
 
 // judgeSame says that both commands are the same program, argv. If a change can make this
 // comparison fail, nothing is left to do: one name given twice is an error, and two equal builds
-// pass, if they have the benchmarks that they are to run. Builds are equal if only the documentation
-// changed.
+// (only the documentation changed) pass if they have the benchmarks that they are to run.
 func (f *compareFlags) judgeSame(
 	cmd *cobra.Command, oldName, newName string, argv []string,
 ) (done bool, err error) {
@@ -149,7 +148,9 @@ func (f *compareFlags) judgeSame(
 	case oldName == newName:
 		return true, usageError(errors.New(what + ": " + wasCheckedOut))
 	case hasTestFlag(argv, "bench"):
-		if err := turns.CheckBenchmark(cmd.Context(), argv); err != nil {
+		once := append(slices.Clone(argv), "-test.benchtime=1x")
+		tests := &turns.GoTests{Old: once, New: once}
+		if err := tests.Pair(cmd.Context(), true); err != nil {
 			return true, benchmarkError(cmd, err)
 		}
 	}
@@ -267,11 +268,8 @@ func benchmarkError(cmd *cobra.Command, err error) error {
 		return usageError(err)
 	}
 	_, flag, isUnknown := strings.Cut(fmt.Sprint(err), "flag provided but not defined: -")
-	switch {
-	case isUnknown && cmd.Flags().Lookup(flag) != nil:
+	if isUnknown && cmd.Flags().Lookup(flag) != nil {
 		return usageError(fmt.Errorf("--%s belongs before --", flag))
-	case isUnknown:
-		return usageError(err)
 	}
 	return err
 }
@@ -367,10 +365,11 @@ func (f *compareFlags) contestTask(
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
+			_, isUp := errors.AsType[turns.TimeUp](err)
 			switch {
 			case f.isGate() && errors.Is(err, turns.ErrNewFails):
 				err = &statusError{exitGate, err}
-			case f.isGate() && errors.Is(err, turns.ErrTooShort):
+			case f.isGate() && isUp && c != nil && len(c.Changes) > 0:
 				err = &statusError{exitInconclusive, err}
 			}
 			if c == nil {

@@ -73,11 +73,11 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 		{[]string{"--counts", "--", "-test.run", "."}, exitDone, "new.test against old.test"},
 		{[]string{"--", "-test.bench", ".", "--max-time", "5s"}, exitUsage,
 			": --max-time belongs before --"},
-		{[]string{"--", "-test.bench", ".", "-mine"}, exitUsage,
+		{[]string{"--", "-test.bench", ".", "-mine"}, exitFailed,
 			".test: exit status 2: flag provided but not defined: -mine"},
 		{[]string{same, "--fail-above", "5%"}, exitUsage, "was asked for"},
 		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Nothing"}, exitUsage,
-			": old.test -test.bench Nothing: no benchmark matches; it has BenchmarkMine"},
+			" -test.bench Nothing -test.benchtime=1x: no benchmark matches; it has"},
 		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Mine"}, exitDone,
 			"the same program, byte for byte"},
 	} {

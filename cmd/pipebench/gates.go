@@ -44,9 +44,6 @@ func (p pace) timeFor(pairs int) time.Duration {
 	return ((p.sinceBegin + more) * 6 / 5).Truncate(time.Second) + time.Second
 }
 
-// longestAdvised is the duration of the longest comparison that advice suggests.
-const longestAdvised = time.Hour
-
 // advice says what to type to get a verdict, if a verdict takes the given number of pairs of runs
 // in total.
 func (p pace) advice(pairs int) string {
@@ -54,7 +51,7 @@ func (p pace) advice(pairs int) string {
 	each := results.FormatDuration(float64(p.each()))
 	total := p.timeFor(pairs)
 	switch {
-	case total > longestAdvised:
+	case total > time.Hour:
 		return "a verdict takes more than an hour at this noise: use a quieter machine" + p.better
 	case p.wanted > 0 && p.pairs >= p.wanted:
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
@@ -73,7 +70,7 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 		"exit 4 unless every figure has a verdict")
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
 		"compare and judge only these figures, named as in the tables: goodput,p50,wire, … "+
-			"(default all); for two programs, wall judges by the clock instead of by CPU time")
+			"(default all); for two programs, time judges by the clock instead of by CPU time")
 	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }

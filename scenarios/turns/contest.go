@@ -50,17 +50,17 @@ func Run(ctx context.Context, c Contest, p Plan) (*stat.Comparison, error) {
 	return p.run(ctx, c)
 }
 
-// A timeUp is the cause with which a context ends when the time of the plan is up.
-type timeUp time.Duration
+// A TimeUp is the cause with which a context ends when the time of the plan is up.
+type TimeUp time.Duration
 
-func (t timeUp) Error() string {
+func (t TimeUp) Error() string {
 	return fmt.Sprintf("it still ran when --max-time %s was over", time.Duration(t))
 }
 
 // limited returns a context that ends when the time of the plan is up.
 func (p Plan) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := cmp.Or(p.MaxTime, DefaultMaxTime)
-	return context.WithTimeoutCause(ctx, most, timeUp(most))
+	return context.WithTimeoutCause(ctx, most, TimeUp(most))
 }
 
 // run does the work of Run. ctx comes from p.limited. If a pair runs out of time, that is an error
@@ -81,7 +81,7 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 		}
 		oldFirst = nextOrder(random, n, oldFirst)
 		err := c.Pair(ctx, oldFirst)
-		_, isUp := errors.AsType[timeUp](context.Cause(ctx))
+		_, isUp := errors.AsType[TimeUp](context.Cause(ctx))
 		if err != nil && n > 0 && isUp {
 			return c.Compare(p.Options)
 		}
@@ -119,9 +119,6 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 	}
 	return !oldFirst
 }
-
-// ErrTooShort means that the time ended while a command ran that had ended by itself before.
-var ErrTooShort = errors.New("give it a longer --max-time")
 
 // ErrNewFails means that the new command failed, and that the old one did not in the same pair.
 var ErrNewFails = errors.New("the new one fails, the old one does not")

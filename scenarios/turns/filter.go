@@ -78,13 +78,9 @@ func (f filter) start(ctx context.Context) (Start, error) {
 	return s, err
 }
 
-// isUnread reports whether a child has read nothing of its input. For a file that is not regular,
-// the answer is always false.
+// isUnread reports whether the input of a child is a regular file of which it has read nothing.
 func isUnread(input io.Reader) bool {
-	f, isFile := input.(*os.File)
-	if !isFile { // input is nil: start sets a file or nothing
-		return true
-	}
+	f, _ := input.(*os.File) // nil without an input; then Stat fails
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return false

@@ -69,19 +69,9 @@ func readSide(name string, text []byte) (stat.Dataset, error) {
 // hasBenchmark reports whether a line of the text begins as the result of a benchmark does.
 func hasBenchmark(text string) bool { return strings.Contains("\n"+text, "\nBenchmark") }
 
-// CheckBenchmark returns an error unless a test binary has a benchmark that -test.bench matches. It
-// runs each such benchmark once.
-func CheckBenchmark(ctx context.Context, argv []string) error {
-	text, err := benchmark(ctx, argv, "-test.benchtime=1x", "-test.count=1")
-	if err == nil && !hasBenchmark(text) {
-		return noBenchmark(ctx, argv)
-	}
-	return err
-}
-
-// benchmark runs the benchmarks of a test binary, and no tests. The last of two same flags counts.
-func benchmark(ctx context.Context, argv []string, flags ...string) (string, error) {
-	p := proc.Command(argv[0], slices.Concat(argv[1:], flags, []string{"-test.run=^$"})...)
+// benchmark runs the benchmarks of a test binary once, and no tests.
+func benchmark(ctx context.Context, argv []string) (string, error) {
+	p := proc.Command(argv[0], append(slices.Clone(argv[1:]), "-test.run=^$")...)
 	defer p.Close()
 	p.Stderr().Limit = 64 << 10 // the reason comes first, then a trace or the list of flags
 	var text bytes.Buffer

@@ -82,7 +82,6 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	defer cancel()
 	if !p.AreServers {
 		if err := p.count(ctx); err != nil {
-			err = p.blamed(err)
 			if len(p.counted.old) < countStarts {
 				return nil, err
 			}
@@ -98,15 +97,7 @@ func (p *Programs) Run(ctx context.Context, plan Plan) (*stat.Comparison, error)
 	plan.Options.Tolerance = min(closeEnough, cmp.Or(usual.Tolerance, closeEnough))
 	_, stopped := plan.run(ctx, p)
 	found, err := p.Compare(usual)
-	return found, cmp.Or(p.blamed(stopped), err)
-}
-
-// blamed returns err, with ErrTooShort if the time ended, but both commands are known to end.
-func (p *Programs) blamed(err error) error {
-	if _, isUp := errors.AsType[timeUp](err); isUp && len(p.counted.old) > 0 {
-		return fmt.Errorf("%w: %w", ErrTooShort, err)
-	}
-	return err
+	return found, cmp.Or(stopped, err)
 }
 
 // count counts calls, and instructions if they were asked for.
@@ -161,41 +152,39 @@ const wakeUp = 8 // bytes that a runtime, such as Go's, writes to an eventfd to 
 // of call. It returns false if nobody can tell wake-ups at every start of one side from what the
 // program itself does.
 func (s *starts) leaveOutWakeUps(of func(*Start) (calls, bytes *int64)) bool {
-	old, oldBytes, oldWakes := withoutWakeUps(s.old, of)
-	new, newBytes, newWakes := withoutWakeUps(s.new, of)
+	without := starts{slices.Clone(s.old), slices.Clone(s.new), true}
+	oldBytes, oldWakes := dropWakeUps(without.old, of)
+	newBytes, newWakes := dropWakeUps(without.new, of)
 	if !oldWakes && !newWakes {
 		return true
 	}
 	if newBytes != oldBytes && (newBytes-oldBytes)%wakeUp == 0 {
 		return false
 	}
-	*s = starts{old, new, true}
+	*s = without
 	return true
 }
 
-// withoutWakeUps returns the starts of one command, each with the fewest calls of any if it has but
-// wake-ups more. It also returns the bytes of these calls, and whether it left out a wake-up.
-func withoutWakeUps(
-	side []Start, of func(*Start) (calls, bytes *int64),
-) (without []Start, bytes int64, wakes bool) {
-	without = slices.Clone(side)
-	fewest, least := of(&side[0])
+// dropWakeUps gives every start of one command the fewest calls of any, if it has but wake-ups
+// more. It returns the bytes of the fewest calls, and whether there were wake-ups.
+func dropWakeUps(side []Start, of func(*Start) (calls, bytes *int64)) (least int64, wakes bool) {
+	byCalls := func(a, b Start) int {
+		aCalls, _ := of(&a)
+		bCalls, _ := of(&b)
+		return cmp.Compare(*aCalls, *bCalls)
+	}
+	first := slices.MinFunc(side, byCalls)
+	fewest, bytesOfFewest := of(&first)
 	for i := range side {
 		calls, bytes := of(&side[i])
-		if *calls < *fewest {
-			fewest, least = calls, bytes
-		}
-	}
-	for i := range without {
-		calls, bytes := of(&without[i])
 		more := *calls - *fewest
-		if more > 0 && *bytes-*least == wakeUp*more {
+		if more > 0 && *bytes-*bytesOfFewest == wakeUp*more {
 			*calls = *fewest
-			*bytes = *least
+			*bytes = *bytesOfFewest
 			wakes = true
 		}
 	}
-	return without, *least, wakes
+	return *bytesOfFewest, wakes
 }
 
 // add starts both commands once and keeps what was counted and timed.
@@ -283,10 +272,8 @@ func (p *Programs) whyNotJudged() string {
 		return fmt.Sprintf("both exit with %d%s: %s", counted[0].Exit, counted[0].said(), forgive)
 	case slices.ContainsFunc(counted, isBusy):
 		return ""
-	case p.Input != "":
-		return "neither printed anything nor read of " + p.Input
 	}
-	return "neither printed anything: is --stdin missing?"
+	return "neither printed anything nor read of " + p.Input
 }
 
 // newFails reports whether the new command failed at a start, and the old one never.
