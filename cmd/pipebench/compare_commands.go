@@ -365,12 +365,8 @@ func (f *compareFlags) contestTask(
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
-			_, isUp := errors.AsType[turns.TimeUp](err)
-			switch {
-			case f.isGate() && errors.Is(err, turns.ErrNewFails):
-				err = &statusError{exitGate, err}
-			case f.isGate() && isUp && c != nil && len(c.Changes) > 0:
-				err = &statusError{exitInconclusive, err}
+			if f.isGate() {
+				err = gateError(err, c)
 			}
 			if c == nil {
 				return err
@@ -417,6 +413,18 @@ func (f *compareFlags) contestTask(
 			return f.judgeChanges(c)
 		},
 	}
+}
+
+// gateError gives the error of a comparison, which may be nil, the exit code of a gate.
+func gateError(err error, c *stat.Comparison) error {
+	_, isUp := errors.AsType[turns.TimeUp](err)
+	switch {
+	case errors.Is(err, turns.ErrNewFails):
+		return &statusError{exitGate, err}
+	case isUp && c != nil && len(c.Changes) > 0:
+		return &statusError{exitInconclusive, err}
+	}
+	return err
 }
 
 // keepComparison adds the findings of a comparison to the records. It also writes the compared
