@@ -128,7 +128,7 @@ func (f *checkFlags) run(cmd *cobra.Command, command []string) error {
 			o.Observe = s.progress.step
 			check.Adopt()
 			keep := func(line results.Line) error { return f.keep(s, line) }
-			err := withAdvice(checkSide(ctx, *o, keep))
+			err := withAdvice(checkSide(ctx, *o, keep), false)
 			incomplete = errors.Is(err, errMaxTime)
 			if leftBehind, ok := check.EndAdopted(*o, side); ok {
 				err = errors.Join(err, keep(leftBehind))

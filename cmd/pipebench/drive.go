@@ -171,10 +171,16 @@ func driveGate(found *results.Set) error {
 	return nil
 }
 
-// withAdvice adds to the error of a failed handshake a sentence about what to look at first.
-func withAdvice(err error) error {
-	if handshake, ok := errors.AsType[*drive.HandshakeError](err); ok {
-		return fmt.Errorf("%w\n%s", err, handshake.Advice())
+// withAdvice adds to the error of a failed handshake a sentence about what to look at first. If the
+// server failed, or if failing to speak to it fails a gate, the exit code says so.
+func withAdvice(err error, isGate bool) error {
+	handshake, ok := errors.AsType[*drive.HandshakeError](err)
+	if !ok {
+		return err
+	}
+	err = fmt.Errorf("%w\n%s", err, handshake.Advice())
+	if isGate || handshake.Failed() {
+		return &statusError{exitGate, fmt.Errorf("FAIL: %w", err)}
 	}
 	return err
 }
@@ -187,12 +193,8 @@ func (f *driveFlags) drive(ctx context.Context, s *session) error {
 		s.progress.step(step)
 	}
 	d, err := drive.Open(ctx, f.options)
-	_, isHandshake := errors.AsType[*drive.HandshakeError](err)
-	if isHandshake && len(f.asserts) > 0 { // the server works at no size, so no assertion holds
-		return &statusError{exitGate, withAdvice(err)}
-	}
-	if err != nil {
-		return withAdvice(err)
+	if err != nil { // the server works at no size, so no assertion holds
+		return withAdvice(err, len(f.asserts) > 0)
 	}
 	defer d.Close()
 	f.step = "requests were sent" // until Observe is called for the first time

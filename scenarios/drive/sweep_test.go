@@ -55,8 +55,8 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		{"silent", "", target.Deaf, "a JSON-RPC request in ndjson: no answer in time"},
 		{"buffered", "", target.Buffered, ""},
 		{"buffered", "lines", target.Buffered, ""},
-		{"mislength 2 always", "", target.WrongLength, "initialize: no whole answer: a message " +
-			"came that announces 55 B and has 53: its Content-Length is wrong"},
+		{"mislength 2 always", "", target.WrongLength, "after initialize, a message came " +
+			"that announces 55 B and has 53: its Content-Length is wrong"},
 		{"mislength -1 always", "lsp", target.WrongLength,
 			"a message came that announces 52 B and goes on behind them"},
 		// and ends at headers

@@ -18,11 +18,15 @@ var (
 	errGarbage = errors.New("what it writes is no answer")
 	errEcho    = errors.New("it sends back what it is sent, as a filter of lines does")
 	errFrames  = errors.New("the answer comes in chunk frames")
-	errLength  = errors.New("no whole answer")
 
 	// errFellSilent comes with the error of a later request.
 	errFellSilent = errors.New("it answered the first request")
 )
+
+// A lengthError says how a message that came after a request differs from its Content-Length.
+type lengthError struct{ request, difference string }
+
+func (e *lengthError) Error() string { return "after " + e.request + ", " + e.difference }
 
 // The ids of the requests of the handshake.
 const (
@@ -80,17 +84,7 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 	if err := g.say(msg); err != nil {
 		return child.Message{}, fmt.Errorf("%s: %w", name, err)
 	}
-	ctx, stop := g.patient()
-	defer stop()
-	// Drop a late answer to server/discover.
-	m, err := g.Expect(ctx, func(m child.Message) bool {
-		return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
-	})
-	if errors.Is(err, child.ErrSilent) {
-		if wrong := g.WrongLength(); wrong != "" {
-			err = fmt.Errorf("%w: %s", errLength, wrong)
-		}
-	}
+	m, err := g.answerTo(name)
 	if err == nil && m.Envelope.Kind() == jsonrpc.Request {
 		err = errEcho
 	}
@@ -101,6 +95,30 @@ func (g greeting) ask(name string, msg []byte) (child.Message, error) {
 		return m, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
+}
+
+// answerTo waits for the answer to the request with this name. It does not wait long for the rest
+// of a message of which a part has come.
+func (g greeting) answerTo(name string) (child.Message, error) {
+	ctx, stop := g.patient()
+	defer stop()
+	for {
+		soon, stopSoon := g.Patient(ctx, min(settle, g.within), slowStarts*g.within)
+		// Drop a late answer to server/discover.
+		m, err := g.Expect(soon, func(m child.Message) bool {
+			return !m.Envelope.Kind().Answers() || string(m.Envelope.ID) != discoverID
+		})
+		stopSoon()
+		if !errors.Is(err, child.ErrSilent) {
+			return m, err
+		}
+		if wrong := g.WrongLength(); wrong != "" {
+			return m, &lengthError{name, wrong}
+		}
+		if ctx.Err() != nil {
+			return m, err
+		}
+	}
 }
 
 // settle is how long we wait for an answer after a line that is no answer, such as a greeting.
@@ -172,8 +190,10 @@ func (g greeting) handshakeError(why error) error {
 		e.Verdict = Corrupt
 	case errors.Is(why, errFrames):
 		e.Verdict = InFrames
-	case errors.Is(why, errLength):
+	}
+	if wrong, ok := errors.AsType[*lengthError](why); ok {
 		e.Verdict = WrongLength
+		e.Why = wrong.Error()
 	}
 	e.fellSilent = silent && errors.Is(why, errFellSilent)
 	g.Close()

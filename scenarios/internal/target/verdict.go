@@ -198,6 +198,9 @@ func (e *HandshakeError) Error() string {
 	return s
 }
 
+// Failed reports whether the server answered, but in a form that its clients cannot read.
+func (e *HandshakeError) Failed() bool { return e.Verdict == WrongLength || e.Verdict == InFrames }
+
 // Advice says what to look at first. The texts of [Verdict.Advice] mostly do not fit a handshake.
 func (e *HandshakeError) Advice() string {
 	if e.fellSilent {
