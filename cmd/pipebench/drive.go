@@ -174,6 +174,9 @@ func driveGate(found *results.Set) error {
 // withAdvice adds to the error of a failed handshake a sentence about what to look at first. If the
 // server failed, or if failing to speak to it fails a gate, the exit code says so.
 func withAdvice(err error, isGate bool) error {
+	if _, ok := errors.AsType[drive.OptionError](err); ok {
+		return usageError(err)
+	}
 	handshake, ok := errors.AsType[*drive.HandshakeError](err)
 	if !ok {
 		return err

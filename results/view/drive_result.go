@@ -78,9 +78,9 @@ func resultOf(targets []results.Target) DriveResult {
 	case len(d.notTried) > 0 && d.limited == nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
-		r.text = "INCOMPLETE: the time was over before " + strings.Join(d.notTried, ", ")
+		r.text = "INCOMPLETE: " + strings.Join(d.notTried, ", ") + " were not tried"
 		if d.served > 0 {
-			r.text += "; works to " + results.FormatSize(d.served)
+			r.text += "; requests work to " + results.FormatSize(d.served)
 		}
 	case d.failed != nil && failsAtAnySize(*d.failed):
 		r.Failure = d.failed.Verdict
@@ -112,7 +112,7 @@ func resultOf(targets []results.Target) DriveResult {
 	case d.served > 0 && results.RepliesUntried(targets):
 		r.Passed = true
 		r.tone = Mixed
-		r.text = fmt.Sprintf("requests work to %s; replies were not tried (--reply-tool)",
+		r.text = fmt.Sprintf("requests work to %s; replies were not tried",
 			results.FormatSize(d.served)) + d.growth
 	default:
 		r.judge(&results.Target{}, "", d.growth) // no size failed

@@ -29,19 +29,19 @@ func TestDriveSaysFirstWhetherAServerPassed(t *testing.T) {
 				Evidence: results.TargetEvidence{Failure: &results.FailureEvidence{
 					ServedBefore: 3, AnySize: true}}}},
 			view.DriveResult{Failure: "deaf"}},
-		{"no time", "INCOMPLETE: the time was over before 128 KiB, 256 KiB; works to 2 KiB",
+		{"no time", "INCOMPLETE: 128 KiB, 256 KiB were not tried; requests work to 2 KiB",
 			[]results.Target{
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
 				{Command: []string{"server"}, Size: 128 << 10, Verdict: "not tried"},
 				{Command: []string{"server"}, Size: 256 << 10, Verdict: "not tried"}},
 			view.DriveResult{Limit: 2048, Failure: "not tried"}},
-		{"no replies", "requests work to 2 KiB; replies were not tried (--reply-tool)",
+		{"no replies", "requests work to 2 KiB; replies were not tried",
 			[]results.Target{{Command: []string{"server"}, Size: 2048, Verdict: "ok",
 				Evidence: results.TargetEvidence{
 					Server: &results.ServerEvidence{SmallReplies: true}}}},
 			view.DriveResult{Passed: true, Limit: 2048}},
 		{"no time for replies",
-			"INCOMPLETE: the time was over before large replies; works to 2 KiB",
+			"INCOMPLETE: large replies were not tried; requests work to 2 KiB",
 			[]results.Target{
 				{Command: []string{"server"}, SearchedTo: new(int64(2048)), Verdict: "ok"},
 				{Command: []string{"server"}, Verdict: "not tried"}},

@@ -52,12 +52,16 @@ type StartError = target.StartError
 // says what to look at.
 type HandshakeError = target.HandshakeError
 
+// An OptionError says that the server lacks something that the options name, such as a tool.
+type OptionError = target.OptionError
+
 // A Sink is called with each record when the record is complete. If it returns an error, the work
 // ends.
 type Sink func(results.Line) error
 
 // Open starts the server, finds out what it speaks, and shakes hands. The error is a [*StartError]
-// if the command cannot be run, and a [*HandshakeError] if no handshake succeeds.
+// if the command cannot be run, a [*HandshakeError] if no handshake succeeds, and an
+// [OptionError] if the options do not suit the server.
 func Open(ctx context.Context, o Options) (*Driver, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -35,16 +35,21 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 	p := d.protocol
 	asksForReplies := p.HasTools() && (p.Echoes || p.Demand != nil)
 	if len(found) == 1 && ctx.Err() == context.DeadlineExceeded && asksForReplies {
-		t := d.record()
-		t.Verdict = results.VerdictNotTried
-		t.Evidence.Why = "the time was over; give more (--max-time)"
-		t.Evidence.Limit = &results.LimitEvidence{Side: replySide}
-		found = append(found, t)
+		found = append(found, d.repliesUntried("the time was over; give more (--max-time)"))
 	}
 	for _, t := range found {
 		err = errors.Join(err, sink(t))
 	}
 	return found, err
+}
+
+// repliesUntried makes the record that says why no large reply was tried.
+func (d *Driver) repliesUntried(why string) results.Target {
+	t := d.record()
+	t.Verdict = results.VerdictNotTried
+	t.Evidence.Why = why
+	t.Evidence.Limit = &results.LimitEvidence{Side: replySide}
+	return t
 }
 
 // searchBoth searches for the limit of requests, and then for that of replies.
@@ -137,6 +142,11 @@ func (d *Driver) search(
 		s.Least = 1
 	}
 	err := s.Run(time.Time{}, func(size int) (bool, error) { return s.try(ctx, size) })
+	refused := s.tried[s.High]
+	if err == nil && s.call != "" && s.Low == 0 && refused.Verdict == target.ErrorReply {
+		why := fmt.Sprintf("to %s=%d it answers %s", s.call, s.High, refused.Why)
+		return append(found, d.repliesUntried(why)), nil
+	}
 	if err == nil && s.High > 0 {
 		err = s.verify(ctx)
 	}

@@ -557,6 +557,17 @@ func TestRepliesThatStopGrowing(t *testing.T) {
 	}
 }
 
+// A tool that refuses its smallest argument proves nothing about replies.
+func TestAReplyToolThatRefuses(t *testing.T) {
+	t.Parallel()
+	l := reportLimit(t, "rows none")
+	if l.Verdict != results.VerdictNotTried || l.ReplyLimit != nil ||
+		!strings.HasPrefix(l.Evidence.Why, "to report rows=1 it answers ") ||
+		!strings.Contains(l.Evidence.Why, "500 rows at most") {
+		t.Errorf("found %+v", l)
+	}
+}
+
 // A tool that refuses more than so much, in a result of its own, has a limit.
 func TestRepliesThatAToolRefuses(t *testing.T) {
 	t.Parallel()

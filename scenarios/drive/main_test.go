@@ -529,8 +529,8 @@ func tardy(string) error {
 }
 
 // rows is an MCP server with a tool that makes 99 bytes a row, and no more rows than the number
-// most, if there is one. If most is "refused", it refuses more than 500 rows in words. Answers
-// above 60,000 bytes are cut.
+// most, if there is one. If most is "refused", it refuses more than 500 rows in words; if
+// it is "none", it refuses all. Answers above 60,000 bytes are cut.
 func rows(most string) error {
 	return each(func(line string) {
 		e := jsonrpc.Scan([]byte(line))
@@ -554,7 +554,7 @@ func rows(most string) error {
 			text := strings.Repeat("x", 99*n)
 			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text",`+
 				`"text":%q}]}}`, e.ID, text)
-			if most == "refused" && n > 500 {
+			if most == "refused" && n > 500 || most == "none" {
 				answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[`+
 					`{"type":"text","text":"500 rows at most"}],"isError":true}}`, e.ID)
 			}

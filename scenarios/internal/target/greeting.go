@@ -171,6 +171,10 @@ func (g greeting) hear(ctx context.Context) (child.Message, error) {
 
 // handshakeError makes the error that says why the handshake failed, and ends the server.
 func (g greeting) handshakeError(why error) error {
+	if _, ok := errors.AsType[OptionError](why); ok {
+		g.Close()
+		return why
+	}
 	if g.ctx.Err() != nil {
 		g.Close()
 		return context.Cause(g.ctx)

@@ -160,7 +160,7 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.tryEcho = true
 	}
 	if m.replyTool.Name == "" {
-		m.replyTool = bytesTool(list.Tools)
+		m.replyTool, m.sizedTool = bytesTool(list.Tools)
 	} else {
 		m.replyTool, err = m.replyTool.complete(
 			list.Tools, true /* demanded */, "integer", "number")
@@ -178,19 +178,22 @@ var (
 	replyArguments = []string{"bytes", "size", "length", "numBytes", "byteCount"}
 )
 
-// bytesTool finds a tool that makes as many bytes as requested. It returns the zero ToolCall if
-// there is none.
-func bytesTool(tools []tool) ToolCall {
+// bytesTool finds a tool that makes as many bytes as requested. If there is none, other is the name
+// of a tool that takes a number, or "".
+func bytesTool(tools []tool) (call ToolCall, other string) {
 	for _, t := range tools {
 		arg := t.argument("integer", "number")
 		isUsual := slices.Contains(replyToolNames, t.Name) && slices.Contains(replyArguments, arg)
 		required := t.InputSchema.Required
 		needsNoOther := len(required) == 0 || slices.Equal(required, []string{arg})
 		if isUsual && needsNoOther {
-			return ToolCall{Name: t.Name, Arg: arg}
+			return ToolCall{Name: t.Name, Arg: arg}, ""
+		}
+		if arg != "" && needsNoOther {
+			other = cmp.Or(other, t.Name)
 		}
 	}
-	return ToolCall{}
+	return ToolCall{}, other
 }
 
 // complete looks for the call's tool among the server's tools. If the server lacks the tool, the
@@ -205,18 +208,18 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	i := slices.Index(names, call.Name)
 	if i < 0 && demanded {
 		slices.Sort(names)
-		return call, fmt.Errorf("the server has no tool %q; it has %s", call.Name, names)
+		return call, optionError("the server has no tool %q; it has %s", call.Name, names)
 	}
 	if i < 0 {
 		return ToolCall{}, nil
 	}
 	known := slices.Sorted(maps.Keys(tools[i].InputSchema.Properties))
 	if call.Arg != "" && len(known) > 0 && !slices.Contains(known, call.Arg) {
-		return call, fmt.Errorf("tool %s has no argument %q; it has %s", call.Name, call.Arg, known)
+		return call, optionError("tool %s has no argument %q; it has %s", call.Name, call.Arg, known)
 	}
 	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
 	if call.Arg == "" {
-		return call, fmt.Errorf("tool %s has no argument of type %s: name the one to be filled",
+		return call, optionError("tool %s has no argument of type %s: name the one to be filled",
 			call.Name, types[0])
 	}
 	return call, nil

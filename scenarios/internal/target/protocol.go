@@ -22,6 +22,7 @@ type Protocol struct {
 	// request.
 	Demand    func(n int) *Request
 	Call      string // the tool of Demand and its argument for n, such as "report rows"
+	sizedTool string // a tool that takes a number, and might be named for Demand; "" if none
 	ToolFails bool   // the tool did not answer a first, small request
 	// Paces holds, by Kind, how long the first requests took.
 	Paces [2]Pace
@@ -91,6 +92,9 @@ func (p *Protocol) Sends() string {
 	switch {
 	case p.Demand != nil:
 		return text + "; large replies are asked of " + p.Call + " in a search for limits"
+	case p.sizedTool != "":
+		return text + "; large replies are not tried: --reply-tool " + p.sizedTool +
+			" may make some"
 	case p.HasTools():
 		return text + "; large replies are not tried: no tool echoes (see --reply-tool)"
 	}
@@ -125,6 +129,15 @@ func (p *Protocol) plain(size int) *Request {
 // Unknown makes a request for a method that no server knows.
 func (p *Protocol) Unknown() *Request { return refusable(asSmallAsCanBe, p.meta) }
 
+// An OptionError says that the server lacks something that the options name.
+type OptionError string
+
+func (e OptionError) Error() string { return string(e) }
+
+func optionError(format string, args ...any) error {
+	return OptionError(fmt.Sprintf(format, args...))
+}
+
 // check returns an error if the options ask for a request or a tool that the protocol lacks.
 func (p *Protocol) check(o Options) error {
 	request := o.Request
@@ -132,11 +145,11 @@ func (p *Protocol) check(o Options) error {
 		request = RequestAuto
 	}
 	if !slices.Contains(p.requests, request) {
-		return fmt.Errorf("%s has no request %q, only %s",
+		return optionError("%s has no request %q, only %s",
 			p.Speaks(), request, strings.Join(p.requests, ", "))
 	}
 	if !p.HasTools() && (o.Tool != ToolCall{} || o.ReplyTool != ToolCall{}) {
-		return fmt.Errorf("%s has no tools that could be called with arguments", p.Speaks())
+		return optionError("%s has no tools that could be called with arguments", p.Speaks())
 	}
 	return nil
 }
