@@ -65,8 +65,8 @@ func serversSummary(s *results.Set, file string) []string {
 			slowestText(calls))
 		lastRun := messages[len(messages)-1].Run
 		if len(unanswered(calls)) > 0 && recordedTarget(s, lastRun) == nil {
-			said = append(said, "The recording has no end: if the client still runs, end it and "+
-				"look again.")
+			said = append(said, "The recording has no end: if the client, tap or the server "+
+				"still runs, end it and look again.")
 		}
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {

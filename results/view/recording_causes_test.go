@@ -121,7 +121,8 @@ func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 	set := &results.Set{Messages: []results.Message{
 		{Dir: "request", Method: "initialize", ID: []byte("1"), Size: 9}}}
-	const want = "The recording has no end: if the client still runs, end it and look again."
+	const want = "The recording has no end: if the client, tap or the server still runs, " +
+		"end it and look again."
 	if got := recordingSummary(set, ""); got[1] != want {
 		t.Errorf("says %q", got)
 	}

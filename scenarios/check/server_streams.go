@@ -37,9 +37,8 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 		return nil, errors.New("no tool echo, so answers could not be compared: name a tool " +
 			"that returns the text that it is given (--tool, --arg)")
 	}
-	return nil, errors.New("its answers do not hold what was sent, as those of a language server " +
-		"never do: to compare them with recorded ones, pipebench tap --bodies, and then " +
-		"drive --messages")
+	return nil, errors.New("its answers do not hold what was sent: to compare them with " +
+		"recorded ones, tap --bodies, then drive --messages")
 }
 
 // splitsCharacters sends characters of several bytes, in pieces that end in the middle of
