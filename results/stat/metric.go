@@ -307,11 +307,8 @@ var metricsByName = sync.OnceValue(func() map[string]Metric {
 	return byName
 })
 
-// MetricByName finds a metric by its name. Its error lists the known names.
-func MetricByName(name string) (Metric, error) {
-	if m, ok := metricsByName()[name]; ok {
-		return m, nil
-	}
+// MetricNames lists the names of all metrics but the percentiles by key.
+func MetricNames() []string {
 	var known []string
 	for _, m := range allMetrics() {
 		perKey := m.IsPercentile() && m.key != ""
@@ -319,7 +316,15 @@ func MetricByName(name string) (Metric, error) {
 			known = append(known, m.Name)
 		}
 	}
-	all := strings.Join(known, ", ")
+	return known
+}
+
+// MetricByName finds a metric by its name. Its error lists the known names.
+func MetricByName(name string) (Metric, error) {
+	if m, ok := metricsByName()[name]; ok {
+		return m, nil
+	}
+	all := strings.Join(MetricNames(), ", ")
 	return Metric{}, fmt.Errorf("metric %q is not known; known are %s", name, all)
 }
 

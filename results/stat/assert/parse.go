@@ -65,6 +65,9 @@ func (c *Condition) parse() error {
 	return nil
 }
 
+// Metrics lists the metrics that a condition can name, apart from verdicts and percentiles by key.
+func Metrics() []string { return append(stat.MetricNames(), limitName, slopeName, toRawName) }
+
 // findMetric sets the metric that the condition names, and its unit.
 func (c *Condition) findMetric() error {
 	switch c.Metric {
@@ -77,8 +80,8 @@ func (c *Condition) findMetric() error {
 	}
 	m, err := stat.MetricByName(c.Metric)
 	if err != nil {
-		return fmt.Errorf("%w, limit, slope, to-raw; "+
-			"verdicts of check are fails, slow, cannot-tell", err)
+		return fmt.Errorf("metric %q is not known; known are %s; verdicts of check are "+
+			"fails, slow, cannot-tell", c.Metric, strings.Join(Metrics(), ", "))
 	}
 	c.metric = m
 	c.unit = m.Unit
