@@ -215,7 +215,8 @@ func (call ToolCall) complete(tools []tool, demanded bool, types ...any) (ToolCa
 	}
 	known := slices.Sorted(maps.Keys(tools[i].InputSchema.Properties))
 	if call.Arg != "" && len(known) > 0 && !slices.Contains(known, call.Arg) {
-		return call, optionError("tool %s has no argument %q; it has %s", call.Name, call.Arg, known)
+		return call, optionError("tool %s has no argument %q; it has %s",
+			call.Name, call.Arg, known)
 	}
 	call.Arg = cmp.Or(call.Arg, tools[i].argument(types...))
 	if call.Arg == "" {
