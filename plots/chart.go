@@ -163,10 +163,8 @@ func (p Panel) comparesPoints() bool {
 // mostPanels is the largest number of panels of a chart.
 const mostPanels = 12
 
-// complete leaves out panels with a single point and panels beyond the first mostPanels. It also
-// adds notes.
+// complete leaves out panels beyond the first mostPanels, and adds notes.
 func (c *Chart) complete() {
-	c.Panels = slices.DeleteFunc(c.Panels, func(p Panel) bool { return !p.comparesPoints() })
 	if more := len(c.Panels) - mostPanels; more > 0 {
 		c.Panels = c.Panels[:mostPanels]
 		c.Notes = append(c.Notes, fmt.Sprintf("%d more panels are left out; --format csv has all "+

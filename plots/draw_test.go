@@ -344,3 +344,14 @@ func TestAPictureForAPhoneHasOneColumn(t *testing.T) {
 		}
 	}
 }
+
+// A panel of one point stands beside others: its place is not left out without a word.
+func TestAPanelOfOnePointStays(t *testing.T) {
+	one := Panel{Series: []Series{{Name: "ndjson", Points: []Point{exact(0, 5)}}}}
+	two := Panel{Series: []Series{{Name: "ndjson", Points: []Point{exact(0, 5), exact(1, 6)}}}}
+	c := Chart{Panels: []Panel{one, two}}
+	c.complete()
+	if len(c.Panels) != 2 {
+		t.Errorf("%d panels, want 2", len(c.Panels))
+	}
+}
