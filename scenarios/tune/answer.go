@@ -156,6 +156,7 @@ func (d Decision) movingAdvice() string {
 	case d.Lever == unchanged:
 		return "If your reader only moves bytes: change nothing either. " + d.bestGamble()
 	}
+	metric, name := d.tripMetric()
 	var times, alike, noisy []string
 	for _, place := range d.places() {
 		before, found := d.find(unchanged, place, results.PatternRoundtrip, movingReader)
@@ -167,7 +168,7 @@ func (d Decision) movingAdvice() string {
 		switch {
 		case gain.Above(1) || gain.Below(1):
 			times = append(times, fmt.Sprintf("%s instead of %s %s",
-				medianTime("time", after), medianTime("time", before), placeWords(place)))
+				medianTime(metric, after), medianTime(metric, before), placeWords(place)))
 		case isBlurred(gain):
 			noisy = append(noisy, placeWords(place))
 		default:
@@ -190,8 +191,8 @@ func (d Decision) movingAdvice() string {
 	if len(times) == 0 {
 		return advice + " Too noisy to tell how long a round trip of " + size + " then takes."
 	}
-	text := fmt.Sprintf("%s A round trip of %s then takes %s",
-		advice, size, strings.Join(times, ", "))
+	text := fmt.Sprintf("%s The %s round trip of %s then takes %s",
+		advice, name, size, strings.Join(times, ", "))
 	if len(noisy) > 0 {
 		text += "; too noisy to tell " + strings.Join(noisy, " and ")
 	}
@@ -322,8 +323,9 @@ func placeWords(place string) string {
 func (d Decision) makeTables(detail bool) []view.Table {
 	size := results.FormatSize(int64(d.shared.Size))
 	goodput := view.Table{Title: "Goodput of messages of " + size}
+	metric, name := d.tripMetric()
 	times := view.Table{
-		Title: "Round trip of a message of " + size + ", and wait of small ones behind it",
+		Title: "Round trip of " + size + " (" + name + "), and wait of small messages behind it",
 	}
 	first := view.Column{Title: "sent with", Key: true}
 	goodput.Columns = append(goodput.Columns, first)
@@ -350,7 +352,7 @@ func (d Decision) makeTables(detail bool) []view.Table {
 		durations := []string{c.short()}
 		for _, place := range d.places() {
 			goodputs = append(goodputs, d.figure("goodput", c, place, "stream", movingReader))
-			durations = append(durations, d.figure("time",
+			durations = append(durations, d.figure(metric,
 				c, place, results.PatternRoundtrip, movingReader))
 		}
 		for _, r := range workingReaders {

@@ -357,3 +357,16 @@ func (d *Decision) chunkSpeed(c Choice) (stat.Estimate, bool) {
 // waitMetric is the metric of how long small messages wait: the median of the times from when a
 // message is due until it arrives.
 const waitMetric = "due.p50"
+
+// tripMetric returns the metric of round trips that the answer shows, and its name: the median of
+// all trips or, if a record has too few trips for a median, the mean.
+func (g grid) tripMetric() (metric, name string) {
+	metric = "roundtrip.p50"
+	for _, r := range g.records {
+		isTrips := r.Cell.Pattern == results.PatternRoundtrip
+		if isTrips && stat.EstimateOf(metric, r.Samples).N == 0 {
+			return "time", "mean"
+		}
+	}
+	return metric, "median"
+}

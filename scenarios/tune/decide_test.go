@@ -124,6 +124,31 @@ func TestAnAnswerSaysNoMoreThanIsKnown(t *testing.T) {
 	}
 }
 
+// Round trips are shown by the median of all trips, as elsewhere; the mean stands in where a record
+// has too few.
+func TestRoundTripsAreShownByTheirMedian(t *testing.T) {
+	trips, err := results.NewLatency(slices.Repeat([]int64{250_000}, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := usual.records(12, 1)
+	for _, r := range records {
+		for i := range r.Samples {
+			if r.Cell.Pattern == results.PatternRoundtrip {
+				r.Samples[i].Latency = map[string]results.Latency{"roundtrip": trips}
+			}
+		}
+	}
+	a := Decide(records, Balanced).Answer(nil)
+	text := strings.Join(a.Sentences, "\n") + a.Page(false).Tables[1].Title
+	for _, want := range []string{"The median round trip of 1,000,000 B then takes 250 µs",
+		"Round trip of 1,000,000 B (median), and wait"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+}
+
 // A first screen has only the ways to send that the answer names; all others are in the details.
 func TestAFirstScreenShowsWhatTheAnswerNames(t *testing.T) {
 	a := Decide(usual.records(12, 1), Balanced).Answer(nil)
