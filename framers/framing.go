@@ -204,8 +204,8 @@ func (f *form) framing(size int) (Framing, error) {
 // may follow if the framing takes one: "chunked:60KiB", "raw:61440". The default size is
 // [DefaultChunk], or 0 for raw.
 //
-// A size is in bytes. The suffixes k, M and G, in upper or lower case and with or without B or iB,
-// multiply it by 1024, 1024² and 1024³.
+// A size is in bytes. The suffixes k, M and G, in upper or lower case and with or without iB,
+// multiply it by 1024, 1024² and 1024³; kB, MB and GB multiply it by powers of 1000.
 func Parse(text string) (Framing, error) {
 	name, arg, sized := strings.Cut(text, ":")
 	i := slices.IndexFunc(forms, func(f *form) bool { return f.name == name })
@@ -257,31 +257,24 @@ func All() []Framing {
 	return all
 }
 
+// sizeUnits are the suffixes of a size.
+var sizeUnits = map[string]uint64{
+	"": 1, "b": 1,
+	"k": 1 << 10, "kb": 1e3, "kib": 1 << 10,
+	"m": 1 << 20, "mb": 1e6, "mib": 1 << 20,
+	"g": 1 << 30, "gb": 1e9, "gib": 1 << 30,
+}
+
 // parseSize reads a positive number of bytes with an optional suffix.
 func parseSize(s string) (int, error) {
 	digits := strings.TrimRight(s, "bBgGiIkKmM")
 	n, err := strconv.ParseUint(digits, 10, 63)
-	shift, ok := sizeShift(s[len(digits):])
+	unit, ok := sizeUnits[strings.ToLower(s[len(digits):])]
 	if err != nil || !ok || n == 0 {
 		return 0, fmt.Errorf("size %q is not a positive number of bytes such as 61440 or 60KiB", s)
 	}
-	if n > uint64(math.MaxInt)>>shift {
+	if n > math.MaxInt/unit {
 		return 0, fmt.Errorf("size %q is beyond what this machine can address", s)
 	}
-	return int(n) << shift, nil
-}
-
-// sizeShift returns the exponent of the power of two that a suffix stands for: 10 for "k".
-func sizeShift(suffix string) (shift int, ok bool) {
-	switch strings.ToLower(suffix) {
-	case "", "b":
-		return 0, true
-	case "k", "kb", "kib":
-		return 10, true
-	case "m", "mb", "mib":
-		return 20, true
-	case "g", "gb", "gib":
-		return 30, true
-	}
-	return 0, false
+	return int(n * unit), nil
 }

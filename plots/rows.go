@@ -64,37 +64,13 @@ func chunkSizeOf(r stat.Row) int { return results.ChunkSize(r.Cell.Framing) }
 // sizes lists the message sizes of the rows, ascending.
 func (r rows) sizes() []int { return slices.Sorted(slices.Values(values(r, sizeOf))) }
 
-// sizeAxis returns an axis with a place for each size. Sizes are written in KiB, kB or bytes, so
-// that all of them are exact.
+// sizeAxis returns an axis with a place for each size, which is named as in tables.
 func sizeAxis(label string, sizes []int) Axis {
-	notKiB := func(size int) bool { return size > 1024 && size%1024 != 0 }
-	if !slices.ContainsFunc(sizes, notKiB) {
-		return Axis{Label: label, Places: sizeNames(sizes)}
-	}
-	notKB := func(size int) bool { return size >= 1000 && size%1000 != 0 }
-	isDecimal := !slices.ContainsFunc(sizes, notKB)
 	a := Axis{Label: label}
 	for _, size := range sizes {
-		place := results.FormatGrouped(int64(size)) + " B"
-		switch {
-		case size == 0: // recorded messages
-			place = view.SizeTitle(size)
-		case isDecimal && size >= 1_000_000 && size%1_000_000 == 0:
-			place = results.FormatGrouped(int64(size/1_000_000)) + " MB"
-		case isDecimal && size >= 1000:
-			place = results.FormatGrouped(int64(size/1000)) + " kB"
-		}
-		a.Places = append(a.Places, place)
+		a.Places = append(a.Places, view.SizeTitle(size))
 	}
 	return a
-}
-
-func sizeNames(sizes []int) []string {
-	var names []string
-	for _, size := range sizes {
-		names = append(names, view.SizeTitle(size))
-	}
-	return names
 }
 
 // These return names of panels and lines.

@@ -44,7 +44,7 @@ func serverChart(all rows) Chart {
 		Name:     "server",
 		Title:    serverTitle(panel, sizes, cutShort),
 		Subtitle: nonEmpty(view.MachineLine(all.set)),
-		X:        Axis{Label: "message size", Places: sizeNames(sizes)},
+		X:        sizeAxis("message size", sizes),
 		Y:        Axis{Label: "time of a round trip", Log: true, Unit: Nanos},
 		Panels:   []Panel{panel},
 		Notes:    []string{mediansNote},

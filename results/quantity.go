@@ -111,16 +111,15 @@ func SizeArgument(bytes int64) string {
 	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
-// sizeUnits are the units of a size. All are powers of 1024, even kb and mb.
+// sizeUnits are the units of a size. A letter alone stands for a power of 1024, as in dd and head.
 var sizeUnits = map[string]float64{
 	"": 1, "b": 1,
-	"k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10,
-	"m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
-	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30,
+	"k": 1 << 10, "kb": 1e3, "kib": 1 << 10,
+	"m": 1 << 20, "mb": 1e6, "mib": 1 << 20,
+	"g": 1 << 30, "gb": 1e9, "gib": 1 << 30,
 }
 
-// rateUnits are the units of bytes in a rate. Only the units with an i, such as kib, are powers of
-// 1024.
+// rateUnits are the units of bytes in a rate. A letter alone stands for a power of 1000.
 var rateUnits = map[string]float64{
 	"": 1, "b": 1,
 	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
@@ -130,8 +129,7 @@ var rateUnits = map[string]float64{
 
 var bytesForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
 
-// ParseSize parses a size that a person typed: "64", "4KiB", "4k", "1.5MB". All units are powers of
-// 1024.
+// ParseSize parses a size that a person typed: "64", "4KiB", "4k", "1.5MB" (1,500,000 bytes).
 func ParseSize(s string) (int64, error) {
 	n, err := parseBytes(s, sizeUnits)
 	if err != nil {

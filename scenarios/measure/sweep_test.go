@@ -24,8 +24,8 @@ func TestParseSizes(t *testing.T) {
 		err        string
 	}{
 		{"one", "64", []int{64}, ""},
-		{"units are powers of 1024", "4k,4K,4kb,4KiB,1MiB",
-			[]int{4096, 4096, 4096, 4096, 1 << 20}, ""},
+		{"letters are powers of 1024", "4k,4K,4KiB,1MiB",
+			[]int{4096, 4096, 4096, 1 << 20}, ""},
 		{"a range doubles", "4KiB..32KiB", []int{4096, 8192, 16384, 32768}, ""},
 		{"a range that misses its end", "3..20", []int{3, 6, 12, 20}, ""},
 		{"a range of one", "7..7", []int{7}, ""},
