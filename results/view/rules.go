@@ -10,8 +10,7 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// Predict returns what a step of the probe command should find. ok is false if the documented rules
-// do not tell.
+// A DocumentedSystem is an operating system with the rules that its documents state.
 type DocumentedSystem struct {
 	Name  string // as people call it: "macos"
 	Rules []DocumentedRule
