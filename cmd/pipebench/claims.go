@@ -20,6 +20,11 @@ import (
 // check.
 func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	files, server := beforeAndAfterDash(cmd, args)
+	asked := len(f.only)
+	f.tellConstants(cmd)
+	if asked > 0 && len(f.only) == 0 {
+		return nil
+	}
 	selected, err := claims.Select(f.only)
 	if err != nil {
 		return usageError(err)
@@ -39,6 +44,28 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 			return f.showClaims(cmd, found, selected, server, verdictsIn(found))
 		},
 		gate: func(found *results.Set) error { return f.judgeClaims(verdictsIn(found)) },
+	})
+}
+
+// tellConstants prints the sentences of --only for which nothing has to be measured, because the
+// guide has them with what is true, and takes them out of --only.
+func (f *probeFlags) tellConstants(cmd *cobra.Command) {
+	guide, err := guideFiles.ReadFile("docs/claims.md")
+	if err != nil {
+		panic(err) // cannot fail: the file is embedded
+	}
+	w := cmd.OutOrStdout()
+	if !isReadable(f.format) {
+		w = cmd.ErrOrStderr()
+	}
+	f.only = slices.DeleteFunc(f.only, func(id string) bool {
+		_, row, found := strings.Cut(string(guide), "\n| "+id+" | ")
+		if !found || !strings.Contains(id, "-") { // 000 is a document
+			return false
+		}
+		row, _, _ = strings.Cut(row, " |\n")
+		writeNotice(w, id+": "+row)
+		return true
 	})
 }
 

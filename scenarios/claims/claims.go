@@ -75,14 +75,6 @@ func All() []Claim {
 		pipeClaims, chunkClaims, limitClaims, serverClaims, headerClaims, lineClaims)
 }
 
-// constants are the IDs of claims for which nothing has to be measured, because they only compare
-// numbers or cite a document.
-var constants = []string{
-	"000-header-40", "001-check-free", "001-closing-safer", "001-10mb-text", "001-5mb-image",
-	"001-1000-tools", "001-50mb-excluded", "001-http2-1000", "001-grpc-4mb", "001-rarely-1mb",
-	"002-efficient-json", "004-id-in-1k", "004-unknown-id", "004-trailing-space",
-}
-
 // Find returns the claim with that ID. If there is none, the error names similar IDs.
 func Find(id string) (Claim, error) {
 	document, _, _ := strings.Cut(id, "-")
@@ -94,10 +86,6 @@ func Find(id string) (Claim, error) {
 		if c.Document() == document || strings.Contains(c.ID, id) {
 			near = append(near, c.ID)
 		}
-	}
-	if slices.Contains(constants, id) {
-		return Claim{}, fmt.Errorf("claim %q needs no measurement: "+
-			"pipebench help claims says what is true of it", id)
 	}
 	if len(near) == 0 {
 		return Claim{}, fmt.Errorf("claim %q is not known; "+

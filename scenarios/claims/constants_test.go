@@ -30,19 +30,6 @@ func rowsOfGuide(t *testing.T) map[string]string {
 	return rows
 }
 
-func TestTheGuideHasEveryConstant(t *testing.T) {
-	rows := rowsOfGuide(t)
-	for _, id := range constants {
-		if rows[id] == "" {
-			t.Errorf("the guide does not tell of %s", id)
-		}
-		_, err := Find(id)
-		if err == nil || !strings.Contains(err.Error(), "pipebench help claims ") {
-			t.Errorf("%s: %v does not say where it is", id, err)
-		}
-	}
-}
-
 // The figures in the guide are those that come out here.
 func TestTheGuideHasTheFiguresOfArithmetic(t *testing.T) {
 	rows := rowsOfGuide(t)
