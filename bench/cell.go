@@ -155,10 +155,10 @@ func validateLoad(c results.Cell) error {
 	case c.Inflight > 1 && c.Pattern != "roundtrip":
 		return errors.New("inflight counts messages without an answer: it is for round trips")
 	case c.Batch > 1 && !plainStream:
-		return errors.New("a batch is for a stream without a rate: " +
+		return errors.New("a batch is for streams without a rate (--pattern stream): " +
 			"a message that waits for others to leave with it is late")
 	case c.Drain > 0 && c.Pattern == "roundtrip":
-		return errors.New("drain holds up the reader of a stream: " +
+		return errors.New("drain holds up the reader of a stream (--pattern stream): " +
 			"the one that answers has its own pace")
 	}
 	return nil

@@ -200,7 +200,7 @@ func (f Field) Set(c *Cell, s string) error {
 		*field, err = strconv.ParseFloat(s, 64)
 		isNumber := *field >= 0 && !math.IsInf(*field, 0) // NaN >= 0 is false
 		if err != nil || !isNumber {
-			err = fmt.Errorf("%q: want a number that is not negative", s)
+			err = fmt.Errorf("want a plain number of 0 or more, such as 1: %s", f.Help)
 		}
 	case *bool:
 		*field, err = strconv.ParseBool(s)

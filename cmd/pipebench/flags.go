@@ -95,10 +95,10 @@ func addTimeout(
 
 func parseTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
-	if err == nil && t < 0 {
-		err = errors.New("a time cannot be negative")
+	if err != nil || t < 0 {
+		return 0, errors.New("want a time such as 3s, 500ms or 2m")
 	}
-	return t, err
+	return t, nil
 }
 
 // complete makes the shell's completion offer these values for these flags.

@@ -90,10 +90,12 @@ func addHelpCommand(root *cobra.Command) {
 		panic(err) // cannot fail: cobra has just added it
 	}
 	help.RunE = func(_ *cobra.Command, args []string) error {
-		topic, _, err := root.Find(args)
-		foundNone := err != nil || len(args) > 0 && topic == root
-		if foundNone {
+		topic, more, err := root.Find(args)
+		switch {
+		case err != nil || len(args) > 0 && topic == root:
 			return usageError(unknownTopic(root, strings.Join(args, " ")))
+		case len(more) > 0:
+			return usageError(fmt.Errorf("help takes one topic: %s, or %s", topic.Name(), more[0]))
 		}
 		topic.InitDefaultHelpFlag()
 		topic.InitDefaultVersionFlag()

@@ -85,17 +85,25 @@ func likeFile(missing string) string {
 // flagError adds a hint to an error from pflag: what to type instead, or where to read more.
 func flagError(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if number, isNumber := errors.AsType[*strconv.NumError](err); isNumber {
+		want := "want a whole number"
+		if number.Func == "ParseBool" {
+			want = "want true or false"
+		}
+		err = errors.New(strings.Replace(err.Error(), number.Error(), want, 1))
+	}
 	if !ok {
 		return usageError(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	}
 	name := unknown.GetSpecifiedName()
+	typed := "--" + name
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" { // such as -xyz
+		name = letters
+		typed = "-" + letters
+	}
 	old := cmd.Name() + " --" + name
 	if instead, known := oldFlags[old]; known {
 		return usageError(fmt.Errorf("%s is gone: use %s", old, instead))
-	}
-	typed := "--" + name
-	if letters := unknown.GetSpecifiedShortnames(); letters != "" { // such as -xyz
-		typed = "-" + letters
 	}
 	text := "unknown flag: " + typed
 	var flags []string

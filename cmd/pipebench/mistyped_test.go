@@ -38,6 +38,14 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"tune --objective latncy", "did you mean latency?", ""},
 		{"report out --format tabel", "did you mean table?", ""},
 		{"serve --fault def@1MiB", "did you mean deaf?", ""},
+		{"run -framing x", "unknown flag: -framing (did you mean --framing?)", ""},
+		{"run --duration 3", "want a time such as 3s", ""},
+		{"run --help=foo", "want true or false", "strconv"},
+		{"run --seed x", "want a whole number", "strconv"},
+		{"run --work 1ns", "such as 1: CPU time that the reader spends", ""},
+		{"run --batch 3", "--pattern stream", ""},
+		{"help sending framings", "help takes one topic: sending, or framings", ""},
+		{"report testdata/screens/tune.jsonl.gz --charts foo -o x", "no such chart", ""},
 		{"report out --detial", "did you mean --detail?", "put --"},
 	} {
 		var said bytes.Buffer

@@ -164,7 +164,7 @@ func (g *gathered) charts() []plots.Chart {
 func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOptions) error {
 	drawn, err := plots.Write(f.out, g.charts(), f.charts...)
 	if err != nil {
-		return err
+		return usageError(err) // the system's errors stay what they are
 	}
 	for _, path := range drawn {
 		fmt.Fprintln(cmd.OutOrStdout(), path)
