@@ -85,7 +85,8 @@ func figuresOf(r stat.Row) []figure {
 	case r.Samples == 0:
 		goodput = emptyWord(r)
 	case isRoundTrip:
-		time = measuredText(time, r.Estimates["time"])
+		e = r.Estimates["time"]
+		time = measuredText(stat.MustMetric("time").Format(e.Median), e)
 	case hasGoodput:
 		goodput = measuredText(results.FormatNumber(e.Median*1e-9, 3), e)
 	}
@@ -152,14 +153,18 @@ func tableTitle(cells []results.Cell) string {
 	return strings.Join(append([]string{what}, shared...), ", ")
 }
 
-// metricText shows the median of a metric in its unit. It returns "" if the measurement does not
-// have the metric.
+// metricText shows the median of a metric in its unit, marked if it is rough and not counted. It
+// returns "" if the measurement does not have the metric.
 func metricText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
-	if !ok {
+	m := stat.MustMetric(metric)
+	switch {
+	case !ok:
 		return ""
+	case m.Counter:
+		return m.Format(e.Median)
 	}
-	return stat.MustMetric(metric).Format(e.Median)
+	return RoughText(metric, e)
 }
 
 // refusalText shows a count that only non-blocking writers and readers have, such as the number of
@@ -168,6 +173,9 @@ func refusalText(r stat.Row, metric string) string {
 	e, ok := r.Estimates[metric]
 	if !ok || r.Cell.IO == "blocking" {
 		return ""
+	}
+	if IsRough(e) {
+		return roughSign + countText(e.Median)
 	}
 	return countText(e.Median)
 }

@@ -17,6 +17,9 @@ const roughSign = "~"
 // IsRough reports whether an estimate has too few samples, or an interval wider than
 // ±[MaxShownSpread] percent.
 func IsRough(e stat.Estimate) bool {
+	if e.Interval != nil && e.Interval.Lo == e.Interval.Hi {
+		return false // also if it is 0
+	}
 	percent, known := e.Spread()
 	return !known || percent > MaxShownSpread
 }
