@@ -155,11 +155,12 @@ func waitChart(all rows) Chart {
 	isHidden := slices.ContainsFunc(c.Panels, Panel.hidesGain)
 	switch {
 	case known && least > 2:
-		c.Title = "Chunks let a small message pass a large one: it waits " +
-			timesRange(least, most) + "× less"
+		c.Title = "With chunks"
 		if len(chunks) > 1 {
-			c.Title += ", at best"
+			c.Title += " of the best size"
 		}
+		c.Title += ", a small message waits " + view.FromTo(results.FormatPercent(100/most),
+			results.FormatPercent(100/least)) + " as long"
 		if isHidden {
 			c.Title += ", where noise does not hide it"
 		}
@@ -167,11 +168,6 @@ func waitChart(all rows) Chart {
 		c.Title = "Noise hides whether chunks shorten the wait of a small message"
 	}
 	return c
-}
-
-// timesRange writes two ratios, such as "8.3 to 19". If both look the same, it writes only one.
-func timesRange(least, most float64) string {
-	return view.FromTo(results.FormatNumber(least, 2), results.FormatNumber(most, 2))
 }
 
 // chunksGain returns how many times longer small messages wait behind whole messages than behind
