@@ -31,7 +31,7 @@ func latencyChart(key, start string) func(rows) Chart {
 		c := Chart{
 			Name:     key,
 			Title:    start + r.latencySpan(key),
-			Subtitle: r.subtitle("size", "placement"),
+			Subtitle: r.subtitle("placement"),
 			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
 			Notes: []string{"90 of 100 messages took p90 or less. A percentile is shown only if " +
@@ -54,9 +54,7 @@ func (c *Chart) addLatencies(r rows, key string) {
 	if len(r.sizes()) == 2 {
 		slices.SortStableFunc(r.all, func(a, b stat.Row) int { return a.Cell.Size - b.Cell.Size })
 	}
-	title := r.titled(func(row stat.Row) string {
-		return placeName(row) + ", " + view.SizeTitle(row.Cell.Size)
-	}, "framing", "size", "placement")
+	title := r.titled(placeName, "framing", "placement")
 	for _, name := range values(r, title) {
 		panel := Panel{Title: name}
 		for _, row := range withValue(r, title, name).all {

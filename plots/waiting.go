@@ -39,9 +39,8 @@ func waitingChart(all rows) Chart {
 		Title:    "What non-blocking writers meet",
 		Subtitle: r.subtitle("io", "drain", "closes_after", "size"),
 		X:        Axis{Label: "how the writer waits", Places: writers},
-		Notes: []string{explained + ".", mediansNote, "The time to EPIPE depends on chance: on " +
-			"what the writer is doing when its reader leaves. Its bars are the range, and its " +
-			"points are never hollow."},
+		Notes: []string{explained + ".", mediansNote, "Times to EPIPE differ by chance: their " +
+			"bars are the range, and their points are never hollow."},
 	}
 	stays := r.where(func(row stat.Row) bool {
 		return row.Cell.ClosesAfter == 0 && row.Cell.Drain == 0
@@ -147,8 +146,7 @@ func waitChart(all rows) Chart {
 		X:        sizeAxis("size of a chunk frame", chunks),
 		Y:        Axis{Label: "wait of a small message, median", Log: true, Unit: Nanos},
 		Panels:   chunked.panels(l, metricPoint("due.p50")),
-		Notes: []string{"ndjson sends large messages whole. Both ends must speak chunks: MCP and " +
-			"LSP have none.", mediansNote},
+		Notes:    []string{"Both ends must speak chunks: MCP and LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
 	least, most, known := c.chunksGain()
