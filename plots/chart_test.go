@@ -337,7 +337,7 @@ func TestEachSizeInAPlacementOfItsOwn(t *testing.T) {
 		return r.Cell.Pattern != "roundtrip" || (r.Cell.Size == 256) != (r.Cell.Placement == "same")
 	})
 	c := latencyChart("roundtrip", "Round trips")(rowsOf(set))
-	want := []string{"one CPU, 256 B", "two CPUs, 64 KiB"}
+	want := []string{"one CPU, 256 B messages", "two CPUs, 64 KiB messages"}
 	if got := titles(c); !slices.Equal(got, want) {
 		t.Errorf("panels %q", got)
 	}

@@ -46,7 +46,6 @@ func chunkChart(all rows) Chart {
 // ndjson sends messages whole, not in chunks.
 func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) string) {
 	ndjson := withValue(all, framingOf, "ndjson")
-	drawn := false
 	for i, panel := range c.Panels {
 		chunks := withValue(chunked, title, panel.Title)
 		whole := ndjson.where(chunks.differOnlyInFraming)
@@ -62,10 +61,9 @@ func (c *Chart) addWhole(all, chunked rows, metric string, title func(stat.Row) 
 		}
 		if len(s.Points) > 0 {
 			c.Panels[i].Series = append(panel.Series, s)
-			drawn = true
 		}
 	}
-	if drawn {
+	if slices.Contains(c.names(), "ndjson") {
 		c.Notes = append(c.Notes, "ndjson sends messages whole: its one figure stands at each "+
 			"chunk size.")
 	}

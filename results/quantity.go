@@ -111,27 +111,19 @@ func SizeArgument(bytes int64) string {
 	return strings.NewReplacer(" ", "", ",", "").Replace(FormatSize(bytes))
 }
 
-// sizeUnits are the units of a size. A letter alone stands for a power of 1024, as in dd and head.
-var sizeUnits = map[string]float64{
+// byteUnits are the units of sizes and of rates.
+var byteUnits = map[string]float64{
 	"": 1, "b": 1,
-	"k": 1 << 10, "kb": 1e3, "kib": 1 << 10,
-	"m": 1 << 20, "mb": 1e6, "mib": 1 << 20,
-	"g": 1 << 30, "gb": 1e9, "gib": 1 << 30,
-}
-
-// rateUnits are the units of bytes in a rate. A letter alone stands for a power of 1000.
-var rateUnits = map[string]float64{
-	"": 1, "b": 1,
-	"k": 1e3, "kb": 1e3, "kib": 1 << 10,
-	"m": 1e6, "mb": 1e6, "mib": 1 << 20,
-	"g": 1e9, "gb": 1e9, "gib": 1 << 30,
+	"kb": 1e3, "kib": 1 << 10,
+	"mb": 1e6, "mib": 1 << 20,
+	"gb": 1e9, "gib": 1 << 30,
 }
 
 var bytesForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)$`)
 
 // ParseSize parses a size that a person typed: "64", "4KiB", "4k", "1.5MB" (1,500,000 bytes).
 func ParseSize(s string) (int64, error) {
-	n, err := parseBytes(s, sizeUnits)
+	n, err := parseBytes(s, "ib")
 	if err != nil {
 		return 0, fmt.Errorf("size %q: %w", s, err)
 	}
@@ -141,20 +133,24 @@ func ParseSize(s string) (int64, error) {
 // ParseByteRate parses a number of bytes per second: "50000000", "200MB/s", "20MB".
 func ParseByteRate(s string) (int64, error) {
 	plain, _ := strings.CutSuffix(strings.TrimSpace(s), "/s")
-	n, err := parseBytes(plain, rateUnits)
+	n, err := parseBytes(plain, "b")
 	if err != nil {
 		return 0, fmt.Errorf("rate %q (want bytes per second, such as 200MB/s): %w", s, err)
 	}
 	return n, nil
 }
 
-// parseBytes reads a number of bytes with one of the given units.
-func parseBytes(s string, units map[string]float64) (int64, error) {
+// parseBytes reads a number of bytes. To a unit of a single letter, such as "k", it adds rest.
+func parseBytes(s, rest string) (int64, error) {
 	m := bytesForm.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return 0, errors.New("want a number of bytes such as 64, 4KiB or 1MiB")
 	}
-	unit, known := units[strings.ToLower(m[2])]
+	name := strings.ToLower(m[2])
+	if len(name) == 1 && name != "b" {
+		name += rest
+	}
+	unit, known := byteUnits[name]
 	if !known {
 		return 0, fmt.Errorf("unit %q is not known; known are B, k, kB, KiB, M, MB, MiB, G, GB "+
 			"and GiB", m[2])

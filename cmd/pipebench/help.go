@@ -91,11 +91,9 @@ func addHelpCommand(root *cobra.Command) {
 	}
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		topic, more, err := root.Find(args)
-		switch {
-		case err != nil || len(args) > 0 && topic == root:
+		foundNone := err != nil || len(args) > 0 && topic == root || len(more) > 0
+		if foundNone {
 			return usageError(unknownTopic(root, strings.Join(args, " ")))
-		case len(more) > 0:
-			return usageError(fmt.Errorf("help takes one topic: %s, or %s", topic.Name(), more[0]))
 		}
 		topic.InitDefaultHelpFlag()
 		topic.InitDefaultVersionFlag()

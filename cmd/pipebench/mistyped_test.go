@@ -44,7 +44,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"run --seed x", "want a whole number", "strconv"},
 		{"run --work 1ns", "such as 1: CPU time that the reader spends", ""},
 		{"run --batch 3", "--pattern stream", ""},
-		{"help sending framings", "help takes one topic: sending, or framings", ""},
+		{"help sending framings", "unknown help topic \"sending framings\"", ""},
 		{"report testdata/screens/tune.jsonl.gz --charts foo -o x", "no such chart", ""},
 		{"report out --detial", "did you mean --detail?", "put --"},
 	} {

@@ -174,10 +174,7 @@ func refusalText(r stat.Row, metric string) string {
 	if !ok || r.Cell.IO == "blocking" {
 		return ""
 	}
-	if IsRough(e) {
-		return roughSign + countText(e.Median)
-	}
-	return countText(e.Median)
+	return markRough(countText(e.Median), e)
 }
 
 // ratioText writes a ratio with its interval: "0.94 ± 2%".

@@ -17,21 +17,22 @@ const roughSign = "~"
 // IsRough reports whether an estimate has too few samples, or an interval wider than
 // ±[MaxShownSpread] percent.
 func IsRough(e stat.Estimate) bool {
-	if e.Interval != nil && e.Interval.Lo == e.Interval.Hi {
-		return false // also if it is 0
-	}
 	percent, known := e.Spread()
-	return !known || percent > MaxShownSpread
+	isExact := e.Interval != nil && e.Interval.Lo == e.Interval.Hi // also if it is 0
+	return !isExact && (!known || percent > MaxShownSpread)
 }
 
 // RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports
 // true.
 func RoughText(metric string, e stat.Estimate) string {
-	text := stat.MustMetric(metric).Format(e.Median)
+	return markRough(stat.MustMetric(metric).Format(e.Median), e)
+}
+
+func markRough(figure string, e stat.Estimate) string {
 	if IsRough(e) {
-		return roughSign + text
+		return roughSign + figure
 	}
-	return text
+	return figure
 }
 
 // measuredText writes a figure with the half-width of its interval, "0.94 ± 2%". It marks the
