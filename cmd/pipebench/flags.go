@@ -96,7 +96,7 @@ func addTimeout(
 func parseTime(s string) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	if err != nil || t < 0 {
-		return 0, errors.New("want a time such as 3s, 500ms or 2m")
+		return 0, errors.New("want a time of 0 or more, such as 3s or 500ms")
 	}
 	return t, nil
 }

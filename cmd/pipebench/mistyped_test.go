@@ -39,7 +39,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"report out --format tabel", "did you mean table?", ""},
 		{"serve --fault def@1MiB", "did you mean deaf?", ""},
 		{"run -framing x", "unknown flag: -framing (did you mean --framing?)", ""},
-		{"run --duration 3", "want a time such as 3s", ""},
+		{"run --duration 3", "such as 3s", ""},
 		{"run --help=foo", "want true or false", "strconv"},
 		{"run --seed x", "want a whole number", "strconv"},
 		{"run --work 1ns", "such as 1: CPU time that the reader spends", ""},
