@@ -79,11 +79,11 @@ type Case struct {
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"`
 
-	cell   results.Cell
-	known  bool // the figure was measured, and is in number
-	number float64
-	below  float64 // if set, the true figure is number or more, but less than below
-	doubt  string  // why the number may be too large by chance alone; "" if there is no doubt
+	cell     results.Cell
+	known    bool // the figure was measured, and is in number
+	number   float64
+	below    float64        // if set, the true figure is number or more, but less than below
+	interval *stat.Interval // of the number; nil if it has none that a failure must respect
 }
 
 // Evaluate judges all figures in the set to which the condition applies. The outcome is Fails if
@@ -150,9 +150,9 @@ func (c Condition) judge(one Case) Case {
 			one.Why = "(larger ones were not seen to work)"
 		}
 	}
-	if one.doubt != "" && !holds && strings.HasPrefix(c.Op, "<") {
+	if i := one.interval; i != nil && !holds && (c.compare(i.Lo) || c.compare(i.Hi)) {
 		one.Outcome = CannotTell
-		one.Why = one.doubt
+		one.Why = "(the interval reaches " + c.Op + " " + results.FormatUnit(c.Value, c.unit) + ")"
 	}
 	return one
 }

@@ -207,6 +207,9 @@ func TestAssertionsOnServers(t *testing.T) {
 	scattered := results.Target{Verdict: "ok",
 		Evidence: results.TargetEvidence{Growth: &results.GrowthEvidence{Slope: 1.4, SlopeLo: &lo,
 			SlopeHi: &hi}}}
+	low, high := 1.24, 1.54
+	steep := results.Target{Verdict: "ok", Evidence: results.TargetEvidence{
+		Growth: &results.GrowthEvidence{Slope: 1.39, SlopeLo: &low, SlopeHi: &high}}}
 	served := results.Target{Size: 1 << 20, Verdict: "ok"}
 	limited := results.Target{Verdict: "deaf", RequestLimit: new(int64(999))}
 	cut := limited // its search was cut short
@@ -222,6 +225,9 @@ func TestAssertionsOnServers(t *testing.T) {
 		{"slope<1.5", []results.Target{grown}, Holds},
 		{"slope<1.3", []results.Target{scattered}, CannotTell},
 		{"slope<1.5", []results.Target{scattered}, Holds},
+		{"slope<1.3", []results.Target{steep}, CannotTell},
+		{"slope>1.5", []results.Target{steep}, CannotTell},
+		{"slope<1.2", []results.Target{steep}, Fails},
 		{"slope<1.3", []results.Target{served}, CannotTell},
 		{"limit>=1MiB", []results.Target{served}, Holds},
 		{"limit>=2MiB", []results.Target{served}, CannotTell},

@@ -170,17 +170,14 @@ func slopeCases(s *results.Set) []Case {
 }
 
 func slopeCase(g stat.TargetGrowth, cell results.Cell) Case {
-	c := Case{
-		Name:   g.String(),
-		Value:  fmt.Sprintf("%.2f", g.Slope),
-		cell:   cell,
-		known:  true,
-		number: g.Slope,
+	return Case{
+		Name:     g.String(),
+		Value:    fmt.Sprintf("%.2f", g.Slope),
+		cell:     cell,
+		known:    true,
+		number:   g.Slope,
+		interval: g.Growth().Interval,
 	}
-	if interval := g.Growth().Interval; interval != nil && interval.Lo <= 1 {
-		c.doubt = "the interval reaches 1" // time may grow no faster than the size
-	}
-	return c
 }
 
 // limitCases returns, for each server, the largest request and the largest reply that work.
