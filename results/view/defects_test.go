@@ -104,7 +104,7 @@ func TestSamplesThatWereLeftOutAreSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.Join(strings.Fields(out.String()), " ")
-		const want = "of 10 to 12 samples; 2 that other programs disturbed are left out"
+		const want = "of 10 to 12 samples; 2 disturbed by other programs are left out"
 		if !strings.Contains(text, want) {
 			t.Errorf("detail %v: no %q in:\n%s", detail, want, out.String())
 		}

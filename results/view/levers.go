@@ -34,8 +34,8 @@ func leverSentence(levers []stat.Row) sentence {
 		}
 		switch {
 		case ratio.Above(GainThatCounts) || ratio.Below(1/GainThatCounts):
-			times := results.FormatNumber(ratio.Median, 2) + " times as fast "
-			parts = append(parts, times+p.phrase)
+			times := markRough(results.FormatNumber(ratio.Median, 2), ratio)
+			parts = append(parts, times+" times as fast "+p.phrase)
 			gains = gains || ratio.Above(GainThatCounts)
 		case ratio.Below(GainThatCounts):
 			parts = append(parts, "no faster "+p.phrase)

@@ -248,7 +248,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 	var told []stat.Row
 	var parts []string
 	for _, r := range mixed {
-		wait, ok := r.Figure("due.p50")
+		wait, ok := r.Estimates["due.p50"]
 		if !ok {
 			continue
 		}
@@ -260,7 +260,8 @@ func mixedSentence(mixed []stat.Row) sentence {
 		if results.ChunkSize(r.Cell.Framing) > 0 {
 			how = "if it goes in " + FramingPhrase(r.Cell.Framing)
 		}
-		parts = append(parts, results.FormatDuration(wait)+" "+how)
+		figure := markRough(results.FormatDuration(wait.Median), wait)
+		parts = append(parts, figure+" "+how)
 	}
 	if len(parts) < 2 {
 		return sentence{}
@@ -281,11 +282,20 @@ func differOnlyInFraming(a, b results.Cell) bool {
 }
 
 // waitsDiffer reports whether the small messages of any measurement surely wait longer or shorter
-// than those of the first measurement.
+// than those of the first measurement: in most rounds, or in every sample.
 func waitsDiffer(told []stat.Row) bool {
+	metric := stat.MustMetric("due.p50")
+	first := metric.Values(told[0].Pooled())
 	for _, r := range told[1:] {
-		ratio := stat.PairedRatio(stat.MustMetric("due.p50"), r.Records, told[0].Records)
+		ratio := stat.PairedRatio(metric, r.Records, told[0].Records)
 		if ratio.Below(1) || ratio.Above(1) {
+			return true
+		}
+		others := metric.Values(r.Pooled())
+		if min(len(first), len(others)) < stat.LeastSamples {
+			continue
+		}
+		if slices.Max(others) < slices.Min(first) || slices.Min(others) > slices.Max(first) {
 			return true
 		}
 	}

@@ -85,11 +85,15 @@ func sampleNotes(rows []stat.Row) []string {
 	var out []string
 	var least, most int // numbers of samples, among cells that have enough for an interval
 	leftOut := 0
+	disturbed := 0 // cells whose disturbed samples are used
 	isRough := false
 	for _, r := range rows {
 		e := r.Estimates[stat.RelativeMetric(r.Cell).Name]
 		isRough = isRough || e.N > 0 && IsRough(e)
 		leftOut += e.LeftOut
+		if e.Disturbed {
+			disturbed++
+		}
 		if e.N < stat.LeastSamples {
 			continue
 		}
@@ -102,7 +106,11 @@ func sampleNotes(rows []stat.Row) []string {
 		text := "± is the 95 % interval of the median, of " +
 			FromTo(strconv.Itoa(least), strconv.Itoa(most)) + " samples"
 		if leftOut > 0 {
-			text += fmt.Sprintf("; %d that other programs disturbed are left out", leftOut)
+			text += fmt.Sprintf("; %d disturbed by other programs are left out", leftOut)
+		}
+		if disturbed > 0 {
+			text += fmt.Sprintf("; %d of %s have disturbed ones", disturbed,
+				results.FormatCount(len(rows), "cell"))
 		}
 		out = append(out, text)
 	}

@@ -106,8 +106,9 @@ func pauseText(polling, sleeping stat.Row) string {
 	if !ok || slower <= least {
 		return ""
 	}
-	return fmt.Sprintf("A writer that sleeps %s when the pipe is full (EAGAIN) takes %s%s times "+
-		"as long as one that waits by poll(2).", pause, mark, results.FormatNumber(slower, 2))
+	return fmt.Sprintf("Messages of %s to a fast reader take %s%s times as long if the writer "+
+		"sleeps %s when the pipe is full (EAGAIN), and does not wait by poll(2).",
+		SizeTitle(polling.Cell.Size), mark, results.FormatNumber(slower, 2), pause)
 }
 
 // sampleRange shows the range of a metric in a measurement's samples: "378 µs to 3.51 ms". If
