@@ -34,8 +34,8 @@ func latencyChart(key, start string) func(rows) Chart {
 			Subtitle: r.subtitle("placement"),
 			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
-			Notes: []string{"90 of 100 messages took p90 or less. A percentile is shown only if " +
-				"ten messages took longer, and if at least half of the lines have it."},
+			Notes: []string{"90 of 100 messages took p90 or less. A percentile that fewer " +
+				"than ten messages exceeded is not shown."},
 		}
 		if sizes := r.sizes(); len(sizes) > maxSizes {
 			shown := []int{sizes[0], sizes[len(sizes)/2], sizes[len(sizes)-1]}

@@ -120,8 +120,9 @@ func writeSizeChart(all rows) Chart {
 		X:        Axis{Label: "size of each write", Places: places},
 		Y:        Axis{Label: "goodput", Unit: Rate, FromZero: true},
 		Panels:   r.panels(l, metricPoint("goodput")),
-		Notes: []string{"whole: one write per message. If a write fills the pipe, the two ends " +
-			"sleep in turns, and each sleep costs a wake-up.", mediansNote},
+		Notes: []string{"whole: one write per message. A write that fills the pipe puts the two " +
+			"ends to sleep in turns, which costs most on two CPUs. Small writes cost more calls.",
+			mediansNote},
 	}
 	if framings := values(r, framingName); len(framings) == 1 {
 		c.addToSubtitle(framings[0])
