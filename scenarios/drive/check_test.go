@@ -52,6 +52,7 @@ func TestCheckFailsAServerThatDoesNotDoWhatIsWanted(t *testing.T) {
 		{"no assertion", "mcp", []drivetest.Want{drivetest.Assert("fast")}, "want METRIC"},
 		{"no server", "exit abc", []drivetest.Want{drivetest.Limit(1000)}, "code 3"},
 		{"every size has to work", "mcp exit0@2000", nil, "exited silently"},
+		{"its last words", "trace", nil, "the buffer exceeds 5000 bytes"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,8 +41,9 @@ func Assert(text string) Want { return Want(text) }
 const checkTime = 5 * time.Minute // at most, for one Check
 
 // Check puts load on the server that cmd would start, and fails the test if a want is not met, or
-// after 5 minutes. Without wants, messages of each size from 1 KiB to 1 MiB must work. Check never
-// starts cmd itself; it uses cmd's Path, Args, Env and Dir.
+// after 5 minutes. A program that never answers fails after half a minute. Without wants, messages
+// of each size from 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path,
+// Args, Env and Dir.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
 	t.Helper()
 	p, asserts, err := plan(wants)
@@ -75,6 +77,9 @@ func failures(targets []results.Target) []string {
 	var sizes, limits []string
 	for _, r := range targets {
 		text := view.TargetLine(r) + "\n" + r.Evidence.Advice
+		if e := r.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
+			text += "\nits last words: " + strings.Join(e.StderrTail, "\n")
+		}
 		switch {
 		case r.Served() || r.Verdict == results.VerdictSuperlinear:
 		case r.Evidence.Limit != nil:

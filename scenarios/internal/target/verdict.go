@@ -101,8 +101,7 @@ var advice = map[Verdict]string{
 
 // Advice for a server that ended.
 const (
-	adviceExit = "the server ended itself: its last words on standard error, if any, are in the " +
-		"record"
+	adviceExit   = "the server ended itself: its last words on standard error may say why"
 	adviceSignal = "the server was killed or crashed: look at its memory at this size, and at " +
 		"limits on it"
 )
