@@ -2,19 +2,20 @@ package stat
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/pipebench/pipebench/results"
 )
 
-// An Outlier is a machine on which at least two figures are far from those of similar machines. One
-// is enough if it differs by [OutlierFactor]. Noisy figures do not count.
+// An Outlier is a machine on which at least two figures of a framing are far from those of similar
+// machines. One is enough if it differs by [OutlierFactor]. Noisy figures do not count.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
-	Cells    int          // number of cells in which it is far off
-	Compared int          // number of cells that were compared
+	Cells    int          // number of the framing's cells in which it is far off
+	Compared int          // number of the framing's cells that were compared
 	Cell     results.Cell // the cell in which it is furthest off
 	Figures  [2]float64   // in Cell: its own figure, and the usual one
 }
@@ -27,6 +28,8 @@ const (
 	OutlierDeviations = 6
 	// OutlierFactor is the ratio to the usual figure from which one figure makes an outlier.
 	OutlierFactor = 1.25
+	// SlowFactor is the ratio from which the speeds of raw on two machines are worth telling.
+	SlowFactor = 1.5
 	// MostSpread is the largest half-width of an interval, in percent of the median. Figures with
 	// a wider interval are too noisy to compare machines.
 	MostSpread = 50
@@ -123,28 +126,34 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 	usual := usualFigures(members, peers)
 	var found []Outlier
 	for _, i := range own {
-		o := Outlier{Member: i, Peers: peers}
+		byFraming := make(map[string]Outlier)
 		for _, f := range members[i].Figures {
 			u, known := usual[f.Cell]
 			e, ok := f.toCompare()
 			if !known || !ok {
 				continue
 			}
+			o := byFraming[f.Cell.Framing]
 			o.Compared++
 			isBelow := math.Log(e.Interval.Hi) < u.centre-u.limit
 			isAbove := math.Log(e.Interval.Lo) > u.centre+u.limit
-			if !isBelow && !isAbove {
-				continue
+			if isBelow || isAbove {
+				o.Cells++
+				figures := [2]float64{e.Median, math.Exp(u.centre)}
+				if o.Cells == 1 || distance(figures) > distance(o.Figures) {
+					o.Cell = f.Cell
+					o.Figures = figures
+				}
 			}
-			o.Cells++
-			figures := [2]float64{e.Median, math.Exp(u.centre)}
-			if o.Cells == 1 || distance(figures) > distance(o.Figures) {
-				o.Cell = f.Cell
-				o.Figures = figures
-			}
+			byFraming[f.Cell.Framing] = o
 		}
-		if o.Cells >= 2 || o.Cells > 0 && distance(o.Figures) >= math.Log(OutlierFactor) {
-			found = append(found, o)
+		for _, framing := range slices.Sorted(maps.Keys(byFraming)) {
+			o := byFraming[framing]
+			o.Member = i
+			o.Peers = peers
+			if o.Cells >= 2 || o.Cells > 0 && distance(o.Figures) >= math.Log(OutlierFactor) {
+				found = append(found, o)
+			}
 		}
 	}
 	return found

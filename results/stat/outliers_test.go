@@ -99,7 +99,7 @@ func TestOneFarFigureIsFound(t *testing.T) {
 	far.Median *= 0.75
 	far.Interval = &stat.Interval{Lo: 0.97 * far.Median, Hi: 1.03 * far.Median}
 	found := stat.FleetOutliers(members)
-	if len(found) != 1 || found[0].Member != 7 || found[0].Compared != 12 {
+	if len(found) != 1 || found[0].Member != 7 || found[0].Compared != 3 {
 		t.Errorf("found %+v", found)
 	}
 }

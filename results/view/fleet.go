@@ -123,15 +123,18 @@ func differenceSection(members []stat.Member) (out Section, title string, isCert
 	first := streams[0]
 	measured := first.measured(members)
 	certain, missing := wellMeasured(members, streams)
+	slow := slowMachines(members, streams)
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
 		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them.",
-		"Compared are goodput and, between a few machines, round trips, at the sizes and " +
-			"placements of the tables. CPU time, which noise hides less, calls and bytes, at " +
+		"Compared are goodput and, between a few machines, round trips, as ratios to raw's, at " +
+			"the sizes and placements of the tables; and raw itself, at one size, which depends " +
+			"on load and clock, too. CPU time, which noise hides less, calls and bytes, at " +
 			"all: pipebench compare --across A B. EAGAIN and wake-ups are not compared."}
 	if len(measured) > FewMachines {
 		groups, sentences, sure := first.groups(measured)
-		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences)
+		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences, slow)
 		out.Tables = []Table{first.table("machines", groups)}
+		sentences = append(sentences, slow...)
 		return out, strings.Join(sentences[:min(1, len(sentences))], ""), sure > 0
 	}
 	for _, stream := range streams {
@@ -142,28 +145,21 @@ func differenceSection(members []stat.Member) (out Section, title string, isCert
 		out.Tables = append(out.Tables, stream.table("machine", each))
 	}
 	out.Notes = nonEmpty(append(out.Notes, RoughNote(out.Tables)))
-	var elsewhere []string // differences at other sizes or placements
-	for _, stream := range streams[1:] {
-		if sentences, differ := stream.difference(members); differ {
-			elsewhere = append(elsewhere, sentences[0])
-		}
-	}
-	own, differ := first.difference(members)
-	isAlike := len(own) == 2 && !differ
+	found := differences(streams, members)
+	own := first.difference(members)
+	_, alike, _ := first.differing(members)
+	isAlike := len(alike) == len(first.framings)
 	switch {
 	case len(certain) == 0:
 		own = nil
 	case len(certain) == 1 && first.isCertain(certain[0]):
 		own = []string{first.sentence(certain)}
 	}
-	if !differ {
-		own, elsewhere = elsewhere, own
-	}
-	out.Lead = slices.Concat(own, elsewhere, missing)
-	if len(own) > 0 || isAlike {
+	out.Lead = slices.Concat(found, slow, own, missing)
+	if len(found)+len(slow) > 0 || isAlike {
 		title = out.Lead[0]
 	}
-	return out, title, len(own) > 0
+	return out, title, len(found) > 0
 }
 
 // wellMeasured returns the machines that measured well enough to tell how framings compare with

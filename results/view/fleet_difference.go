@@ -84,27 +84,38 @@ type shareRange struct {
 	where       string
 }
 
+// share says what share of the speed of raw bytes the framing keeps.
+func (s framingShares) share(least, most float64) string {
+	if !s.isTrips {
+		return percentRange(least, most)
+	}
+	return FromTo(fmt.Sprintf("%.2f times", least), fmt.Sprintf("%.2f times", most))
+}
+
+// ofRaw says of what share returns a share.
+func (s framingShares) ofRaw() string {
+	if s.isTrips {
+		return " as long as raw's"
+	}
+	return " of raw's speed"
+}
+
 // say says what share of the speed of raw bytes the framing keeps where.
 func (s framingShares) say(ranges []shareRange) string {
 	var parts []string
 	for i, r := range ranges {
-		share, ofRaw := percentRange(r.least, r.most), " of raw's speed"
-		if s.isTrips {
-			times := func(ratio float64) string { return fmt.Sprintf("%.2f times", ratio) }
-			share, ofRaw = FromTo(times(r.least), times(r.most)), " as long as raw's"
-		}
+		share := s.share(r.least, r.most)
 		if i == 0 {
-			share += ofRaw
+			share += s.ofRaw()
 		}
 		parts = append(parts, share+" on "+r.where)
 	}
 	return s.phrase() + " " + nameSome(parts)
 }
 
-// text names the machines on which the framing keeps a share of the speed of raw bytes: "60 KiB
-// chunks keep 57 % of raw's speed on laptop and 83 % on the 3 others measured". If the shares go
-// with a property of the machines, it names that, too.
-func (s framingShares) text() string {
+// ranges names the machines on which the framing keeps a share of the speed of raw bytes: "laptop"
+// and "the 3 others measured". If the shares go with a property of the machines, it names that, too.
+func (s framingShares) ranges() []shareRange {
 	groups := s.groups()
 	factor := s.commonFactor(groups)
 	slices.SortStableFunc(groups, func(a, b []memberShare) int {
@@ -129,7 +140,7 @@ func (s framingShares) text() string {
 		}
 		ranges = append(ranges, r)
 	}
-	return s.say(ranges)
+	return ranges
 }
 
 // commonFactor returns the one property that is the same in each group of machines, and another in
@@ -177,23 +188,89 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 	return differ, alike, noisy
 }
 
-// difference says for which framings the speed relative to raw bytes differs between a few
-// machines. The second result is false if there is no such framing.
-func (v fleetStream) difference(members []stat.Member) (sentences []string, found bool) {
+// A difference says that a framing differs between the same machines in one stream or several.
+type difference struct {
+	framingShares
+	ranges  []shareRange
+	streams int
+	where   string // the first of these streams
+}
+
+// add adds what differs in another stream, if it is the same framing between the same machines.
+func (d *difference) add(other difference) bool {
+	if d.framing != other.framing || d.isTrips != other.isTrips ||
+		len(d.ranges) != len(other.ranges) {
+		return false
+	}
+	var both []shareRange
+	for i, r := range other.ranges {
+		own := d.ranges[i]
+		if r.where != own.where {
+			return false
+		}
+		r.least = min(r.least, own.least)
+		r.most = max(r.most, own.most)
+		for _, b := range both {
+			if r.least <= b.most && b.least <= r.most {
+				return false
+			}
+		}
+		both = append(both, r)
+	}
+	d.ranges = both
+	d.streams++
+	return true
+}
+
+// differences says for which framings the speed relative to raw bytes differs between a few
+// machines: all of them in the first stream, and those that differ most in the others.
+func differences(streams []fleetStream, members []stat.Member) []string {
+	var all []difference
+	for i, v := range streams {
+		differ, _, _ := v.differing(members)
+		if i > 0 {
+			differ = differ[:min(1, len(differ))]
+		}
+		for _, s := range differ {
+			d := difference{s, s.ranges(), 1, v.where()}
+			at := 0
+			for at < len(all) && !all[at].add(d) {
+				at++
+			}
+			if at == len(all) {
+				all = append(all, d)
+			}
+		}
+	}
+	var texts []string
+	for _, d := range all {
+		where := d.where
+		if d.streams > 1 {
+			where = fmt.Sprintf(", at %d sizes and placements", d.streams)
+		}
+		text := d.say(d.ranges)
+		if d.isTrips {
+			text = capitalised(text)
+		}
+		texts = append(texts, text+where+".")
+	}
+	return texts
+}
+
+// difference says of the framings that do not surely differ whether they are alike or too noisy.
+func (v fleetStream) difference(members []stat.Member) []string {
 	differ, alike, noisy := v.differing(members)
 	where := v.where() + "."
 	beyond := fmt.Sprintf("beyond the noise of ±%.0f %%", widest(alike))
 	if len(differ)+len(noisy) == 0 {
 		machines := results.FormatCount(v.mostShares(members), "machine")
 		return []string{
-			"No framing differs in goodput between " + machines + " " + beyond + where,
+			"Compared with raw, no framing differs in goodput between " + machines + " " +
+				beyond + where,
 			"They keep this much of raw's speed: " + v.sharesText(members) + ".",
-		}, false
+		}
 	}
 	var parts, noisyNames []string
-	for _, s := range differ {
-		parts = append(parts, s.text())
-	}
 	for _, s := range noisy {
 		noisyNames = append(noisyNames, FramingPhrase(s.framing))
 	}
@@ -207,18 +284,14 @@ func (v fleetStream) difference(members []stat.Member) (sentences []string, foun
 	default:
 		parts = append(parts, "the other framings do not differ "+beyond)
 	}
-	if len(differ) == 0 {
-		return []string{strings.Join(parts, "; ") + where}, false
+	if len(parts) == 0 {
+		return nil
 	}
-	if v.isTrips() {
-		parts[0] = capitalised(parts[0])
+	text := strings.Join(parts, "; ") + where
+	if len(differ) > 0 {
+		text = capitalised(text)
 	}
-	sentences = []string{parts[0] + where}
-	if len(parts) > 1 {
-		sentences = append(sentences, capitalised(strings.Join(parts[1:], "; "))+
-			" at this size and placement.")
-	}
-	return sentences, true
+	return []string{text}
 }
 
 // widest returns the half-width of the widest interval, in percent.

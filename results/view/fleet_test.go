@@ -125,21 +125,22 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 			[]float64{0.57, 0.83}, nil,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1" + where,
 			"ndjson keeps 57 % of raw's speed on m0 and 83 % on m1" + where +
-				". The other framing does not differ beyond the noise of ±1 % at this size and " +
-				"placement.",
+				". The other framing does not differ beyond the noise of ±1 %" + where + ".",
 		},
 		{
 			[]float64{0.88, 0.89, 1.11, 0.88}, nil,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured" +
 				where,
 			"ndjson keeps 111 % of raw's speed on m2 and 88 to 89 % on the 3 others measured" +
-				where + ". The other framing does not differ beyond the noise of ±1 % at this " +
-				"size and placement.",
+				where + ". The other framing does not differ beyond the noise of ±1 %" + where +
+				".",
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24},
-			"No framing differs in goodput between 2 machines beyond the noise of ±24 %" + where,
-			"No framing differs in goodput between 2 machines beyond the noise of ±24 %" + where +
+			"Compared with raw, no framing differs in goodput between 2 machines beyond the " +
+				"noise of ±24 %" + where,
+			"Compared with raw, no framing differs in goodput between 2 machines beyond the " +
+				"noise of ±24 %" + where +
 				". They keep this much of raw's speed: length-prefix 90 % and ndjson 57 to 83 %.",
 		},
 		{
@@ -456,6 +457,63 @@ func TestADifferenceElsewhereIsSaidFirst(t *testing.T) {
 		answer := FleetSections(members)[0]
 		if answer.Title != tt.want || answer.Lead[0] != tt.want+"." {
 			t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
+		}
+	}
+}
+
+// A difference that is the same in several measurements is told once.
+func TestOneDifferenceAtSeveralSizesIsToldOnce(t *testing.T) {
+	var members []stat.Member
+	for i, share := range []float64{0.6, 0.9} {
+		m := measuringMember(fmt.Sprint("m", i), 0.95)
+		m.Figures = m.Figures[1:]
+		for _, size := range []int{256, 4000} {
+			f := measuringMember("", share-float64(size)/1e5).Figures[0]
+			f.Cell.Size = size
+			m.Figures = append(m.Figures, f)
+		}
+		members = append(members, m)
+	}
+	const want = "ndjson keeps 56 to 60 % of raw's speed on m0 and 86 to 90 % on m1, at 2 sizes " +
+		"and placements."
+	if got := FleetSections(members)[0].Lead; len(got) == 0 || got[0] != want {
+		t.Errorf("got %q, want first %q", got, want)
+	}
+}
+
+// A machine that is slower in everything keeps the usual shares of raw's speed.
+func TestASlowMachineIsNamed(t *testing.T) {
+	for _, tt := range []struct {
+		speeds []float64 // of raw, in GB/s
+		noise  float64
+		want   string // "": not said
+	}{
+		{[]float64{1.8, 3.6}, 0.1, "m0 takes 2.0 times as long: raw bytes 1.80 GB/s, on m1 " +
+			"3.60 GB/s (64 KiB, on one CPU)."},
+		{[]float64{3.5, 1.8, 3.6, 3.6, 3.6, 3.6, 3.6, 1.7}, 0.1, "m7 and m1 take 2.1 times as " +
+			"long: raw bytes 1.70 to 1.80 GB/s, on the 6 others 3.50 to 3.60 GB/s (64 KiB, on " +
+			"one CPU)."},
+		{[]float64{2.5, 3.6}, 0.1, ""},
+		{[]float64{2, 3.2}, 0.24, ""},
+	} {
+		var members []stat.Member
+		for i, speed := range tt.speeds {
+			m := measuringMember(fmt.Sprint("m", i), 0.9)
+			raw := stat.Figure{Cell: m.Figures[0].Cell}
+			raw.Cell.Framing = results.FramingRaw
+			raw.Speed = stat.Estimate{N: 10, Median: speed * 1e9, Interval: &stat.Interval{
+				Lo: (1 - tt.noise) * speed * 1e9, Hi: (1 + tt.noise) * speed * 1e9,
+			}}
+			m.Figures = append(m.Figures, raw)
+			members = append(members, m)
+		}
+		answer := FleetSections(members)[0]
+		said := strings.Contains(strings.Join(answer.Lead, " "), "as long")
+		switch {
+		case tt.want == "" && said || tt.want != "" && !slices.Contains(answer.Lead, tt.want):
+			t.Errorf("%v: said %q, want %q", tt.speeds, answer.Lead, tt.want)
+		case said && answer.Title+"." != tt.want:
+			t.Errorf("title %q", answer.Title)
 		}
 	}
 }

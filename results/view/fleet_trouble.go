@@ -51,10 +51,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
 	for _, o := range outliers {
-		what := fmt.Sprintf("%s: %s, usually %s (in %d of %d cells)",
-			results.CellLabel(o.Cell, nil), outlierText(o.Cell, o.Figures[0]),
-			outlierText(o.Cell, o.Figures[1]), o.Cells, o.Compared)
-		odd.add(members[o.Member].Name, what, reasons(members, o))
+		odd.add(members[o.Member].Name, outlierText(o), reasons(members, o))
 	}
 	var rows []stat.Row
 	for _, m := range members {
@@ -136,13 +133,29 @@ func refutedRules(m stat.Member) []string {
 	return all
 }
 
-// outlierText shows a figure: for raw bytes the speed or time itself, for framings the ratio to raw
-// bytes.
-func outlierText(c results.Cell, figure float64) string {
-	if c.Framing == results.FramingRaw {
-		return stat.RelativeMetric(c).Format(figure)
+// outlierText says how far a machine stands out: in its time for raw bytes, or in the share of raw's
+// speed that a framing keeps.
+func outlierText(o stat.Outlier) string {
+	stream := fleetStream{cell: o.Cell}
+	s := framingShares{framing: o.Cell.Framing, isTrips: stream.isTrips()}
+	own, usual := o.Figures[0], o.Figures[1]
+	text := fmt.Sprintf("%s %s%s, usually %s", s.phrase(), s.share(own, own), s.ofRaw(),
+		s.share(usual, usual))
+	if o.Cell.Framing == results.FramingRaw {
+		metric := stat.RelativeMetric(o.Cell)
+		factor := own / usual
+		if metric.Better == stat.Higher {
+			factor = usual / own
+		}
+		text = fmt.Sprintf("raw takes %.1f times as long: %s, usually %s", factor,
+			metric.Format(own), metric.Format(usual))
 	}
-	return fmt.Sprintf("%.2f", figure)
+	what := "messages"
+	if s.isTrips {
+		what = "round trips"
+	}
+	return fmt.Sprintf("%s (%s of %s, %s; far off in %d of %d cells)", text, what,
+		SizeTitle(o.Cell.Size), PlacementPhrase(o.Cell.Placement), o.Cells, o.Compared)
 }
 
 // reasons lists what may have made a machine stand out. It leaves out what is usual among similar
