@@ -85,7 +85,7 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 	if missing == "" || len(c.Names) == 0 { // judgeChanges has a better error
 		return nil
 	}
-	return usageError(fmt.Errorf("--metric %s: the two do not both have it; they have %s",
+	return usageError(fmt.Errorf("--metric %s: not compared between the two; compared are %s",
 		missing, strings.Join(c.Names, ", ")))
 }
 

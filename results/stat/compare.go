@@ -69,6 +69,10 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
+	// Raw says by what factor raw's own times differ, if that is certain of most, and much: "raw
+	// bytes take 2.0 times as long on b.jsonl". Only sides compared across machines have it.
+	Raw string `json:"raw,omitempty"`
+
 	// NewFails is set if the new program fails where the old one does not, as Doubt says. A CI job
 	// fails then.
 	NewFails bool `json:"new_fails,omitempty"`
@@ -154,6 +158,9 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	isText := before.Set == nil || after.Set == nil
 	if !isText {
 		c.compareCells(before.Set, after.Set, o)
+	}
+	if o.Across {
+		c.Raw = c.compareRaw(times)
 	}
 	c.addTimes(times, isText, o)
 	c.judge()
@@ -321,6 +328,42 @@ func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
 		c.addNote("benchmark text has no control in the same rounds: what the machine did " +
 			"differently shows as a change")
 	}
+}
+
+// compareRaw returns the text of [Comparison.Raw]. The changes have the speeds of cells.
+func (c *Comparison) compareRaw(times []Change) string {
+	factors := make(map[string][]float64)
+	certain := make(map[string]int)
+	for _, ch := range times {
+		old, new := ch.Old.Interval, ch.New.Interval
+		isRaw := ch.Cell != nil && ch.Cell.Framing == results.FramingRaw && ch.Cell.Source == ""
+		if !isRaw || ch.Metric == "p99" || ch.Ratio == nil || old == nil || new == nil {
+			continue
+		}
+		what := "bytes"
+		factor := 1 / *ch.Ratio
+		if ch.Cell.Pattern == results.PatternRoundtrip {
+			what = "round trips"
+			factor = *ch.Ratio
+		}
+		factors[what] = append(factors[what], factor)
+		if old.Hi < new.Lo || new.Hi < old.Lo {
+			certain[what]++
+		}
+	}
+	var texts []string
+	for what, all := range factors {
+		s := SpreadOf(all)
+		isMuch := max(s.Median, 1/s.Median) >= SlowFactor
+		if isMuch && 2*certain[what] > s.N {
+			texts = append(texts, fmt.Sprintf("raw %s take %.1f", what, s.Median))
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, " and ") + " times as long on " + c.New
 }
 
 func logsOf(values []float64) []float64 {

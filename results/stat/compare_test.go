@@ -71,6 +71,34 @@ func TestExactCountersNeedNoStatistics(t *testing.T) {
 	}
 }
 
+// Ratios to raw hide that raw itself takes longer, so that is said beside them.
+func TestASlowerRawIsSaidAcrossMachines(t *testing.T) {
+	measured := func(factor float64) Dataset {
+		var records []results.Record
+		for _, size := range []int{256, 4096, 65536} {
+			times := resultstest.Around(factor*100000, 0.01)
+			records = append(records, resultstest.Record(resultstest.Cell("raw", size), int64(size),
+				times...))
+		}
+		return side(fmt.Sprint("at", factor), records...)
+	}
+	across := CompareOptions{Across: true}
+	for _, tt := range []struct {
+		factor float64
+		o      CompareOptions
+		want   string
+	}{
+		{2, across, "raw bytes take 2.0 times as long on at2"},
+		{0.5, across, "raw bytes take 0.5 times as long on at0.5"},
+		{1.2, across, ""},
+		{2, CompareOptions{}, ""},
+	} {
+		if got := Compare(measured(1), measured(tt.factor), tt.o).Raw; got != tt.want {
+			t.Errorf("factor %v: got %q, want %q", tt.factor, got, tt.want)
+		}
+	}
+}
+
 func TestACounterGatesWithoutNoise(t *testing.T) {
 	cell := resultstest.Cell("ndjson", 4096)
 	r := resultstest.Record(cell, 4097, resultstest.Around(1000, 0.01)...)

@@ -31,6 +31,10 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 		return Bad, strings.TrimSpace(text)
 	}
 	tone, answer := t.answer(c)
+	if c.Raw != "" && t.times > 0 {
+		text += capitalised(c.Raw) + "; "
+		answer = "compared with raw, " + strings.ToLower(answer[:1]) + answer[1:]
+	}
 	return tone, text + strings.Join(append([]string{answer}, t.others()...), "; ") + "."
 }
 
