@@ -54,7 +54,7 @@ var (
 	contrary = rule("fifo/slot", results.Refuted, 8192, "B", "8 KiB; documented: 4096 B (pipe.c)")
 	told     = rule("anonymous/broken/after-0/notice", results.Noted, 1500, "ns", "1.5 µs")
 	hanging  = results.Finding{ID: "rule/fifo/deadlock", Verdict: results.CannotTell,
-		Class: "hangs", Found: "hangs; killed after 5s"}
+		Class: "no result", Found: "no result: stopped after 5.0 s"}
 )
 
 func writtenRules(t *testing.T, format Format, o Options, set *results.Set,
@@ -79,7 +79,7 @@ func TestTheScreenOfRules(t *testing.T) {
 		"4,096 B", "8,192 B (≠ documented)", "1.50 µs", "1..31",
 		"What differs from the documented rules, or came to no result",
 		"fifo/slot", "refuted", "8 KiB; documented: 4096 B (pipe.c)",
-		"fifo/deadlock", "cannot tell", "hangs; killed after 5s",
+		"fifo/deadlock", "cannot tell", "no result: stopped after 5.0 s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -17,8 +17,8 @@ import (
 // Values of Finding.Class if the verdict is [results.CannotTell]. They say how the experiment
 // ended.
 const (
-	Hangs = "hangs"
-	Fails = "fails"
+	NoResult = "no result" // stopped at the deadline
+	Fails    = "fails"
 )
 
 // An Experiment finds something out.

@@ -26,8 +26,8 @@ func limitAfter(start time.Duration) time.Duration {
 }
 
 // Run runs an experiment in a process of its own, as the job named work (see [Jobs]). It calls
-// report with each finding, and ends if report returns an error. If the experiment fails or hangs,
-// this is a finding, too.
+// report with each finding, and ends if report returns an error. That the experiment fails, or is
+// stopped at the deadline, is a finding, too.
 func Run(ctx context.Context, work string, e Experiment, report func(results.Finding) error) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,8 +61,8 @@ func Run(ctx context.Context, work string, e Experiment, report func(results.Fin
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		f.Class = Hangs
-		f.Found = fmt.Sprintf("hangs; killed after %v", limit.Round(time.Millisecond))
+		f.Class = NoResult // it may hang, or the machine is too busy
+		f.Found = fmt.Sprintf("no result: stopped after %.1f s", limit.Seconds())
 	case failed != nil:
 		why, _, _ := strings.Cut(failed.Error(), "\n")
 		f.Class = Fails
