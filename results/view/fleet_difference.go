@@ -114,7 +114,7 @@ func (s framingShares) say(ranges []shareRange) string {
 }
 
 // ranges names the machines on which the framing keeps a share of the speed of raw bytes: "laptop"
-// and "the 3 others measured". If the shares go with a property of the machines, it names that, too.
+// and "the 3 others measured". If the shares go with a property of the machines, it names that.
 func (s framingShares) ranges() []shareRange {
 	groups := s.groups()
 	factor := s.commonFactor(groups)

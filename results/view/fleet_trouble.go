@@ -133,8 +133,8 @@ func refutedRules(m stat.Member) []string {
 	return all
 }
 
-// outlierText says how far a machine stands out: in its time for raw bytes, or in the share of raw's
-// speed that a framing keeps.
+// outlierText says how far a machine stands out: in its time for raw, or in the share of raw that a
+// framing keeps.
 func outlierText(o stat.Outlier) string {
 	stream := fleetStream{cell: o.Cell}
 	s := framingShares{framing: o.Cell.Framing, isTrips: stream.isTrips()}

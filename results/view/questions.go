@@ -107,7 +107,6 @@ func (q question) answer(all []results.Finding) (answer results.Finding, found b
 // Texts of answers that say little.
 const (
 	tooFewTries = "too few tries"
-	noResult    = "no result"
 	notSeen     = "not seen" // it did not happen here, but by chance it may
 )
 
@@ -122,11 +121,9 @@ func (q question) outcome(f results.Finding) columnAnswer {
 	text := exactValue(f.Value, f.Unit)
 	open := 0
 	switch {
-	case f.Class == noResult, f.Class == "hangs": // "hangs" in older files
-		text = noResult
-		dependsOnChance = true // a busy machine is stopped at the deadline, too
-	case f.Class != "": // the experiment failed
-		text = f.Class
+	case f.Class != "": // the experiment came to no result
+		text = strings.Replace(f.Class, "hangs", "no result", 1) // older files say "hangs"
+		dependsOnChance = true                                   // as on the load
 	case strings.HasPrefix(step, "interleave/") && f.Value == false:
 		text = notSeen
 		open = 1

@@ -159,7 +159,19 @@ func differenceSentences(machines []probedMachine) []string {
 	if len(machines) < 2 || len(machines) > FewMachines {
 		return nil
 	}
-	return differingAnswers(machineColumns(machines, "anonymous", pipeQuestions))
+	columns := machineColumns(machines, "anonymous", pipeQuestions)
+	var disputed []int
+	for i := range pipeQuestions {
+		if disagree(columns, i) {
+			disputed = append(disputed, i)
+		}
+	}
+	said := differingAnswers(columns)
+	if len(disputed) > len(said) {
+		said = append(said, agreementText("Anonymous pipes", asked(pipeQuestions), columns,
+			disputed, len(machines)))
+	}
+	return said
 }
 
 // differingAnswers says to which main questions the columns give different answers. The answers

@@ -87,6 +87,19 @@ func TestTheScreenOfRules(t *testing.T) {
 	}
 }
 
+// Differences that are in no sentence are counted and named.
+func TestSeveralDifferencesAreCounted(t *testing.T) {
+	other := rule("anonymous/poll/writable-after", results.Noted, 1, "B", "1 B")
+	poll := rule("anonymous/poll/writable-after", results.Noted, 4096, "B", "4 KiB")
+	larger := rule("anonymous/slot", results.Refuted, 8192, "B", "8 KiB")
+	text := writtenRules(t, FormatTable, Options{Width: 400},
+		results.Merge(rulesOn("a", agreeing, poll), rulesOn("b", larger, other)))
+	const want = "Anonymous pipes: 2 of 2 answers differ between 2 machines: "
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+}
+
 // What most people ask about pipes stands in a sentence on top, if it was found out.
 func TestTheScreenOfRulesBeginsWithAnAnswer(t *testing.T) {
 	holding := rule("anonymous/capacity/stated", results.Holds, 65536, "B", "64 KiB")

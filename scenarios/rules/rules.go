@@ -169,8 +169,8 @@ func (o Options) Validate() error {
 }
 
 // Run makes the experiments, which take about ten seconds in all, and calls the function found for
-// each finding. Run stops early only if this function returns an error. That an experiment fails, or
-// is stopped at its deadline, is a finding, too.
+// each finding. Run stops early only if this function returns an error. That an experiment fails or
+// is stopped at its deadline is a finding, too.
 func Run(ctx context.Context, o Options, found func(results.Finding) error) error {
 	if err := o.Validate(); err != nil {
 		return err
