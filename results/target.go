@@ -210,9 +210,10 @@ type ReplayEvidence struct {
 
 // TrafficEvidence says what passed between a recorded client and its server.
 type TrafficEvidence struct {
-	ElapsedNS int64            `json:"elapsed_ns"`
-	Requests  DirectionTraffic `json:"request"`
-	Replies   DirectionTraffic `json:"reply"`
+	ElapsedNS    int64            `json:"elapsed_ns"`               // until the server ended
+	OutputOpenNS int64            `json:"output_open_ns,omitempty"` // how long its output outlived it
+	Requests     DirectionTraffic `json:"request"`
+	Replies      DirectionTraffic `json:"reply"`
 }
 
 // DirectionTraffic says what passed in one direction.

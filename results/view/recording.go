@@ -41,6 +41,10 @@ func recordingSummary(s *results.Set, file string) []string {
 		}
 		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
 		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
+		if open := t.Evidence.Traffic.OutputOpenNS; open >= longStall {
+			text += fmt.Sprintf(" Its output stayed open %s after that: a process that it left "+
+				"behind holds it.", results.FormatDuration(float64(open)))
+		}
 		out = append(out, Escape(text))
 	}
 	return out

@@ -85,6 +85,19 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 	}
 }
 
+// What a server left behind can hold its output open. The server itself has ended by then.
+func TestAnOutputThatOutlivesItsServerIsNamed(t *testing.T) {
+	server := lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})
+	server.Evidence.Traffic.ElapsedNS = 15e8
+	server.Evidence.Traffic.OutputOpenNS = 37e8
+	const want = "server ended after 1.50 s: exit 0. Its output stayed open 3.70 s after that: " +
+		"a process that it left behind holds it."
+	got := recordingSummary(&results.Set{Targets: []results.Target{server}}, "")
+	if got[0] != want {
+		t.Errorf("got %q, want %q", got[0], want)
+	}
+}
+
 // The last message of a side may be shorter than announced.
 func TestAMessageThatIsNotWholeIsNamedFirst(t *testing.T) {
 	set := &results.Set{

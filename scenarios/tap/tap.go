@@ -202,8 +202,10 @@ func (s *session) forwardSignals() {
 // finish waits for the end of the server, of its output and of the recording.
 func (s *session) finish() (*Ending, error) {
 	<-s.server.Done()
-	e := &Ending{session: s}
+	e := &Ending{session: s, ended: s.now()}
+	stalled := s.out.account().StalledNS
 	cut := s.drainOutput()
+	e.outputOpen = s.now() - e.ended - (s.out.account().StalledNS - stalled)
 	lost := s.outputLost()
 	e.outputLost = lost != nil
 	written := make(chan error, 1)
@@ -236,7 +238,8 @@ func (s *session) summary(e *Ending) results.Target {
 		Kind: results.KindTarget, Run: s.Run, Time: time.Now().UTC(),
 		Command: results.HideSecrets(s.Command), Protocol: protocol, Verdict: e.String(),
 		Evidence: results.TargetEvidence{Traffic: &results.TrafficEvidence{
-			ElapsedNS: s.now(), Requests: s.in.account(), Replies: s.out.account(),
+			ElapsedNS: e.ended, OutputOpenNS: e.outputOpen,
+			Requests: s.in.account(), Replies: s.out.account(),
 		}},
 	}
 }
@@ -284,7 +287,9 @@ func (s *session) drainOutput() error {
 // An Ending is how the server ended.
 type Ending struct {
 	session    *session
-	outputLost bool // some output was not passed on, though the client may still read
+	ended      int64 // as from session.now
+	outputOpen int64 // how long its output stayed open after that, without waits for the client, in ns
+	outputLost bool  // some output was not passed on, though the client may still read
 }
 
 // Release stops catching signals. Only a process that goes on after Run needs it.

@@ -262,6 +262,7 @@ func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 	p := start(t, nil, "sh", "-c",
 		`exec 3<&0; echo $$ >&2; (read line <&3; echo "late $line") 2>&- & exit 3`)
 	p.awaitEndOfServer()
+	time.Sleep(300 * time.Millisecond) // for which its output stays open
 	if _, err := io.WriteString(p.in, "bytes\n"); err != nil {
 		t.Error(err)
 	}
@@ -270,6 +271,10 @@ func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 	}
 	if code := p.wait().ExitCode(); code != 3 {
 		t.Errorf("the tap ended with %v", p.cmd.ProcessState)
+	}
+	traffic := p.recording().Targets[0].Evidence.Traffic
+	if open := time.Duration(traffic.OutputOpenNS); open < 100*time.Millisecond {
+		t.Errorf("its output stayed open for %v after its end, says the recording", open)
 	}
 }
 
