@@ -137,6 +137,7 @@ func asksWithIDs(ctx context.Context, c *serverCase) error {
 		if got == "" && want == charactersID && c.failsOverCharacters(ctx) {
 			c.fails("a request that holds %s is not answered, whatever its id: "+
 				"characters of several bytes are the cause", charactersID)
+			c.Advice = target.AdviceOnCharacters
 			return nil
 		}
 		if !alive {

@@ -341,6 +341,27 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(refusal(line))
 		}))
 	},
+	"characters": func(string) error { // takes Content-Length for a count of characters
+		in := bufio.NewReader(os.Stdin)
+		for {
+			var size int
+			if _, err := fmt.Fscanf(in, "Content-Length: %d\r\n\r\n", &size); err != nil {
+				return err
+			}
+			var msg []rune
+			for range size {
+				r, _, err := in.ReadRune()
+				if err != nil {
+					return err
+				}
+				msg = append(msg, r)
+			}
+			if e := jsonrpc.Scan([]byte(string(msg))); len(e.ID) > 0 {
+				answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, e.ID)
+				fmt.Printf("Content-Length: %d\r\n\r\n%s", len(answer), answer)
+			}
+		}
+	},
 	"drop": func(string) error { // loses what it reads with more than 3,000 bytes
 		buf := make([]byte, 1<<20)
 		for {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/bench/payload"
 	"github.com/pipebench/pipebench/framers"
@@ -188,8 +189,8 @@ func (r *replay) warnOfDifferences() {
 }
 
 // explain notes in the record that the last of the requests failed, and in which message the server
-// stopped reading. Otherwise a larger message right before the request may be the cause: if hasTime
-// is set, explain tries again without that message.
+// stopped reading. Otherwise characters of several bytes may be the cause, or a larger message right
+// before the request: if hasTime is set, explain tries again without them.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
@@ -211,16 +212,44 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 		r.t.Evidence.Advice = target.AdviceToInspect("the server stopped reading", r.repeat(0))
 		return
 	}
+	large := requests[largest]
+	if largest != last {
+		*why += fmt.Sprintf("; right after %s, which expects no answer", large.String())
+	}
+	if !hasTime {
+		return
+	}
+	plain, changed := inASCII(requests)
+	if changed > 0 && r.answers(ctx, plain) {
+		*why += fmt.Sprintf("; message %d has characters of several bytes: with ASCII in their "+
+			"place, as many bytes, it is answered", changed)
+		r.t.Evidence.Advice = target.AdviceOnCharacters
+		return
+	}
 	if largest == last {
 		return
 	}
-	large := requests[largest]
-	*why += fmt.Sprintf("; right after %s, which expects no answer", large.String())
-	if !hasTime || !r.answeredWithout(ctx, requests, largest) {
-		return
+	if r.answers(ctx, slices.Concat(requests[:largest], requests[largest+1:])) {
+		*why += fmt.Sprintf("; without message %d it is answered", large.number)
+		r.t.Evidence.Advice = adviceOnCause(large)
 	}
-	*why += fmt.Sprintf("; without message %d it is answered", large.number)
-	r.t.Evidence.Advice = adviceOnCause(large)
+}
+
+// inASCII returns the requests with an x for each byte that is not ASCII, and the number of the
+// last message that has such bytes, or 0.
+func inASCII(requests []recorded) (plain []recorded, changed int) {
+	plain = slices.Clone(requests)
+	for i := range plain {
+		body := slices.Clone(plain[i].Body)
+		for k := range body {
+			if body[k] >= utf8.RuneSelf {
+				body[k] = 'x'
+				changed = plain[i].number
+			}
+		}
+		plain[i].Body = body
+	}
+	return plain, changed
 }
 
 // whereStopped says in which of the messages, which were sent together, a server that lives stopped
@@ -263,15 +292,11 @@ func adviceOnCause(cause recorded) string {
 		"together, and at limits of its buffer"
 }
 
-// answeredWithout reports whether another process of the server answers the last request if
-// requests[without] is left out.
-func (r *replay) answeredWithout(ctx context.Context, requests []recorded, without int) bool {
-	r.observe("trying again without a large message")
+// answers reports whether another process of the server answers the last of the requests.
+func (r *replay) answers(ctx context.Context, requests []recorded) bool {
+	r.observe("trying again without what may be the cause")
 	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
 	for i := range requests {
-		if i == without {
-			continue
-		}
 		served, err := again.send(ctx, &requests[i], false /* last */)
 		if err != nil || !served {
 			return false

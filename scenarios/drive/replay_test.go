@@ -137,6 +137,31 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 	}
 }
 
+// The size of a message is not to blame if one of as many bytes in ASCII is taken.
+func TestAReplayTellsCharactersFromSize(t *testing.T) {
+	t.Parallel()
+	o := server("characters")
+	o.Protocol = "lsp"
+	o.Patience = 2 * time.Second
+	d := begin(t, o)
+	open := `{"jsonrpc":"2.0","method":"open","params":"é` + strings.Repeat("x", 9000) + `"}`
+	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
+	set := new(results.Set)
+	err := d.Replay(t.Context(), []payload.Message{
+		{Dir: "request", Size: len(open), Body: []byte(open)},
+		{Dir: "request", Size: len(hover), Body: []byte(hover)},
+	}, keepIn(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := set.Targets[0].Evidence
+	const says = "; message 1 has characters of several bytes: with ASCII in their place, as many " +
+		"bytes, it is answered"
+	if !strings.Contains(e.Why, says) || e.Advice != target.AdviceOnCharacters {
+		t.Errorf("says %q and advises %q", e.Why, e.Advice)
+	}
+}
+
 // A wrong length is named, and so is the message in which a server stops reading. The advice
 // repeats the replay.
 func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {

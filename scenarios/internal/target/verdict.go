@@ -120,6 +120,10 @@ func (v Verdict) Advice() string {
 	return ""
 }
 
+// AdviceOnCharacters is for a server that answers only without characters of several bytes.
+const AdviceOnCharacters = "read bytes, then decode each message: Content-Length counts bytes, " +
+	"not characters (in Python read sys.stdin.buffer)"
+
 // adviceInPieces is for a request that got other messages in place of an answer.
 const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
 	"no chunks), with the id of its request"
