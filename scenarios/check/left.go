@@ -44,10 +44,13 @@ func EndAdopted(o Options, side catalogue.Side) (results.Finding, bool) {
 		f.Found = "this system does not tell what becomes of a process whose parent has ended"
 	case !mayLeave:
 		f.Verdict = results.Fails
-		f.Advice = "end what you start, or have it end with you"
+		f.Advice = adviceToEnd
 	}
 	return f, true
 }
+
+// adviceToEnd is for a program that leaves processes behind.
+const adviceToEnd = "end what you start, or have it end with you"
 
 // findLeft finds the processes that outlived the program, and notes their names in o.left and
 // o.holding. It ends them, so that the next run is not blamed for them.

@@ -80,6 +80,7 @@ func (c *serverCase) judgeStarts(all starts) {
 	if len(left) > 0 {
 		c.fails("%d starts left processes: %s",
 			n, strings.Join(left[:min(mostNamed, len(left))], ", "))
+		c.Advice = adviceToEnd
 	}
 	if grows(all.open, half) {
 		c.fails("start %d had %.0f descriptors open, the first %.0f",

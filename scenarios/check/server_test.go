@@ -133,6 +133,9 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 						t.Errorf("given too little time to leave: %s, %v", c.Found, err)
 					}
 				}
+				if wrong == "parent" && situation == "many-starts" && c.Advice != adviceToEnd {
+					t.Errorf("advises %q", c.Advice)
+				}
 				if c.Advice == "" && !told {
 					t.Errorf("%s: without advice", situation)
 				}
