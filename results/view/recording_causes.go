@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -109,8 +110,11 @@ func cutText(s *results.Set, messages []results.Message) string {
 			fault = "has no method and no id"
 		}
 		why := "count characters instead of bytes"
-		if len(m.ID) > 0 || m.Method != "" { // it holds a whole object, and more
+		switch {
+		case len(m.ID) > 0 || m.Method != "": // it holds a whole object, and more
 			why = "be larger than the message"
+		case m.Body != "" && utf8.RuneCountInString(m.Body) == len(m.Body):
+			why = "be too small"
 		}
 		return fmt.Sprintf("Message %d %s, of %s, %s: its Content-Length may %s.",
 			count[d], sideText(m.Dir), stat.FormatBytes(m.Size), fault, why)

@@ -156,6 +156,8 @@ func TestAMessageOfWrongLengthIsNamedFirst(t *testing.T) {
 	}{
 		{results.Message{Dir: "request", Size: 3175, Body: open}, "Message 2 to the server, of " +
 			"3,175 B, is not JSON: its Content-Length may count characters instead of bytes."},
+		{results.Message{Dir: "reply", Size: 9, Body: `{"id":1,"`}, "Message 1 from the server, " +
+			"of 9 B, is not JSON: its Content-Length may be too small."},
 		{results.Message{Dir: "reply", Size: 3175},
 			"Message 1 from the server, of 3,175 B, has no method and no id: its Content-Length " +
 				"may count characters instead of bytes."},

@@ -231,7 +231,11 @@ func (s *session) summary(e *Ending) results.Target {
 	protocol := s.Protocol
 	if protocol == "" || protocol == "auto" {
 		s.mu.Lock()
-		protocol = cmp.Or(s.in.track.protocol, s.in.decoder.framingName())
+		protocol = s.in.track.protocol
+		framing := s.in.decoder.framingName()
+		if protocol == "" || protocol == "jsonrpc" && framing == "headers" {
+			protocol = framing
+		}
 		s.mu.Unlock()
 	}
 	return results.Target{

@@ -381,6 +381,17 @@ func TestTheProtocolIsRecorded(t *testing.T) {
 	}
 }
 
+// A message with a length can be held against it, also where its protocol is in doubt.
+func TestLengthsAreRecordedWhereTheProtocolIsInDoubt(t *testing.T) {
+	p := start(t, nil, "cat")
+	echo(t, p, "Content-Length: 46\r\n\r\n"+`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+	p.in.Close()
+	p.wait()
+	if got := p.recording().Targets[0].Protocol; got != "headers" {
+		t.Errorf("recorded as %s", got)
+	}
+}
+
 // echo sends a text and takes it back.
 func echo(t *testing.T, p *tapped, text string) {
 	t.Helper()
