@@ -211,7 +211,7 @@ type ReplayEvidence struct {
 // TrafficEvidence says what passed between a recorded client and its server.
 type TrafficEvidence struct {
 	ElapsedNS    int64            `json:"elapsed_ns"`               // until the server ended
-	OutputOpenNS int64            `json:"output_open_ns,omitempty"` // how long its output outlived it
+	OutputOpenNS int64            `json:"output_open_ns,omitempty"` // after the server ended
 	Requests     DirectionTraffic `json:"request"`
 	Replies      DirectionTraffic `json:"reply"`
 }

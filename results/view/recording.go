@@ -118,8 +118,8 @@ func unansweredText(calls []stat.Call, file, command string) string {
 	text := results.FormatCount(len(open), "request") + " without an answer: " + requestNames(open)
 	first := open[0]
 	if first.Before.Size == 0 { // the client sent nothing before it
-		return text + ". Next: pipebench drive -- " + command + " looks for the cause, such as an " +
-			"answer that is not flushed."
+		return text + ". Next: pipebench drive -- " + command +
+			" looks for the cause, such as an answer that is not flushed."
 	}
 	text += ", "
 	if len(open) > 1 {

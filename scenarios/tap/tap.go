@@ -292,7 +292,7 @@ func (s *session) drainOutput() error {
 type Ending struct {
 	session    *session
 	ended      int64 // as from session.now
-	outputOpen int64 // how long its output stayed open after that, without waits for the client, in ns
+	outputOpen int64 // for how many ns its output stayed open after that, without our own waits
 	outputLost bool  // some output was not passed on, though the client may still read
 }
 

@@ -220,9 +220,9 @@ func (e *HandshakeError) Advice() string {
 	case InFrames:
 		return InFrames.Advice() + "; for a client of its own: --framing adaptive"
 	case Deaf:
-		return "it runs and does not answer: it may not flush its answers (python -u), or need an " +
-			"argument to serve on its standard streams, another protocol or framing (--protocol, " +
-			"--framing), or more time to start (--start-timeout)"
+		return "it runs and does not answer: it may not flush its answers (python -u), or " +
+			"need an argument to serve on its standard streams, another protocol or framing " +
+			"(--protocol, --framing), or more time to start (--start-timeout)"
 	}
 	if e.Verdict.Ended() {
 		return "it ended before it could be loaded: does it serve on its standard streams with " +
