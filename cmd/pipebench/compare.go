@@ -25,6 +25,8 @@ type compareFlags struct {
 	across bool // one of fileFlags
 	pairs  int  // one of buildFlags
 
+	same string // not a flag: says that a gate is given two equal builds; "" if it is not
+
 	// These flags are programFlags.
 	stdin        string
 	counts       bool

@@ -97,8 +97,7 @@ func (f *compareFlags) compareCommands(
 		}
 	}
 	if sameProgram(old, new) {
-		done, err := f.judgeSame(cmd, oldName, newName, new)
-		if done || err != nil {
+		if err := f.noteSame(cmd, oldName, newName); err != nil {
 			return err
 		}
 	}
@@ -130,13 +129,11 @@ func sameProgram(old, new []string) bool {
 	return !isScript && sameContent(old[0], new[0])
 }
 
-// judgeSame says that both commands are the same program, argv. If a change can make this
-// comparison fail, nothing is left to do: one name given twice is an error, and two equal builds
-// (only the documentation changed) pass if they have the benchmarks that they are to run.
-func (f *compareFlags) judgeSame(
-	cmd *cobra.Command, oldName, newName string, argv []string,
-) (done bool, err error) {
-	const wasCheckedOut = "was the old version checked out?"
+const wasCheckedOut = "was the old version checked out?"
+
+// noteSame notes that both commands are the same program. One name given twice is an error, if the
+// comparison is a gate.
+func (f *compareFlags) noteSame(cmd *cobra.Command, oldName, newName string) error {
 	what := fmt.Sprintf("%s and %s are the same program, byte for byte", oldName, newName)
 	if oldName == newName {
 		what = oldName + " is given twice"
@@ -144,18 +141,39 @@ func (f *compareFlags) judgeSame(
 	switch {
 	case !f.isGate():
 		f.say(cmd, "%s: whatever is found is noise", what)
-		return false, nil
 	case oldName == newName:
-		return true, usageError(errors.New(what + ": " + wasCheckedOut))
-	case hasTestFlag(argv, "bench"):
-		once := append(slices.Clone(argv), "-test.benchtime=1x")
-		tests := &turns.GoTests{Old: once, New: once}
-		if err := tests.Pair(cmd.Context(), true); err != nil {
-			return true, benchmarkError(cmd, err)
-		}
+		return usageError(errors.New(what + ": " + wasCheckedOut))
+	default:
+		f.same = what
 	}
-	f.say(cmd, "%s, so nothing got slower (if it was changed: %s)", what, wasCheckedOut)
-	return true, nil
+	return nil
+}
+
+// contend compares two commands, which the function run starts as a plan says. A gate of two equal
+// builds (only the documentation changed) passes if they do what they are to do.
+func (f *compareFlags) contend(
+	cmd *cobra.Command, run func(context.Context, turns.Plan) (*stat.Comparison, error),
+) error {
+	plan := f.plan(turns.DefaultMaxTime)
+	if f.same == "" {
+		return f.do(cmd, nil, f.contestTask(cmd,
+			func(ctx context.Context, s *session) (*stat.Comparison, error) {
+				return run(ctx, f.observed(cmd, s, plan))
+			}))
+	}
+	plan.Pairs = 1
+	c, err := run(cmd.Context(), plan)
+	if err == nil {
+		err = f.checkMetrics(c)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Doubt != "" {
+		return &statusError{exitInconclusive, errors.New(c.Doubt)}
+	}
+	f.say(cmd, "%s, so nothing got slower (if it was changed: %s)", f.same, wasCheckedOut)
+	return nil
 }
 
 // hasTestFlag reports whether a command has one of the named flags of a Go test binary. The name
@@ -254,12 +272,15 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 		return err
 	}
 	f.pace.better = ", a narrower -test.bench or a longer -test.benchtime"
+	if f.same != "" {
+		old = append(old, "-test.benchtime=1x")
+		new = old
+	}
 	tests := &turns.GoTests{Old: old, New: new}
-	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
-		c, err := turns.Run(ctx, tests, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
+		c, err := turns.Run(ctx, tests, p)
 		return c, benchmarkError(cmd, err)
 	})
-	return f.do(cmd, nil, t)
 }
 
 // benchmarkError marks an error of Go test binaries as a mistake of the user, if it is one.
@@ -308,14 +329,13 @@ func (f *compareFlags) comparePrograms(
 	if !f.drive && f.stdin == "" {
 		f.say(cmd, "no --stdin: the standard input of both is empty")
 	}
-	t := f.contestTask(cmd, func(ctx context.Context, s *session) (*stat.Comparison, error) {
-		c, err := programs.Run(ctx, f.observed(cmd, s, f.plan(turns.DefaultMaxTime)))
+	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
+		c, err := programs.Run(ctx, p)
 		if c != nil && noInstructions != nil {
 			c.Notes = append(c.Notes, "instructions are unsupported: "+noInstructions.Error())
 		}
 		return c, err
 	})
-	return f.do(cmd, nil, t)
 }
 
 // plan returns the plan that the flags ask for. Without --max-time, its time limit is usualTime.

@@ -80,6 +80,8 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 			" -test.bench Nothing -test.benchtime=1x: no benchmark matches; it has"},
 		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Mine"}, exitDone,
 			"the same program, byte for byte"},
+		{[]string{same, "--fail-above", "5%", "--metric", "nsop", "--", "-test.bench", "Mine"},
+			exitUsage, "--metric nsop: the two do not both have it; they have ns/op"},
 	} {
 		args := append([]string{"compare", "old.test"}, tt.args...)
 		if tt.args[0] != same {
