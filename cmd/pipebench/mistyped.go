@@ -113,8 +113,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		text += " (did you mean --" + strings.Join(like, " or --") + "?)"
 	}
 	text += "; see " + cmd.CommandPath() + " --help"
-	if line := lineWithDash(cmd, typed); line != "" {
-		text += "; if it is another program's, put -- before that: " + line
+	if advice := forAnother(cmd, typed); advice != "" {
+		text += "; if it is another program's, " + advice
 	}
 	return usageError(errors.New(text))
 }
@@ -164,19 +164,23 @@ func bareValue(text string) string {
 	return text
 }
 
-// lineWithDash returns the line to type if the flag is meant for the program that cmd starts, not
-// for cmd. It returns "" if cmd starts no program.
-func lineWithDash(cmd *cobra.Command, flag string) string {
+// forAnother says what to type if the flag is meant for a program that cmd starts, not for cmd. It
+// returns "" if cmd starts no program.
+func forAnother(cmd *cobra.Command, flag string) string {
 	words := strings.Join(cmd.Flags().Args(), " ")
 	if words == "" || !strings.Contains(cmd.Use, "-- ") {
 		return ""
 	}
-	if cmd.Name() == "compare" { // the words behind -- are added to both commands
-		isFile, err := namesResults(cmd.Flags().Arg(0))
-		if err == nil && isFile {
-			return ""
-		}
-		return fmt.Sprintf("pipebench compare %s -- %s", words, flag)
+	line := "put -- before that: " + cmd.CommandPath()
+	if cmd.Name() != "compare" {
+		return fmt.Sprintf("%s -- %s %s", line, words, flag)
 	}
-	return fmt.Sprintf("%s -- %s %s", cmd.CommandPath(), words, flag)
+	isFile, err := namesResults(cmd.Flags().Arg(0))
+	switch {
+	case err == nil && isFile:
+		return ""
+	case cmd.Flags().NArg() == 1:
+		return fmt.Sprintf("quote each command: '%s %s' 'NEW %s'", words, flag, flag)
+	}
+	return fmt.Sprintf("%s %s -- %s", line, words, flag) // added to both commands
 }

@@ -19,6 +19,7 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"drive node server.js --stdio", "pipebench drive -- node server.js --stdio",
 			"did you mean"},
 		{"drive --sise 4KiB -- cat", "--size?", "put --"},
+		{"compare ./old -c ./new -c", "quote each command: './old -c' 'NEW -c'", "put --"},
 		{"check ls -x", "pipebench check -- ls -x", "did you mean"},
 		{"compare old new --count 3", "pipebench compare old new -- --count", ""},
 		{"tune jq -c .id", "pipebench tune -- jq -c", ""},
