@@ -155,10 +155,13 @@ func (f *compareFlags) contend(
 	cmd *cobra.Command, run func(context.Context, turns.Plan) (*stat.Comparison, error),
 ) error {
 	plan := f.plan(turns.DefaultMaxTime)
+	if f.failAbove >= 0 {
+		f.pace.better += " or a larger --fail-above"
+	}
 	if f.same == "" {
 		return f.do(cmd, nil, f.contestTask(cmd,
 			func(ctx context.Context, s *session) (*stat.Comparison, error) {
-				return run(ctx, f.observed(cmd, s, plan))
+				return run(ctx, f.observed(s, plan))
 			}))
 	}
 	plan.Pairs = 1
@@ -251,7 +254,7 @@ func (f *compareFlags) compareBuilds(
 		builds.Flags = runFlags
 		builds.Seed = f.seed
 		s.kept = []string{turns.OldFile, turns.NewFile}
-		c, err := turns.Run(ctx, builds, f.observed(cmd, s, plan))
+		c, err := turns.Run(ctx, builds, f.observed(s, plan))
 		failed, ok := errors.AsType[*turns.FailedError](err)
 		if ok && failed.Code == exitUsage { // a build refused runFlags
 			err = usageError(err)
@@ -271,7 +274,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
-	f.pace.better = ", a narrower -test.bench or a longer -test.benchtime"
+	f.pace.better = " or a narrower -test.bench or a longer -test.benchtime"
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old
@@ -352,9 +355,8 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 	return p
 }
 
-// observed returns the plan p with a function that is called after each pair of runs. The function
-// shows the progress, and warns if the time will not suffice.
-func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) turns.Plan {
+// observed returns the plan p with a function that shows the progress after each pair of runs.
+func (f *compareFlags) observed(s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.wanted = p.Pairs
 	p.Observe = func(pair int, took time.Duration) {
@@ -366,9 +368,6 @@ func (f *compareFlags) observed(cmd *cobra.Command, s *session, p turns.Plan) tu
 			s.progress.finish(max(p.Pairs, pair), took.String())
 		} else { // nobody knows how many pairs there will be
 			s.progress.step(fmt.Sprintf("pair %d: %s", pair, took))
-		}
-		if pair == 1 && f.pace.timeFor(stat.LeastPairs) > p.MaxTime {
-			f.say(cmd, "%s", f.pace.advice(stat.LeastPairs))
 		}
 	}
 	return p

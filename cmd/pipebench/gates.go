@@ -32,7 +32,7 @@ type pace struct {
 	wanted     int           // --pairs; 0: as many pairs as there is time for
 	sinceBegin time.Duration // since the comparison began
 	inPairs    time.Duration // the sum over the pairs
-	better     string        // what helps beside a quieter machine, such as " or fewer cells"
+	better     string        // what else helps, such as " or fewer cells"
 }
 
 func (p pace) each() time.Duration { return p.inPairs / time.Duration(max(p.pairs, 1)) }
@@ -57,8 +57,8 @@ func (p pace) advice(pairs int) string {
 		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
 			each)
 	}
-	return fmt.Sprintf("give it --max-time %s: a pair takes %s, and a verdict about %d of them",
-		total, each, pairs)
+	return fmt.Sprintf("give it --max-time %s%s: a pair takes %s, and a verdict about %d of them",
+		total, p.better, each, pairs)
 }
 
 func (g *gateFlags) register(cmd *cobra.Command) {

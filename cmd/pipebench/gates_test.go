@@ -21,6 +21,8 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 		{four, 5, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
 		{four, 3, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
 		{six, 3, "give it --max-time 2m20s: a pair takes 16.0 s, and a verdict about 7 of them"},
+		{bench, 5, "give it --max-time 2m29s or a narrower -test.bench: a pair takes 24.0 s, " +
+			"and a verdict about 5 of them"},
 		{four, 400, "a verdict takes more than an hour at this noise: use a quieter machine"},
 		{bench, 400, "a verdict takes more than an hour at this noise: use a quieter machine " +
 			"or a narrower -test.bench"},
