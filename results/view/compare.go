@@ -45,8 +45,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	s := sortChanges(c)
 	p.Tables = append(p.Tables, changeTables(s.relative)...)
 	if len(s.relative) > 0 {
-		p.Notes = append(p.Notes, "!: a change beyond chance; ?: too noisy to tell a change of "+
-			results.FormatPercent(100*stat.Tolerance))
+		p.Notes = append(p.Notes, "!: a change beyond chance; ?: too noisy to tell")
 	}
 	times := s.times
 	if o.Detail {
