@@ -79,6 +79,9 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	if slices.ContainsFunc(slices.Concat(times, counts), isInformation) {
 		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
+	if c.Pairs > 0 && slices.ContainsFunc(slices.Concat(times, rest), isUnlikeColumns) {
+		p.Notes = append(p.Notes, "change: estimated from the pairs, not from old and new")
+	}
 	p.Notes = slices.Concat(p.Notes, c.Notes, basis)
 	isHidden := func(ch stat.Change) bool { // whether noise hides what the reader asks about
 		return ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
@@ -90,6 +93,11 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Notes = append(p.Notes, results.FormatCount(leftOut, "figure")+" more with --detail")
 	}
 	return p
+}
+
+// isUnlikeColumns reports whether a change differs visibly from the ratio of its two columns.
+func isUnlikeColumns(ch stat.Change) bool {
+	return ch.Interval != nil && math.Abs(*ch.Ratio*ch.Old.Median/ch.New.Median-1) > 0.02
 }
 
 // isInformation reports whether a figure is only shown, and not judged.
