@@ -181,8 +181,12 @@ func (p *Programs) causes(c *stat.Comparison) string {
 		if new != old {
 			new += " instead of " + old
 		}
+		calls := change.Metric
+		if change.New.Median == 1 {
+			calls = strings.TrimSuffix(calls, "s")
+		}
 		parts = append(parts, fmt.Sprintf("%s %s instead of %s (%s)",
-			grouped(change.After), change.Metric, grouped(change.Before), new))
+			grouped(change.After), calls, grouped(change.Before), new))
 	}
 	return strings.Join(parts, ", and ")
 }
