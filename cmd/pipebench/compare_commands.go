@@ -360,6 +360,9 @@ func (f *compareFlags) observed(s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.wanted = p.Pairs
 	p.Observe = func(pair int, took time.Duration) {
+		if pair == 2 { // the first shows most mistakes
+			s.warnOfLoad()
+		}
 		f.pace.pairs = pair
 		f.pace.sinceBegin = time.Since(began)
 		f.pace.inPairs += took

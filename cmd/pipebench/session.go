@@ -212,7 +212,9 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 // and no error is returned for that.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
-	s.warnOfLoad()
+	if s.cmd.Name() != "compare" { // which warns if it times anything
+		s.warnOfLoad()
+	}
 	ctx := s.cmd.Context()
 	if t.limit > 0 {
 		var cancel context.CancelFunc
