@@ -14,9 +14,9 @@ func TestTuneJudgesAnEarlierRun(t *testing.T) {
 		args []string
 		says string
 	}{
-		{nil, "use a pipe of 1 MiB"},
+		{nil, "use a pipe of 256 KiB"},
 		{[]string{"--objective", "latency", "--format", "json"}, `"objective": "latency"`},
-		{[]string{"--format", "json"}, `"capacity": 1048576`},
+		{[]string{"--format", "json"}, `"capacity": 262144`},
 		{[]string{"--format", "markdown"}, "| whole, usual pipe"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -33,7 +33,7 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 	if !measured {
 		return a
 	}
-	advice := []string{d.workingAdvice(), d.movingAdvice(), d.chunkAdvice(), d.pipeWarning()}
+	advice := []string{d.workingAdvice(), d.movingAdvice(), d.pipeWarning(), d.chunkAdvice()}
 	for _, sentence := range advice {
 		if sentence != "" {
 			a.Sentences = append(a.Sentences, sentence)
@@ -182,6 +182,11 @@ func (d Decision) movingAdvice() string {
 	if d.Lever.Capacity > 0 {
 		how = " (F_SETPIPE_SZ on Linux, by either end)"
 	}
+	larger := Choice{Capacity: largestPipe, WriteSize: d.Lever.WriteSize}
+	more, _ := d.weigh(larger, d.Lever)
+	if how != "" && larger != d.Lever && more.gain < more.halfWidth {
+		how += "; a larger one does not surely gain more"
+	}
 	verb := "use"
 	if d.Unproven != "" {
 		verb = "try"
@@ -273,32 +278,33 @@ func (d Decision) waitText(c Choice) string {
 	return "shorten that wait " + strings.Join(waits, ", ") + "; " + noise
 }
 
-// pipeWarning says how much longer small messages wait for a slow reader if the pipe is larger:
-// they wait for all the bytes in the pipe.
+// pipeWarning says how long small messages wait for a slow reader in each pipe, if they wait longer
+// in a larger one: they wait for all the bytes in it.
 func (d Decision) pipeWarning() string {
-	if d.Lever.Capacity == 0 {
-		return ""
-	}
 	slowest := slowReaders[len(slowReaders)-1]
-	larger := Choice{Capacity: d.Lever.Capacity}
-	before, found := d.find(unchanged, "free", bench.PatternMixed, slowest)
-	after, foundAfter := d.find(larger, "free", bench.PatternMixed, slowest)
-	if !found || !foundAfter {
-		return ""
-	}
+	largest := Choice{Capacity: largestPipe}
 	// A ratio above 1 means that the wait is shorter with the larger pipe. Below 1, the wait is
 	// longer.
-	ratio, _ := d.ratio(waitMetric, larger, "free", bench.PatternMixed, slowest)
+	ratio, ok := d.ratio(waitMetric, largest, "free", bench.PatternMixed, slowest)
 	switch {
+	case d.Lever.Capacity == 0 || !ok:
+		return ""
 	case isBlurred(ratio) && !ratio.Below(1) && !ratio.Above(1):
 		return "Too noisy to tell whether small messages wait longer in a larger pipe."
 	case ratio.Median > 1/1.1: // the wait is longer by less than a tenth, or shorter
 		return ""
 	}
+	var waits []string
+	for _, c := range choices {
+		r, found := d.find(c, "free", bench.PatternMixed, slowest)
+		if found && c.Chunk == 0 {
+			pipe := strings.TrimPrefix(c.String(), "whole messages through ")
+			waits = append(waits, medianTime(waitMetric, r)+" with "+pipe)
+		}
+	}
 	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
-		"reader of %s it waits %s instead of %s.",
-		results.FormatGoodput(float64(slowest.drain)),
-		medianTime(waitMetric, after), medianTime(waitMetric, before))
+		"reader of %s it waits %s.",
+		results.FormatGoodput(float64(slowest.drain)), strings.Join(waits, ", "))
 }
 
 func medianTime(metric string, r results.Record) string {

@@ -17,7 +17,7 @@ import (
 type Decision struct {
 	Objective Objective `json:"objective"`
 	Lever     Choice    `json:"lever"`              // the advice for a reader that only moves bytes
-	Alike     []Choice  `json:"alike,omitempty"`    // Lever, and changes that gain about as much
+	Alike     []Choice  `json:"alike,omitempty"`    // Lever, and changes that may gain as much
 	Chunk     int       `json:"chunk,omitempty"`    // best chunk size, in bytes
 	Unproven  string    `json:"unproven,omitempty"` // why the records prove nothing, or ""
 
@@ -179,8 +179,15 @@ func (g grid) places() []string {
 func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 	stat.Estimate, bool,
 ) {
+	return g.ratioTo(unchanged, metric, c, place, pattern, r)
+}
+
+// ratioTo compares the choice c with another, as ratio does.
+func (g grid) ratioTo(other Choice, metric string, c Choice, place, pattern string, r reader) (
+	stat.Estimate, bool,
+) {
 	own, found := g.find(c, place, pattern, r)
-	base, foundBase := g.find(unchanged, place, pattern, r)
+	base, foundBase := g.find(other, place, pattern, r)
 	if !found || !foundBase {
 		return stat.Estimate{}, false
 	}
@@ -197,14 +204,14 @@ func (g grid) ratio(metric string, c Choice, place, pattern string, r reader) (
 // Limits of decideLever. They apply to ratios between a change and whole messages through the usual
 // pipe, or to the logarithms of such ratios.
 const (
-	worthIt       = 1.15 // the ratio that a change has to reach on average
+	worthIt       = 1.15 // the ratio to reach on average; for sure, if a simpler change gains, too
 	worstAllowed  = 0.9  // the ratio that a change has to reach at each placement
 	nearBest      = 0.7  // a simpler change needs this share of the best gain, as a logarithm
 	mostHalfWidth = 0.25 // half of an interval, as a logarithm; if larger, noise hides the answer
 )
 
-// A score is the average gain of a choice, compared with whole messages through the usual pipe. All
-// figures are logarithms of ratios.
+// A score is the average gain of a choice, compared with another. All figures are logarithms of
+// ratios.
 type score struct {
 	choice    Choice
 	gain      float64
@@ -212,8 +219,9 @@ type score struct {
 	worst     float64 // the smallest gain at any placement
 }
 
-// weigh scores a choice by goodput, the time of a round trip, or both, as the objective asks.
-func (d Decision) weigh(c Choice) (score, bool) {
+// weigh scores the choice c, compared with another, by goodput, the time of a round trip, or both,
+// as the objective asks.
+func (d Decision) weigh(c, other Choice) (score, bool) {
 	s := score{choice: c, worst: math.Inf(1)}
 	n := 0
 	variance := 0.0
@@ -228,7 +236,7 @@ func (d Decision) weigh(c Choice) (score, bool) {
 			if d.Objective == Latency && f.metric == "goodput" {
 				continue
 			}
-			e, ok := d.ratio(f.metric, c, place, f.pattern, movingReader)
+			e, ok := d.ratioTo(other, f.metric, c, place, f.pattern, movingReader)
 			if !ok {
 				return s, false
 			}
@@ -259,8 +267,8 @@ func halfWidth(e stat.Estimate) float64 {
 // isBlurred reports whether an estimate is too uncertain for an answer.
 func isBlurred(e stat.Estimate) bool { return halfWidth(e) > mostHalfWidth }
 
-// decideLever sets Lever to the simplest change that gains nearly as much as the best one. If the
-// records prove nothing, it sets Unproven to the reason.
+// decideLever sets Lever to the simplest change that gains nearly as much as the best one, unless
+// the best one surely gains more. If the records prove nothing, it sets Unproven to the reason.
 func (d *Decision) decideLever() {
 	var scores []score // of the changes that count, in the order of choices
 	best := score{gain: math.Inf(-1)}
@@ -269,7 +277,7 @@ func (d *Decision) decideLever() {
 		if c == unchanged || c.Chunk > 0 {
 			continue
 		}
-		s, ok := d.weigh(c)
+		s, ok := d.weigh(c, unchanged)
 		if !ok {
 			continue
 		}
@@ -282,13 +290,25 @@ func (d *Decision) decideLever() {
 			best = s
 		}
 	}
+	lever := best
+	limit := math.Log(worthIt)
+	for _, s := range scores {
+		more, _ := d.weigh(best.choice, s.choice)
+		if s.gain < max(limit, nearBest*best.gain) || more.gain-more.halfWidth > limit {
+			continue
+		}
+		if len(d.Alike) == 0 {
+			lever = s
+			d.Lever = s.choice
+		}
+		d.Alike = append(d.Alike, s.choice)
+	}
 	decisive := narrowest // the half-width on which the decision rests
 	if len(scores) > 0 {
-		decisive = best.halfWidth
+		decisive = lever.halfWidth
 	}
-	limit := math.Log(worthIt)
-	// The best change seems to be worth it, but the lower end of its interval is a loss.
-	mayGainNothing := best.gain > limit && best.gain < best.halfWidth
+	// The change seems to be worth it, but the lower end of its interval is a loss.
+	mayGainNothing := lever.gain > limit && lever.gain < lever.halfWidth
 	switch {
 	case d.Unproven != "": // Decide has said why
 	case math.IsInf(decisive, 1) && d.interrupted():
@@ -297,14 +317,6 @@ func (d *Decision) decideLever() {
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
 	case decisive > mostHalfWidth, mayGainNothing:
 		d.Unproven = "noise hides what a change gains at all placements together"
-	}
-	for _, s := range scores {
-		if s.gain >= nearBest*best.gain && s.gain >= limit {
-			d.Alike = append(d.Alike, s.choice)
-		}
-	}
-	if len(d.Alike) > 0 {
-		d.Lever = d.Alike[0]
 	}
 }
 

@@ -22,10 +22,11 @@ type model struct {
 	wakeNS  float64 // for each filling of the pipe, on two CPUs
 	frameNS float64 // for each chunk frame
 	noise   float64 // of each figure, as a share
+	enough  int     // bytes of a pipe that no message fills; 0: each fills all
 	load    float64 // what other programs add to the time that passes, as a share; CPU time is unaffected
 }
 
-var usual = model{byteNS: 0.25, writeNS: 600, wakeNS: 80_000, frameNS: 800, noise: 0.01}
+var usual = model{byteNS: 0.25, writeNS: 800, wakeNS: 80_000, frameNS: 800, noise: 0.01}
 
 const usualPipe = 64 << 10
 
@@ -42,7 +43,8 @@ func (m model) costs(c results.Cell) (cpu, passes float64) {
 	}
 	passes = cpu + size*c.Work
 	sleeps := size / pipe
-	if c.WriteSize > 0 && float64(c.WriteSize) <= pipe/4 {
+	seldomFills := c.WriteSize > 0 && float64(c.WriteSize) <= pipe/4
+	if seldomFills || m.enough > 0 && c.Capacity >= m.enough {
 		sleeps = 0
 	}
 	if c.Placement != "same" && c.Work == 0 {
@@ -170,6 +172,9 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 	cheapWakeUps.wakeNS = 100
 	dearFrames := usual
 	dearFrames.frameNS = 20_000
+	alike := usual // pipes of 256 KiB and 1 MiB are as good
+	alike.enough = 256 << 10
+	smaller := Choice{Capacity: 256 << 10}
 	for _, row := range []struct {
 		name      string
 		records   []results.Record
@@ -181,6 +186,9 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 		{"slow wake-ups, for goodput", usual.records(12, 2), Throughput, Choice{Capacity: 1 << 20}, 256 << 10},
 		{"slow wake-ups, for latency", usual.records(12, 3), Latency, Choice{Capacity: 1 << 20}, 16 << 10},
 		{"wake-ups that cost nothing", cheapWakeUps.records(12, 4), Balanced, Choice{}, 60 << 10},
+		{"pipes alike", alike.records(12, 6), Balanced, smaller, 60 << 10},
+		{"pipes alike, for goodput", alike.records(12, 7), Throughput, smaller, 256 << 10},
+		{"pipes alike, for latency", alike.records(12, 8), Latency, smaller, 16 << 10},
 		{"dear frames", dearFrames.records(12, 5), Throughput, Choice{Capacity: 1 << 20}, 256 << 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -192,6 +200,24 @@ func TestAKnownOptimumIsFound(t *testing.T) {
 				t.Errorf("chunk %d, want %d", d.Chunk, row.chunk)
 			}
 		})
+	}
+}
+
+// Of pipes that gain alike the smallest is advised, and the answer says what a larger one costs.
+func TestTheSmallestPipeOfAlikeIsAdvised(t *testing.T) {
+	const noMore = "; a larger one does not surely gain more. "
+	for enough, want := range map[int]bool{256 << 10: true, 0: false} {
+		m := usual
+		m.enough = enough
+		text := strings.Join(Decide(m.records(12, 1), Balanced).Answer(nil).Sentences, "\n")
+		if strings.Contains(text, noMore) != want {
+			t.Errorf("%q: %t, want %t, in\n%s", noMore, !want, want, text)
+		}
+		for _, pipe := range []string{"the usual pipe, ", "a pipe of 256 KiB, ", "a pipe of 1 MiB."} {
+			if !strings.Contains(text, " with "+pipe) {
+				t.Errorf("no wait with %sin\n%s", pipe, text)
+			}
+		}
 	}
 }
 
