@@ -101,6 +101,28 @@ func TestLeversHaveTheirChart(t *testing.T) {
 	}
 }
 
+// A gain beside a usual pipe whose figure is rough, with a hollow point, is marked.
+func TestARoughGainIsMarked(t *testing.T) {
+	set := &results.Set{}
+	for _, writeSize := range []int{0, 8192} {
+		r := results.Record{Cell: testCell("ndjson", 1_000_000, "same", "stream")}
+		r.Cell.WriteSize = writeSize
+		for i := range 12 {
+			ns := int64(10e6)
+			if writeSize == 0 {
+				ns = int64(30e6 + 90e6*(i%2))
+			}
+			r.Samples = append(r.Samples,
+				results.Sample{ElapsedNS: ns, Messages: 9, PayloadBytes: 9e6})
+		}
+		set.Add(r)
+	}
+	c := chartOfName(t, set, "write-size")
+	if !strings.Contains(c.Title, "carry ~") {
+		t.Errorf("title %q without a mark", c.Title)
+	}
+}
+
 // The title claims a gain if the text does: by the ratios of the rounds, of which one is too small
 // here, though all samples of the larger pipe are faster than those of the usual one.
 func TestAGainIsJudgedByItsRounds(t *testing.T) {

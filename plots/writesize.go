@@ -171,7 +171,7 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	var best results.Cell
 	noisy := false
 	for _, row := range r.all {
-		gain := r.gainOf(row, usual, panel)
+		gain, times := r.gainOf(row, usual, panel)
 		switch {
 		case row.Cell.Placement == "free" || gain.N == 0 || gain.Below(view.GainThatCounts):
 		case !gain.Above(view.GainThatCounts):
@@ -179,17 +179,17 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 		case gain.Median > most:
 			most = gain.Median
 			best = row.Cell
-			found = fmt.Sprintf("On %s, %s %s× as much as usual",
-				panel(row), settingName(row, usual), results.FormatNumber(most, 2))
+			found = fmt.Sprintf("On %s, %s %s as much as usual",
+				panel(row), settingName(row, usual), times)
 		}
 	}
 	for _, row := range r.all { // the same setting in other panels
-		gain := r.gainOf(row, usual, panel)
+		gain, times := r.gainOf(row, usual, panel)
 		isOther := row.Cell.Placement != best.Placement && row.Cell.Placement != "free"
 		isSame := row.Cell.Capacity == best.Capacity && row.Cell.WriteSize == best.WriteSize
 		counts := gain.Above(view.GainThatCounts) || gain.Below(1/view.GainThatCounts)
 		if found != "" && isOther && isSame && counts {
-			found += fmt.Sprintf("; on %s %s×", panel(row), results.FormatNumber(gain.Median, 2))
+			found += fmt.Sprintf("; on %s %s", panel(row), times)
 		}
 	}
 	switch {
@@ -202,14 +202,23 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 }
 
 // gainOf returns the goodput of row divided by that of whole messages through a pipe of the usual
-// capacity in the same panel and the same rounds, as the sentence about a larger pipe does. Its N
-// is 0 if that was not measured.
-func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) stat.Estimate {
+// capacity in the same panel and the same rounds, as the sentence about a larger pipe does, and its
+// text: "2.4×", or "~2.4×" if it or one of the two points is rough. Its N is 0 if that was not
+// measured.
+func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (stat.Estimate, string) {
 	whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
 	if len(whole.all) == 0 {
-		return stat.Estimate{}
+		return stat.Estimate{}, ""
 	}
-	return stat.PairedRatio(stat.MustMetric("goodput"), row.Records, whole.all[0].Records)
+	base := whole.all[0]
+	gain := stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)
+	text := results.FormatNumber(gain.Median, 2) + "×"
+	for _, e := range []stat.Estimate{gain, row.Estimates["goodput"], base.Estimates["goodput"]} {
+		if view.IsRough(e) {
+			return gain, "~" + text
+		}
+	}
+	return gain, text
 }
