@@ -62,11 +62,11 @@ func withoutReadersWork(c results.Cell) results.Cell {
 	return c
 }
 
-// validate returns an error if no system can make the measurement c.
+// validate returns an error if no system can make the measurement c. Its names are known.
 func (p Plan) validate(c results.Cell) error {
 	for _, check := range []func(results.Cell) error{
-		results.Cell.Validate, validateNames, validateMemory, validateMixed, validateLoad,
-		p.validateRate, p.validateMessages,
+		results.Cell.Validate, validateMemory, validateMixed, validateLoad, p.validateRate,
+		p.validateMessages,
 	} {
 		if err := check(c); err != nil {
 			return err

@@ -110,6 +110,9 @@ func (p Plan) validateAndPlace() ([]placedCell, error) {
 			return nil, fmt.Errorf("%s is asked for twice: name each value once", Label(c))
 		}
 		seen[c] = true
+		if err := validateNames(c); err != nil {
+			return nil, err
+		}
 		if err := p.validate(c); err != nil {
 			return nil, fmt.Errorf("%s: %w", Label(c), err)
 		}

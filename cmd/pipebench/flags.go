@@ -130,7 +130,7 @@ func addParsed[T any](
 ) {
 	set := func(s string) error {
 		if s == "" {
-			return nil
+			return errors.New("a value is missing")
 		}
 		value, err := parse(s)
 		if err != nil {
@@ -146,8 +146,10 @@ func addParsed[T any](
 	case *time.Duration:
 		value.kind = "duration"
 	}
-	if err := value.Set(usual); err != nil {
-		panic(fmt.Sprintf("--%s: %v", name, err)) // a defect of this program
+	if usual != "" {
+		if err := value.Set(usual); err != nil {
+			panic(fmt.Sprintf("--%s: %v", name, err)) // a defect of this program
+		}
 	}
 	cmd.Flags().Var(value, name, usage)
 }

@@ -87,14 +87,20 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // minSize is the smallest allowed size of the large messages, in bytes. They must be much larger
-// than the small messages that wait behind them.
-const minSize = 4 * bench.SmallSize
+// than the small messages that wait behind them. A reader of chunks takes no message above maxSize.
+const (
+	minSize = 4 * bench.SmallSize
+	maxSize = 64 << 20
+)
 
 // check returns an error if the flags ask for something that cannot be tuned.
 func (f *tuneFlags) check() error {
 	if f.options.Size < minSize {
 		return fmt.Errorf("--size %d: the large messages have to be at least %d B, as small ones "+
 			"of %d B wait behind them", f.options.Size, minSize, bench.SmallSize)
+	}
+	if f.options.Size > maxSize {
+		return fmt.Errorf("--size %d: chunks carry at most 64 MiB", f.options.Size)
 	}
 	framing, err := framers.Parse(f.options.Framing)
 	if err != nil {
