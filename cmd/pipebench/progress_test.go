@@ -1,8 +1,11 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/pipebench/pipebench/results"
 )
 
 // The time left counts down between two steps, and never goes beyond the limit.
@@ -35,5 +38,17 @@ func TestTheTimeLeftDoesNotRise(t *testing.T) {
 	p.began = p.began.Add(-2 * time.Hour)
 	if got := p.timeLeft(); got != "" {
 		t.Errorf("the expected end has passed, and %s are left", got)
+	}
+}
+
+// The time of round trips is their mean; tables have medians.
+func TestAnOutcomeNamesAMean(t *testing.T) {
+	wants := map[string]string{"roundtrip": "1 sample, mean ", "stream": "1 sample, 1"}
+	for pattern, want := range wants {
+		r := results.Record{Cell: results.UsualCell("raw", pattern, "same", 1000)}
+		r.Samples = []results.Sample{{ElapsedNS: 1000, Messages: 1, PayloadBytes: 1000}}
+		if got := outcome(r); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", pattern, got)
+		}
 	}
 }

@@ -350,5 +350,9 @@ func outcome(r results.Record) string {
 	}
 	m := stat.RelativeMetric(r.Cell)
 	n := results.FormatCount(len(r.Samples), "sample")
-	return fmt.Sprintf("%s, %s", n, m.Format(m.Estimate(r).Median))
+	kind := ""
+	if m.Name == "time" { // tables and pictures have medians of round trips
+		kind = "mean "
+	}
+	return fmt.Sprintf("%s, %s%s", n, kind, m.Format(m.Estimate(r).Median))
 }

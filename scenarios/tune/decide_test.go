@@ -213,7 +213,8 @@ func TestTheSmallestPipeOfAlikeIsAdvised(t *testing.T) {
 		if strings.Contains(text, noMore) != want {
 			t.Errorf("%q: %t, want %t, in\n%s", noMore, !want, want, text)
 		}
-		for _, pipe := range []string{"the usual pipe, ", "a pipe of 256 KiB, ", "a pipe of 1 MiB."} {
+		pipes := []string{"the usual pipe, ", "a pipe of 256 KiB, ", "a pipe of 1 MiB."}
+		for _, pipe := range pipes {
 			if !strings.Contains(text, " with "+pipe) {
 				t.Errorf("no wait with %sin\n%s", pipe, text)
 			}
