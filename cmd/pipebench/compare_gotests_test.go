@@ -81,7 +81,7 @@ func TestGoTestBinariesNeedABenchmark(t *testing.T) {
 		{[]string{same, "--fail-above", "5%", "--", "-test.bench", "Mine"}, exitDone,
 			"the same program, byte for byte"},
 		{[]string{same, "--fail-above", "5%", "--metric", "nsop", "--", "-test.bench", "Mine"},
-			exitUsage, "--metric nsop: the two do not both have it; they have ns/op"},
+			exitUsage, "--metric nsop: not compared between the two; compared are ns/op"},
 	} {
 		args := append([]string{"compare", "old.test"}, tt.args...)
 		if tt.args[0] != same {
