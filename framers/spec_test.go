@@ -13,7 +13,8 @@ func TestParse(t *testing.T) {
 		"raw": "raw", "raw:4096": "raw:4096", "raw:4KiB": "raw:4096",
 		"ndjson": "ndjson", "ndjson-bytewise": "ndjson-bytewise", "ndjson-rescan": "ndjson-rescan",
 		"content-length": "content-length", "length-prefix": "length-prefix",
-		"chunked": "chunked:61440", "chunked:60KiB": "chunked:61440", "chunked:60kb": "chunked:60000", "chunked:60K": "chunked:61440",
+		"chunked": "chunked:61440", "chunked:60KiB": "chunked:61440",
+		"chunked:60kb": "chunked:60000", "chunked:60K": "chunked:61440",
 		"chunked:4k": "chunked:4096", "chunked:1M": "chunked:1048576", "chunked:1mib": "chunked:1048576", "chunked:64": "chunked:64",
 		"adaptive": "adaptive:61440", "adaptive:61440": "adaptive:61440", "adaptive:100b": "adaptive:100", "chunked+zstd": "chunked+zstd:61440", "chunked+zstd:4k": "chunked+zstd:4096",
 	} {

@@ -93,7 +93,8 @@ var cuts = []struct {
 	{"pieces of 4096", func(r io.Reader) io.Reader { return &cutReader{r, rand.New(rand.NewPCG(8, 8)), 4096} }},
 }
 
-// suite has each framing of the package but raw, with sizes small enough that frames end everywhere.
+// suite has each framing of the package but raw, with sizes small enough that frames end
+// everywhere.
 var suite = specs("", ":64", ":100", ":4096")
 
 // specs returns the spec of each framing that Parse knows, once with each size if it takes one. Raw

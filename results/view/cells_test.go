@@ -23,10 +23,14 @@ func TestNotesSayWhatApplies(t *testing.T) {
 		want string
 		not  string
 	}{
-		{"six samples", change(func(*results.Record) {}), "± is the 95 % interval of the median, of 6 samples", "~"},
-		{"seven samples", resultstest.Beside("same", append(flat, 10000), nil), "of the median, of 7 samples", "~"},
-		{"unlike numbers of samples", resultstest.Beside("same", append(flat, 10000), map[string][]float64{"ndjson": flat}), "of the median, of 6 to 7 samples", ""},
-		{"too few samples", resultstest.Beside("same", flat[:5], nil), "or of fewer than 6 samples", "± is"},
+		{"six samples", change(func(*results.Record) {}),
+			"± is the 95 % interval of the median, of 6 samples", "~"},
+		{"seven samples", resultstest.Beside("same", append(flat, 10000), nil),
+			"of the median, of 7 samples", "~"},
+		{"unlike numbers of samples", resultstest.Beside("same", append(flat, 10000),
+			map[string][]float64{"ndjson": flat}), "of the median, of 6 to 7 samples", ""},
+		{"too few samples", resultstest.Beside("same", flat[:5], nil),
+			"or of fewer than 6 samples", "± is"},
 		{"raw beside it", change(func(*results.Record) {}), "vs raw sets a cell beside raw", "cannot be said"},
 		{"no raw", func() *results.Set { s := change(func(*results.Record) {}); s.Records = s.Records[1:]; return s }(), "what a framing costs cannot be said", "vs raw"},
 		{"a run cut short", change(func(r *results.Record) { r.Stopped = "interrupted" }),

@@ -51,7 +51,8 @@ func TestOnlyAlikeAnswersStandUnderAlike(t *testing.T) {
 	if alike.ID != "other-rule-findings-alike" || len(rows) != 1 {
 		t.Errorf("section %s has %v", alike.ID, rows)
 	}
-	if got := alike.Notes[0]; !strings.HasPrefix(got, "Times, costs, pseudo-terminals and what depends on") {
+	const notCompared = "Times, costs, pseudo-terminals and what depends on"
+	if got := alike.Notes[0]; !strings.HasPrefix(got, notCompared) {
 		t.Errorf("note %q", got)
 	}
 }

@@ -216,7 +216,8 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 			results.Merge(beside("apart", map[string][]float64{"ndjson": resultstest.Around(50000,
 				0.01)}),
 				beside("same", map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)})),
-			"on one CPU (messages of 64 KiB): ndjson 91 % (±1 %).\nOn two CPUs: ndjson 20 % (±1 %).",
+			"on one CPU (messages of 64 KiB): ndjson 91 % (±1 %).\n" +
+				"On two CPUs: ndjson 20 % (±1 %).",
 			"noise",
 		},
 	} {
@@ -361,7 +362,8 @@ func TestTheWaitIsToldIfOneFramingDiffers(t *testing.T) {
 		}
 		return r
 	}
-	wild := inTwoStarts(mixedRow("ndjson", 1_000_000, []float64{18e6, 18e6, 18e6, 28e6, 28e6, 28e6}))
+	wild := inTwoStarts(mixedRow("ndjson", 1_000_000,
+		[]float64{18e6, 18e6, 18e6, 28e6, 28e6, 28e6}))
 	wildShort := inTwoStarts(mixedRow("chunked:61440", 1_000_000,
 		[]float64{2e6, 2e6, 2e6, 6e6, 6e6, 6e6}))
 	fewer := func(r results.Record) results.Record {
@@ -408,7 +410,7 @@ func TestABlurredFramingIsNotRanked(t *testing.T) {
 		}
 	}
 	got := strings.Join(Summarise(set).Meaning, "\n")
-	const want = "length-prefix 96 %, 60 KiB chunks 83 % (each ±1 % or less); ndjson: too noisy to "
+	const want = "length-prefix 96 %, 60 KiB chunks 83 % (each ±1 % or less); ndjson: too noisy "
 	if !strings.Contains(got, want) {
 		t.Errorf("no %q in %s", want, got)
 	}

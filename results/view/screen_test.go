@@ -102,7 +102,8 @@ func TestNoisyFiguresAreMarked(t *testing.T) {
 	}
 }
 
-// A warning of all cells is one line, and so are those about single cells. Many kinds are counted only.
+// A warning of all cells is one line, and so are those about single cells. Many kinds are only
+// counted.
 func TestWarningsAreFew(t *testing.T) {
 	s := sweepOf(manyFramings, []int{4 << 10, 64 << 10}, "same")
 	const clock = "clock: a reading takes 2 µs; choose a clock source that needs no system call"

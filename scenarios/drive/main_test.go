@@ -357,7 +357,8 @@ var servers = map[string]func(arg string) error{
 				msg = append(msg, r)
 			}
 			if e := jsonrpc.Scan([]byte(string(msg))); len(e.ID) > 0 {
-				answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, e.ID)
+				const form = `{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`
+				answer := fmt.Sprintf(form, e.ID)
 				fmt.Printf("Content-Length: %d\r\n\r\n%s", len(answer), answer)
 			}
 		}

@@ -155,8 +155,8 @@ func TestAReplayTellsCharactersFromSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := set.Targets[0].Evidence
-	const says = "; message 1 has characters of several bytes: with ASCII in their place, as many " +
-		"bytes, it is answered"
+	const says = "; message 1 has characters of several bytes: with ASCII in their place, as " +
+		"many bytes, it is answered"
 	if !strings.Contains(e.Why, says) || e.Advice != target.AdviceOnCharacters {
 		t.Errorf("says %q and advises %q", e.Why, e.Advice)
 	}
