@@ -10,8 +10,8 @@
 //		fmt.Println(results.FormatGoodput(r.Goodput()))
 //	}
 //
-// [Run] measures many cells, and passes the record of each cell to a function. To a file of them
-// belongs a first line that describes the machine, for tables and pictures:
+// [Run] measures many cells, and passes the record of each cell to a function. A file of
+// records begins with a line that describes the machine, for tables and pictures:
 //
 //	w, err := results.Append("results.jsonl")
 //	...

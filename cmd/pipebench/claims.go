@@ -47,8 +47,8 @@ func (f *probeFlags) runClaims(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// tellConstants prints the sentences of --only for which nothing has to be measured, because the
-// guide has them with what is true, and takes them out of --only.
+// tellConstants prints the sentences of --only that need no measurement, with what the guide says
+// of them, and takes them out of --only.
 func (f *probeFlags) tellConstants(cmd *cobra.Command) {
 	guide, _ := guideFiles.ReadFile("docs/claims.md") // no error: the file is embedded
 	w := cmd.OutOrStdout()

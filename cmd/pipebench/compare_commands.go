@@ -150,7 +150,7 @@ func (f *compareFlags) noteSame(cmd *cobra.Command, oldName, newName string) err
 }
 
 // contend compares two commands, which the function run starts as a plan says. A gate of two equal
-// builds (only the documentation changed) passes if they do what they are to do.
+// builds passes if they run without an error.
 func (f *compareFlags) contend(
 	cmd *cobra.Command, run func(context.Context, turns.Plan) (*stat.Comparison, error),
 ) error {

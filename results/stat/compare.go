@@ -69,8 +69,8 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
-	// Raw says by what factor raw's own times differ, if that is certain of most, and much: "raw
-	// bytes take 2.0 times as long on b.jsonl". Only sides compared across machines have it.
+	// Raw says by what factor raw's own times differ, if most of them certainly differ by much:
+	// "raw bytes take 2.0 times as long on b.jsonl". Only sides compared across machines have it.
 	Raw string `json:"raw,omitempty"`
 
 	// NewFails is set if the new program fails where the old one does not, as Doubt says. A CI job

@@ -171,7 +171,7 @@ func (f Figure) toCompare() (e Estimate, ok bool) {
 }
 
 // Differ reports whether groups of values differ by more than chance explains, with more than a
-// tenth between their medians. They may be likely to, but too small to tell.
+// tenth between their medians. likely is set from a larger chance on than certain.
 func Differ(groups [][]float64) (certain, likely bool) {
 	n := 0
 	least, most := math.Inf(1), math.Inf(-1)

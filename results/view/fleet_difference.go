@@ -92,7 +92,7 @@ func (s framingShares) share(least, most float64) string {
 	return FromTo(fmt.Sprintf("%.2f times", least), fmt.Sprintf("%.2f times", most))
 }
 
-// ofRaw says of what share returns a share.
+// ofRaw ends a phrase that begins with what share returns.
 func (s framingShares) ofRaw() string {
 	if s.isTrips {
 		return " as long as raw's"
