@@ -384,6 +384,7 @@ func (f *compareFlags) contestTask(
 	var c *stat.Comparison
 	isFailed := false
 	return task{
+		warnsItself: true, // after two pairs; counts need none
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)

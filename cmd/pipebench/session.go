@@ -174,8 +174,10 @@ var errNothingInTime = errors.New(
 type task struct {
 	limit   time.Duration // the time limit of measure; 0: no limit
 	measure func(context.Context, *session) error
-	show    func(found *results.Set) error // prints what was found, or returns view.ErrNothing
-	gate    func(found *results.Set) error // returns an error with an exit code; nil: no gate
+	// warnsItself says that measure calls warnOfLoad, once it is clear that it times something.
+	warnsItself bool
+	show        func(found *results.Set) error // prints what was found, or returns view.ErrNothing
+	gate        func(found *results.Set) error // returns an error with an exit code; nil: no gate
 }
 
 // do carries out a task. If files are named, it shows and judges what they hold instead of
@@ -212,7 +214,7 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 // and no error is returned for that.
 func (s *session) measure(t task) error {
 	defer s.progress.stop()
-	if s.cmd.Name() != "compare" { // which warns if it times anything
+	if !t.warnsItself {
 		s.warnOfLoad()
 	}
 	ctx := s.cmd.Context()

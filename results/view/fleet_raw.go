@@ -27,11 +27,9 @@ func slowMachines(members []stat.Member, streams []fleetStream) []string {
 	return texts
 }
 
-// slowMachinesAt compares the times of raw in one combination of settings. The widest gap between
-// them splits the machines into slow ones and others.
-func slowMachinesAt(members []stat.Member, cell results.Cell) (names []string, text string) {
-	isTrips := fleetStream{cell: cell}.isTrips()
-	cell.Framing = results.FramingRaw
+// rawTimes returns the times of raw with the settings in cell, the slowest machine first. It leaves
+// out machines that are too noisy.
+func rawTimes(members []stat.Member, cell results.Cell) []memberShare {
 	var all []memberShare
 	for i, m := range members {
 		for _, f := range m.Figures {
@@ -40,7 +38,7 @@ func slowMachinesAt(members []stat.Member, cell results.Cell) (names []string, t
 				continue
 			}
 			time := f.Speed
-			if !isTrips {
+			if stat.RelativeMetric(cell).Better == stat.Higher {
 				time = time.Inverse()
 			}
 			all = append(all, memberShare{m, time, i})
@@ -49,6 +47,12 @@ func slowMachinesAt(members []stat.Member, cell results.Cell) (names []string, t
 	slices.SortStableFunc(all, func(a, b memberShare) int {
 		return cmp.Compare(b.Median, a.Median)
 	})
+	return all
+}
+
+// atWidestGap splits times at the widest gap between them. It returns nothing if the gap is below
+// [stat.SlowFactor], or if noise may explain it.
+func atWidestGap(all []memberShare) (slow, others []memberShare) {
 	at := 0
 	widest := stat.SlowFactor
 	for i := 1; i < len(all); i++ {
@@ -57,14 +61,22 @@ func slowMachinesAt(members []stat.Member, cell results.Cell) (names []string, t
 			widest = factor
 		}
 	}
-	slow, others := all[:at], all[at:]
+	slow, others = all[:at], all[at:]
 	for _, a := range slow {
 		for _, b := range others {
 			if a.Interval.Lo <= b.Interval.Hi {
-				return nil, ""
+				return nil, nil
 			}
 		}
 	}
+	return slow, others
+}
+
+// slowMachinesAt names the machines on which raw takes longer in one combination of settings.
+func slowMachinesAt(members []stat.Member, cell results.Cell) (names []string, text string) {
+	isTrips := fleetStream{cell: cell}.isTrips()
+	cell.Framing = results.FramingRaw
+	slow, others := atWidestGap(rawTimes(members, cell))
 	if len(slow) == 0 {
 		return nil, ""
 	}

@@ -101,27 +101,32 @@ func TestReplayNamesTheMessageThatFailed(t *testing.T) {
 	}
 }
 
+// replayed sends messages to a server that does not answer one of them, and returns the record.
+func replayed(t *testing.T, job, protocol string, messages []payload.Message) results.Target {
+	t.Helper()
+	o := server(job)
+	o.Protocol = protocol
+	o.Patience = 2 * time.Second
+	set := new(results.Set)
+	if err := begin(t, o).Replay(t.Context(), messages, keepIn(set)); err != nil {
+		t.Fatal(err)
+	}
+	return set.Targets[0]
+}
+
 // The large message is the cause, and the request behind it is what gets no answer. Both go out in
 // one write: so the server reads them together, whatever stands between it and the driver.
 func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 	t.Parallel()
-	o := server("drop")
-	o.Protocol = "jsonrpc"
-	o.Patience = 2 * time.Second
-	d := begin(t, o)
-	set := new(results.Set)
-	err := d.Replay(t.Context(), []payload.Message{
+	kept := replayed(t, "drop", "jsonrpc", []payload.Message{
 		{Dir: "request", Size: 500, Method: "a", ID: []byte("1")},
 		{Dir: "reply", Size: 10, ID: []byte("1")},
 		{Dir: "request", Size: 4000, Method: "open"},
 		{Dir: "request", Size: 500, Method: "hover", ID: []byte("2")},
-	}, keepIn(set))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := set.Targets[0].Evidence
-	if set.Targets[0].Verdict != string(target.Unanswered) || e.Replay.FailedAtMessage != 3 {
-		t.Fatalf("%s at %d", set.Targets[0].Verdict, e.Replay.FailedAtMessage)
+	})
+	e := kept.Evidence
+	if kept.Verdict != string(target.Unanswered) || e.Replay.FailedAtMessage != 3 {
+		t.Fatalf("%s at %d", kept.Verdict, e.Replay.FailedAtMessage)
 	}
 	for _, says := range []string{
 		"hover (id 2) of 500 B: no answer within ",
@@ -140,21 +145,12 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 // The size of a message is not to blame if one of as many bytes in ASCII is taken.
 func TestAReplayTellsCharactersFromSize(t *testing.T) {
 	t.Parallel()
-	o := server("characters")
-	o.Protocol = "lsp"
-	o.Patience = 2 * time.Second
-	d := begin(t, o)
 	open := `{"jsonrpc":"2.0","method":"open","params":"é` + strings.Repeat("x", 9000) + `"}`
 	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
-	set := new(results.Set)
-	err := d.Replay(t.Context(), []payload.Message{
+	e := replayed(t, "characters", "lsp", []payload.Message{
 		{Dir: "request", Size: len(open), Body: []byte(open)},
 		{Dir: "request", Size: len(hover), Body: []byte(hover)},
-	}, keepIn(set))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := set.Targets[0].Evidence
+	}).Evidence
 	const says = "; message 1 has characters of several bytes: with ASCII in their place, as " +
 		"many bytes, it is answered"
 	if !strings.Contains(e.Why, says) || e.Advice != target.AdviceOnCharacters {
