@@ -145,9 +145,13 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 	c.server.CloseInput()
 	reader.Reset(c.target.Patience)
 	after := fmt.Sprintf("the end of its input, with %d requests in flight", InFlight)
-	found, _, fine := c.awaitEnd(ctx, c.target.Patience+c.leaveTime(), after, noSignal)
+	found, exited, fine := c.awaitEnd(ctx, c.target.Patience+c.leaveTime(), after, noSignal)
 	c.server.Out.Resume()
-	answered, largest := c.countAnswers(ctx)
+	wait := c.target.Patience
+	if exited {
+		wait = c.target.Start // the output ends soon, and the wait with it
+	}
+	answered, largest := c.countAnswers(ctx, wait)
 	c.seen.Answered = &answered
 	found = fmt.Sprintf("%s; %d of %d were answered", found, answered, InFlight)
 	cut := c.server.Strays.HalfLine()
@@ -168,9 +172,11 @@ func endsInFlight(ctx context.Context, c *serverCase) error {
 }
 
 // countAnswers counts the answers that come to the requests in flight, and returns the bytes of the
-// largest. It waits for the time c.target.Patience at most.
-func (c *serverCase) countAnswers(ctx context.Context) (n, largest int64) {
-	soon, cancel := context.WithTimeout(ctx, c.target.Patience)
+// largest. It stops when the output ends, or after the duration limit.
+func (c *serverCase) countAnswers(
+	ctx context.Context, limit time.Duration,
+) (n, largest int64) {
+	soon, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for n < InFlight {
 		m, err := c.server.Next(soon)
