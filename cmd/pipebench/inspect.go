@@ -54,7 +54,7 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	for _, d := range r.Diagnoses {
 		page.Answer = append(page.Answer, d.Sentence)
 	}
-	page.Answer = append(page.Answer, nextCommands(r)...)
+	page.Answer = append(page.Answer, nextStep(r)...)
 	if len(r.Diagnoses) == 0 {
 		none := "nothing known to make programs hang was found"
 		if busy := firstProcess(r, r.Computes); busy != "" {
@@ -84,36 +84,55 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 	return page
 }
 
-// nextCommands says which commands to type next if a server waits for input while its client waits
-// for an answer. If there are several such servers, it says this for the first.
-func nextCommands(r *inspect.Report) []string {
+// nextStep says what to do about the first diagnosis for which that is known. It returns nil if it
+// is known for none.
+func nextStep(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
-		if d.Kind != inspect.MutualRead {
-			continue
-		}
-		server := "COMMAND"
-		recordings := map[int]string{} // by the PIDs of tap and of its descendants
+		command := "COMMAND"
 		for _, p := range r.Processes {
-			recordings[p.PID] = recordings[p.Parent]
-			if p.Command == "pipebench tap" {
-				recordings[p.PID] = recordingOf(p)
-			}
 			if p.PID == d.PID {
-				server = cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command)
+				command = cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command)
 			}
 		}
-		file := recordings[d.PID]
-		first := "end the client"
-		if file == "" {
-			file = "FILE"
-			first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, "+
-				"and end the client when it hangs again", server)
+		step := ""
+		switch {
+		case d.Kind == inspect.Undrained:
+			step = "let the reader read it at all times; stderr may also go to a file (2>FILE)"
+		case d.Kind == inspect.HeldOpen:
+			step = fmt.Sprintf("end %d (kill %[1]d) if nobody needs it, and start it with streams "+
+				"of its own, such as /dev/null", d.PID)
+		case d.Kind == inspect.PeerLeft && d.PID > 0:
+			step = fmt.Sprintf("a server should leave at the end of its stdin: `pipebench check "+
+				"--server --only end-idle -- %s` tells whether this one does", command)
+		case d.Kind == inspect.MutualRead, d.Kind == inspect.Unread && d.PID > 0:
+			step = recordAndDrive(r, d.PID, command)
 		}
-		const says = "next: %s: `pipebench report %s` names wrong lengths and requests without " +
-			"an answer. Then `pipebench drive -- %s` looks for a size that it does not answer"
-		return []string{fmt.Sprintf(says, first, file, server)}
+		if step != "" {
+			return []string{"next: " + step}
+		}
 	}
 	return nil
+}
+
+// recordAndDrive says which commands find the message after which a server fell silent.
+func recordAndDrive(r *inspect.Report, pid int, server string) string {
+	recordings := map[int]string{} // by the PIDs of tap and of its descendants
+	for _, p := range r.Processes {
+		recordings[p.PID] = recordings[p.Parent]
+		if p.Command == "pipebench tap" {
+			recordings[p.PID] = recordingOf(p)
+		}
+	}
+	file := recordings[pid]
+	first := "end the client"
+	if file == "" {
+		file = "FILE"
+		first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, "+
+			"and end the client when it hangs again", server)
+	}
+	const says = "%s: `pipebench report %s` names wrong lengths and requests without " +
+		"an answer. Then `pipebench drive -- %s` looks for a size that it does not answer"
+	return fmt.Sprintf(says, first, file, server)
 }
 
 // recordingOf returns the path of the recording that a process of pipebench tap writes, as a shell

@@ -235,4 +235,15 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 			t.Errorf("behind tap: no %q in\n%s", next, found)
 		}
 	}
+	for kind, next := range map[inspect.Problem]string{
+		inspect.Unread:    "next: end the client: `pipebench report pipebench-out/tap-",
+		inspect.Undrained: "next: let the reader read it",
+		inspect.HeldOpen:  "next: end 2 (kill 2)",
+		inspect.PeerLeft:  "`pipebench check --server --only end-idle -- node server.js` tells",
+	} {
+		r.Diagnoses[0].Kind = kind
+		if found := text(r); !strings.Contains(found, next) {
+			t.Errorf("%s: no %q in\n%s", kind, next, found)
+		}
+	}
 }

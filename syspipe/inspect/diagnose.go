@@ -14,7 +14,8 @@ type Diagnosis struct {
 	Sentence string   `json:"sentence"`
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
 	// PID is the process that the diagnosis is about, or 0 if the diagnosis is not about a single
-	// process. For [MutualRead] and [ChildAtStdin], PID is the server.
+	// process. For [MutualRead] and [ChildAtStdin], PID is the server. For [Unread] and [PeerLeft],
+	// it is the process whose standard input is unread or has ended.
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread
@@ -230,16 +231,15 @@ func (f *finder) checkChannel(c *Channel) {
 	switch {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
-		const says = "the other end closed: " +
-			"nobody holds the reading end of the %s of %s any more (%s); " +
-			"the next write fails with EPIPE"
+		const says = "nobody can read the %s of %s any more (%s): its next write fails with EPIPE"
 		f.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
 	case c.NoWriter && len(c.Readers) > 0:
 		r := c.Readers[0]
-		const says = "the other end closed: " +
-			"nobody holds the writing end of the %s of %s any more (%s); " +
-			"a read past that is the end of file"
-		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
+		const says = "nobody can write to the %s of %s any more (%s): it gets the end of file"
+		found := f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
+		if found != nil && r.FD == stdin {
+			found.PID = r.PID
+		}
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
 		name := w.stream()
@@ -294,7 +294,7 @@ func (f *finder) checkUnread(c *Channel) {
 	if i >= 0 && c.isLeftUnread() {
 		r := c.Readers[i]
 		const says = "%s is not reading its %s: %d bytes wait there (%s)"
-		f.addUnread(c, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID))
+		f.addUnread(c, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID), r.PID)
 	}
 }
 
@@ -304,7 +304,7 @@ func (f *finder) checkUnreadOutput(c *Channel) {
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
 	if i >= 0 && c.isLeftUnread() {
 		const says = "the stdout of %s holds unread bytes (%s), and %s"
-		f.addUnread(c, fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)))
+		f.addUnread(c, fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)), 0)
 	}
 }
 
@@ -313,8 +313,9 @@ func (c *Channel) isLeftUnread() bool {
 	return c.Queued > 0 && !c.Full && len(c.Readers) > 0 && !anyWaits(c.Readers)
 }
 
-func (f *finder) addUnread(c *Channel, sentence string) {
+func (f *finder) addUnread(c *Channel, sentence string, pid int) {
 	if found := f.add(Unread, sentence, c); found != nil {
+		found.PID = pid
 		found.queued = c.Queued
 	}
 }

@@ -64,10 +64,10 @@ func TestDiagnose(t *testing.T) {
 			"1 (client) does not read"},
 		{"reader gone", []Channel{
 			{ID: "o", Writers: server(1, false), NoReader: true},
-		}, PeerLeft, "nobody holds the reading end of the stdout of 2 (server)"},
+		}, PeerLeft, "nobody can read the stdout of 2 (server) any more"},
 		{"writer gone", []Channel{
 			{ID: "i", Readers: server(0, false), NoWriter: true},
-		}, PeerLeft, "nobody holds the writing end of the stdin of 2 (server)"},
+		}, PeerLeft, "nobody can write to the stdin of 2 (server) any more"},
 		{"waits for itself", []Channel{
 			{ID: "i", Writers: server(7, false),
 				Readers: []Holder{{PID: 2, Command: "server", FD: 0, Waits: true, inCall: true}}},

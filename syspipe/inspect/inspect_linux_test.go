@@ -321,7 +321,7 @@ func TestDeadPeer(t *testing.T) {
 	}
 	peer.Process.Kill()
 	peer.Wait()
-	mustFind(t, cmd.Process.Pid, inspect.PeerLeft, "the other end closed: nobody holds the reading end of the stdout")
+	mustFind(t, cmd.Process.Pid, inspect.PeerLeft, "nobody can read the stdout of")
 }
 
 func TestWaitsForItself(t *testing.T) {
