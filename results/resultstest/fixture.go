@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,19 +79,17 @@ func Around(ns, share float64) []float64 {
 	return out
 }
 
-// Beside returns measurements of the framing raw and of those in framed, which may only be "ndjson"
-// and "chunked:61440". The values are times per message in nanoseconds.
+// Beside returns measurements of the framing raw and of those in framed. The values are times per
+// message in nanoseconds.
 func Beside(placement string, raw []float64, framed map[string][]float64) *results.Set {
 	s := &results.Set{}
 	s.Add(Environment())
 	c := Cell("raw", 65536)
 	c.Placement = placement
 	s.Add(Record(c, 65536, raw...))
-	for _, framing := range []string{"ndjson", "chunked:61440"} {
-		if ns, ok := framed[framing]; ok {
-			c.Framing = framing
-			s.Add(Record(c, 65587, ns...))
-		}
+	for _, framing := range slices.Sorted(maps.Keys(framed)) {
+		c.Framing = framing
+		s.Add(Record(c, 65587, framed[framing]...))
 	}
 	return s
 }

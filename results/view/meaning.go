@@ -41,6 +41,10 @@ func meaning(rows []stat.Row) []string {
 	if isUnanswered && !allHaveTooFewSamples(rows) {
 		texts = figureSentences(run.bare)
 	}
+	if program.noisy || strings.Contains(strings.Join(texts, ""), tooNoisyToTell) {
+		texts = append(texts,
+			"A quieter machine, or more samples (--samples, --max-time), may tell more.")
+	}
 	for _, effect := range effects {
 		texts = append(texts, effect.text)
 	}

@@ -59,8 +59,7 @@ func fewerCells(rows []stat.Row) string {
 }
 
 // untilKnown says which framing to use as long as framings cannot be compared.
-const untilKnown = "Until you know, use the one that the other end speaks " +
-	"(pipebench help framings)."
+const untilKnown = "Until you know, use the one that the other end speaks."
 
 // loadPrefix begins a warning that other programs kept the CPUs busy.
 const loadPrefix = "load: "

@@ -148,10 +148,11 @@ func (s series) sharesText() string {
 	case alike && isBlurred(first):
 		return tooNoisyToTell
 	case alike:
-		if len(noisy) == 0 {
-			text = "every framing " + rangeText(known) + " (" + noiseText(known) + ")"
+		who := "every framing "
+		if len(noisy) > 0 {
+			who = framingNames(noisy) + " " + tooNoisyToTell + "; the others "
 		}
-		text += certainText(known)
+		return who + rangeText(known) + " (" + noiseText(known) + ")" + certainText(known)
 	default:
 		var parts []string
 		for _, r := range known {
@@ -159,7 +160,13 @@ func (s series) sharesText() string {
 		}
 		text = strings.Join(parts, ", ") + " (each " + noiseText(known) + " or less)"
 	}
-	return text + noisyText(noisy)
+	switch len(noisy) {
+	case 0:
+		return text
+	case 1:
+		return text + "; " + framingNames(noisy) + " " + tooNoisyToTell
+	}
+	return text + "; the others " + tooNoisyToTell
 }
 
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
@@ -186,14 +193,6 @@ func framingNames(rows []stat.Row) string {
 		names = append(names, FramingPhrase(r.Cell.Framing))
 	}
 	return joinAnd(names)
-}
-
-// noisyText returns the end of a sentence, which names the framings that are too noisy.
-func noisyText(noisy []stat.Row) string {
-	if len(noisy) == 0 {
-		return ""
-	}
-	return "; " + framingNames(noisy) + ": " + tooNoisyToTell
 }
 
 // rangeText writes the range of the ratios to raw bytes, such as "93 to 104 %". The largest ratio
