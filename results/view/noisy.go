@@ -23,7 +23,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			stat.LeastSamples, count.few, comparisons)
 	}
 	texts := []string{first + " " + untilKnown + " Close other programs, or try at another time. " +
-		fewerCells(rows)}
+		fewerCells}
 	var hidden []string
 	for _, effect := range effects {
 		switch {
@@ -40,23 +40,9 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// fewerCells says how to get more samples for each measurement, if there is a way.
-func fewerCells(rows []stat.Row) string {
-	size := -1
-	for _, r := range rows {
-		if r.Cell.Pattern != patternStream {
-			continue
-		}
-		if size < 0 {
-			size = r.Cell.Size
-		}
-		if r.Cell.Size != size {
-			return "Fewer cells get more samples each: " +
-				"pipebench run --size 65000 --samples 100 --forks 20 --max-time 2m."
-		}
-	}
-	return "More samples and more starts narrow the intervals (--samples 100 --forks 20)."
-}
+// fewerCells says how to get narrower intervals, also for a framing that the command does not know.
+const fewerCells = "Fewer cells with more samples narrow the intervals: one --size, --samples 100 " +
+	"--forks 20 --max-time 2m (in Go: Samples and Forks of bench.Plan)."
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks."
