@@ -214,21 +214,15 @@ var labelDefaults = map[string]string{
 // Label describes a measurement briefly, for a line of progress or an error. It leaves out most
 // fields of c that have their usual value.
 func Label(c results.Cell) string {
-	size := results.FormatSize(int64(c.Size))
-	if c.Messages != "" {
-		size = "recorded"
-		c.Payload = labelDefaults["payload"]
-		c.Messages = ""
-	}
-	words := []string{c.Framing, size, c.Pattern, c.Placement}
+	var unusual []string
 	for _, f := range c.Values() {
 		switch f.Name {
-		case "framing", "size", "pattern", "placement":
+		case "framing", "size", "pattern", "placement", "messages":
 			continue
 		}
-		if f.Text != labelDefaults[f.Name] {
-			words = append(words, f.Name+"="+f.Text)
+		if f.Text != labelDefaults[f.Name] && (f.Name != "payload" || c.Messages == "") {
+			unusual = append(unusual, f.Name)
 		}
 	}
-	return strings.Join(words, " ")
+	return results.CellLabel(c, unusual)
 }

@@ -604,7 +604,7 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 		{"another pipe, its capacity, and how ends wait", func(c *results.Cell) {
 			c.Pipe, c.Capacity, c.IO = "fifo", 4096, "poll/spin"
 		},
-			"raw 64 KiB stream same capacity=4096 io=poll/spin pipe=fifo"},
+			"raw 64 KiB stream same capacity=4 KiB io=poll/spin pipe=fifo"},
 		{"a rate", func(c *results.Cell) { c.Rate = 2e6 }, "raw 64 KiB stream same rate=2000000"},
 		{
 			"a recording",

@@ -138,7 +138,7 @@ func TestGoodputHasALineAFramingAndAPanelAPlacement(t *testing.T) {
 	if got := titles(c); !slices.Equal(got, []string{"one CPU", "two CPUs"}) {
 		t.Errorf("panels %q", got)
 	}
-	want := []string{"raw", "ndjson", "content-length", "chunked:60KiB", "length-prefix"}
+	want := []string{"raw", "ndjson", "content-length", "60 KiB chunks", "length-prefix"}
 	for _, p := range c.Panels {
 		if got := seriesNames(p); !slices.Equal(got, want) {
 			t.Errorf("%s: lines %q, want %q", p.Title, got, want)
@@ -162,7 +162,7 @@ func TestTitlesSayTheMessage(t *testing.T) {
 	want := map[string]string{
 		"goodput": "Framings carry 1 MiB at 6.2 to 8.2 GB/s on one CPU, " +
 			"1.9 to 2.1 GB/s on two CPUs",
-		"overhead": "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB (chunked:60KiB)",
+		"overhead": "Framing adds at most 16 % at 256 B, 0.075 % at 1 MiB (60 KiB chunks)",
 		"roundtrip": "A round trip of 256 B on one CPU takes 2.8 to 4.1 µs (median of messages), " +
 			"3.2 to 4.8 µs (p99)",
 	}
@@ -249,7 +249,7 @@ func TestOverheadIsExactAndZeroForRaw(t *testing.T) {
 			switch {
 			case s.Name == "raw" && p != exact(p.X, 0):
 				t.Errorf("raw at %v: %v", p.X, p)
-			case s.Name == "chunked:60KiB" && p.X == 3 && p != exact(3, 100*782.0/(1<<20)):
+			case s.Name == "60 KiB chunks" && p.X == 3 && p != exact(3, 100*782.0/(1<<20)):
 				t.Errorf("chunked at 1 MiB: %v %%, want 782 bytes", p.Y)
 			}
 		}

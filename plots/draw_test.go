@@ -177,7 +177,7 @@ func TestAFramingLooksTheSameInAllCharts(t *testing.T) {
 // A framing of the user has a marker that no usual framing has.
 func TestAnUnknownFramingHasItsOwnMarker(t *testing.T) {
 	c := Chart{Panels: []Panel{{Series: []Series{
-		{Name: "netstring"}, {Name: "ndjson"}, {Name: "chunked:60KiB"}, {Name: "content-length"},
+		{Name: "netstring"}, {Name: "ndjson"}, {Name: "60 KiB chunks"}, {Name: "content-length"},
 	}}}}
 	seen := map[string]string{}
 	for name, s := range assignStyles(c) {
@@ -192,7 +192,7 @@ func TestAnUnknownFramingHasItsOwnMarker(t *testing.T) {
 func TestNoTwoOfManyLinesLookTheSame(t *testing.T) {
 	var p Panel
 	for i := range 7 * 7 {
-		p.Series = append(p.Series, Series{Name: fmt.Sprintf("chunked:%d", 512+i)})
+		p.Series = append(p.Series, Series{Name: fmt.Sprintf("%d KiB chunks", 512+i)})
 	}
 	seen := map[string]string{}
 	for name, s := range assignStyles(Chart{Panels: []Panel{p}}) {

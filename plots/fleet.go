@@ -78,7 +78,7 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	for _, cell := range all {
 		title := view.ShortPlacement(cell.Placement)
 		if few {
-			title = view.FramingPhrase(cell.Framing) + ", " + title
+			title = results.FramingPhrase(cell.Framing) + ", " + title
 		}
 		if cells[title] == nil {
 			titles = append(titles, title)

@@ -72,13 +72,16 @@ var fixedStyles = map[string]int{
 	"ndjson-bytewise": 5, "ndjson-rescan": 6, "chunked+zstd": 6,
 }
 
-// family returns the part of a series' name that decides its style: "chunked" of "chunked:60KiB".
+// family returns the part of a series' name that decides its style: "chunked" of "60 KiB chunks".
 func family(name string) string {
-	i := strings.IndexAny(name, ":=/,")
-	if i < 0 {
-		return name
+	if i := strings.IndexAny(name, ":=/,"); i >= 0 {
+		name = name[:i]
 	}
-	return name[:i]
+	if strings.HasSuffix(name, " chunks") {
+		return "chunked"
+	}
+	name, _, _ = strings.Cut(name, " of ") // "adaptive of 60 KiB"
+	return name
 }
 
 // assignStyles gives each series its style. A framing has the same colour in all charts. If it has
@@ -111,7 +114,7 @@ func assignStyles(c Chart) map[string]style {
 		switch {
 		case s.Reference:
 			styles[s.Name] = style{foreground, referenceWidth, draw.CircleGlyph{}}
-		case !again && (known || s.Name == "chunked:60KiB"): // the usual chunk size
+		case !again && (known || s.Name == "60 KiB chunks"): // the usual chunk size
 			assign(s.Name)
 		}
 	}

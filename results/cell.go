@@ -171,6 +171,19 @@ func ChunkSize(framing string) int {
 	return n
 }
 
+// FramingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
+func FramingPhrase(spec string) string {
+	name, _, _ := strings.Cut(spec, ":")
+	size := ChunkSize(spec)
+	if size == 0 {
+		return spec
+	}
+	if name == "chunked" {
+		return FormatSize(int64(size)) + " chunks"
+	}
+	return name + " of " + FormatSize(int64(size))
+}
+
 // DifferingFields returns the names of the fields in which the cells differ. It leaves out the
 // fields named in except.
 func DifferingFields(cells []Cell, except ...string) []string {
@@ -196,7 +209,11 @@ func ShortID(id string) string {
 // CellLabel describes a cell briefly: "ndjson 64 KiB stream same". It adds the named fields in the
 // form "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {
-	words := []string{c.Framing, FormatSize(int64(c.Size)), c.Pattern, c.Placement}
+	size := FormatSize(int64(c.Size))
+	if c.Messages != "" {
+		size = "recorded"
+	}
+	words := []string{FramingPhrase(c.Framing), size, c.Pattern, c.Placement}
 	for _, name := range differ {
 		value := c.Field(name)
 		if value != "" {

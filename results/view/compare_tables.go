@@ -49,7 +49,7 @@ func changeTable(changes []stat.Change) Table {
 			cmp.Or(first.Cell.Pattern, patternStream), PlacementPhrase(first.Cell.Placement)),
 		heads: heads,
 		line: func(ch stat.Change) []string {
-			texts := []string{ch.Cell.Framing}
+			texts := []string{fieldText(*ch.Cell, "framing")}
 			for _, name := range differ {
 				texts = append(texts, fieldText(*ch.Cell, name))
 			}
@@ -178,7 +178,8 @@ func changeLabel(c stat.Change, fields []string) string {
 		return c.Name
 	}
 	if c.IsWhole() {
-		return "all of " + c.Cell.Framing + " " + c.Cell.Pattern + " " + c.Cell.Placement
+		return "all of " + fieldText(*c.Cell, "framing") + " " + c.Cell.Pattern + " " +
+			c.Cell.Placement
 	}
 	return results.CellLabel(*c.Cell, fields)
 }

@@ -68,7 +68,7 @@ func (s framingShares) distance() float64 {
 
 // phrase returns the framing with its verb: "60 KiB chunks keep".
 func (s framingShares) phrase() string {
-	name := FramingPhrase(s.framing)
+	name := results.FramingPhrase(s.framing)
 	if s.isTrips {
 		return "round trips of " + name + " take"
 	}
@@ -272,7 +272,7 @@ func (v fleetStream) difference(members []stat.Member) []string {
 	}
 	var parts, noisyNames []string
 	for _, s := range noisy {
-		noisyNames = append(noisyNames, FramingPhrase(s.framing))
+		noisyNames = append(noisyNames, results.FramingPhrase(s.framing))
 	}
 	if len(noisy) > 0 {
 		parts = append(parts, joinAnd(noisyNames)+": "+tooNoisyToTell)

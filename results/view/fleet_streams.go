@@ -233,11 +233,11 @@ func (v fleetStream) sharesText(members []stat.Member) string {
 			}
 		}
 		if len(medians) == 0 {
-			noisy = append(noisy, FramingPhrase(framing))
+			noisy = append(noisy, results.FramingPhrase(framing))
 			continue
 		}
 		s := stat.SpreadOf(medians)
-		parts = append(parts, FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
+		parts = append(parts, results.FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
 	}
 	if len(noisy) > 0 {
 		return joinAnd(parts) + "; " + joinAnd(noisy) + ": " + tooNoisyToTell
@@ -340,7 +340,7 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 		},
 	}
 	for i, framing := range v.framings {
-		title := FramingPhrase(framing)
+		title := results.FramingPhrase(framing)
 		t.Columns = append(t.Columns, Column{Title: title, Right: true, Key: i == 0})
 	}
 	for _, g := range groups {

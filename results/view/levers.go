@@ -95,7 +95,8 @@ func leverTable(levers []stat.Row) Table {
 			cmp.Compare(bytesPerWrite(b.Cell), bytesPerWrite(a.Cell)))
 	})
 	return pivot[stat.Row]{
-		title: "Goodput of messages of " + SizeTitle(first.Size) + " (" + first.Framing + ")",
+		title: "Goodput of messages of " + SizeTitle(first.Size) + " (" +
+			results.FramingPhrase(first.Framing) + ")",
 		heads: []Column{{Title: "written", Key: true}, {Title: "through", Key: true}},
 		line: func(r stat.Row) []string {
 			written := "whole"

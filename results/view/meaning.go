@@ -202,7 +202,7 @@ func figureSentences(bare []stat.Row) []string {
 			e, measured := r.Estimates[metric.Name]
 			if measured && r.Cell.Size == one.size && r.Cell.Rate == 0 {
 				figure := measuredText(metric.Format(e.Median), e)
-				parts = append(parts, FramingPhrase(r.Cell.Framing)+" "+figure)
+				parts = append(parts, results.FramingPhrase(r.Cell.Framing)+" "+figure)
 			}
 		}
 		if len(parts) > 0 && len(out) < mostSentencesOnSeries {
@@ -262,7 +262,7 @@ func mixedSentence(mixed []stat.Row) sentence {
 		told = append(told, r)
 		how := "if that goes whole"
 		if results.ChunkSize(r.Cell.Framing) > 0 {
-			how = "if it goes in " + FramingPhrase(r.Cell.Framing)
+			how = "if it goes in " + results.FramingPhrase(r.Cell.Framing)
 		}
 		figure := markRough(results.FormatDuration(wait.Median), wait)
 		parts = append(parts, figure+" "+how)

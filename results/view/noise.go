@@ -30,7 +30,7 @@ func WriteNoise(w io.Writer, format Format, noise []stat.Noise, o Options) error
 	for _, n := range noise {
 		median := stat.Median(n.Values).Median
 		t.AppendValues(
-			textValue(n.Cell.Framing),
+			textValue(fieldText(n.Cell, "framing")),
 			bytesValue(int64(n.Cell.Size)),
 			textValue(n.Cell.Placement),
 			textValue(n.Cell.Pattern),

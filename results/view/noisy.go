@@ -41,8 +41,8 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 }
 
 // fewerCells says how to get narrower intervals, also for a framing that the command does not know.
-const fewerCells = "Fewer cells with more samples narrow the intervals: one --size, --samples 100 " +
-	"--forks 20 --max-time 2m (in Go: Samples and Forks of bench.Plan)."
+const fewerCells = "Fewer cells with more samples narrow the intervals: one --size, " +
+	"--samples 100 --forks 20 --max-time 2m (in Go: Samples and Forks of bench.Plan)."
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks."
@@ -143,10 +143,10 @@ func overheadSentence(bare []stat.Row) sentence {
 		}
 	}
 	text := fmt.Sprintf("In bytes, framing adds %s (%s)", metricText(least, "overhead"),
-		FramingPhrase(least.Cell.Framing))
+		results.FramingPhrase(least.Cell.Framing))
 	if most.Cell.Framing != least.Cell.Framing {
 		text += fmt.Sprintf(" to %s (%s)", metricText(most, "overhead"),
-			FramingPhrase(most.Cell.Framing))
+			results.FramingPhrase(most.Cell.Framing))
 	}
 	text += " to messages of " + SizeTitle(least.Cell.Size)
 	largest := framed[len(framed)-1]

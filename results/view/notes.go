@@ -125,9 +125,9 @@ func sampleNotes(rows []stat.Row) []string {
 func cpuNote(rows []stat.Row) string {
 	for _, r := range rows {
 		if r.ToRawByCPU != nil { // set only for a contradiction
-			return fmt.Sprintf("by CPU time, which others do not touch, %s at %s has %.2f of "+
-				"raw, not %.2f", r.Cell.Framing, fieldText(r.Cell, "size"), r.ToRawByCPU.Median,
-				r.ToRaw.Median)
+			return fmt.Sprintf("by CPU time, which others do not touch, %s at %s: %.2f of "+
+				"raw, not %.2f", results.FramingPhrase(r.Cell.Framing),
+				fieldText(r.Cell, "size"), r.ToRawByCPU.Median, r.ToRaw.Median)
 		}
 	}
 	return ""

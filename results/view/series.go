@@ -190,7 +190,7 @@ func certainText(known []stat.Row) string {
 func framingNames(rows []stat.Row) string {
 	var names []string
 	for _, r := range rows {
-		names = append(names, FramingPhrase(r.Cell.Framing))
+		names = append(names, results.FramingPhrase(r.Cell.Framing))
 	}
 	return joinAnd(names)
 }

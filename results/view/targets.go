@@ -59,8 +59,8 @@ func howDriven(set *results.Set) string {
 	if server == nil {
 		return command
 	}
-	return fmt.Sprintf("%s: %s, %s framing, %s", command, server.Spoken, server.Framing,
-		server.Request)
+	return fmt.Sprintf("%s: %s, %s, %s", command, server.Spoken,
+		results.FramingPhrase(server.Framing), server.Request)
 }
 
 // loadTable shows the sizes and loads with which one server was tried. It leaves out columns in the

@@ -46,7 +46,7 @@ func waitingTables(rows []stat.Row) []Table {
 			case r.Cell.ClosesAfter == 0:
 				goodput = goodputText(r)
 			}
-			t.Append(r.Cell.Framing, reader, SizeTitle(r.Cell.Size), writer,
+			t.Append(fieldText(r.Cell, "framing"), reader, SizeTitle(r.Cell.Size), writer,
 				refusalText(r, "eagain"), goodput, metricText(r, "lost"), metricText(r, "told"))
 		}
 		tables = append(tables, t)

@@ -146,8 +146,6 @@ func FieldValue(name, value string) string {
 		return cmp.Or(absentFields[name], "default")
 	}
 	n, numberErr := strconv.ParseFloat(value, 64)
-	framing, chunk, _ := strings.Cut(value, ":") // of "chunked:61440"
-	size, chunkErr := strconv.ParseInt(chunk, 10, 64)
 	switch {
 	case name == "drain" && numberErr == nil:
 		withoutZeros := strings.NewReplacer(".00 ", " ", ".0 ", " ")
@@ -158,8 +156,8 @@ func FieldValue(name, value string) string {
 		return value + " ns/B"
 	case name == "closes_after":
 		return "leaves after " + results.FormatCount(int(n), "message")
-	case name == "framing" && chunkErr == nil:
-		return framing + ":" + results.SizeArgument(size)
+	case name == "framing":
+		return results.FramingPhrase(value)
 	}
 	return results.ShortValue(name, value)
 }
@@ -249,19 +247,6 @@ func ShortPlacement(placement string) string {
 		return placements[i].short
 	}
 	return placement
-}
-
-// FramingPhrase names a framing as a person does: "60 KiB chunks" for chunked:61440.
-func FramingPhrase(spec string) string {
-	name, _, _ := strings.Cut(spec, ":")
-	size := results.ChunkSize(spec)
-	if size == 0 {
-		return spec
-	}
-	if name == "chunked" {
-		return results.FormatSize(int64(size)) + " chunks"
-	}
-	return name + " of " + results.FormatSize(int64(size))
 }
 
 // JoinParts joins the parts that are not empty, with " · " between them.
