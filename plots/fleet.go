@@ -12,10 +12,7 @@ import (
 // FleetCharts compares machines by the goodput of each framing relative to raw bytes, which have no
 // framing. There is a chart only if at least two machines measured framings and raw bytes.
 func FleetCharts(members []stat.Member) []Chart {
-	var all []results.Cell
-	for _, placement := range []string{"same", "sibling", "apart", "far", "free"} {
-		all = append(all, view.FleetStreams(members, placement)...)
-	}
+	all := view.FleetStreams(members)
 	members = measuring(members, all)
 	if len(members) < 2 {
 		return nil

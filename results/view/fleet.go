@@ -17,10 +17,10 @@ func FleetSections(members []stat.Member) []Section {
 	if isEmptyFleet(members) {
 		return nil
 	}
-	differences, title, isCertain := differenceSection(members)
+	differences, title, isCertain := differenceSections(members)
 	attention := attentionSection(members, stat.FleetOutliers(members))
 	answers := answerSections(members)
-	all := slices.Concat([]Section{differences, attention}, answers,
+	all := slices.Concat(differences, []Section{attention}, answers,
 		[]Section{memberSection(members)})
 	if !isCertain {
 		title = cmp.Or(answerDifference(answers), title,
@@ -111,55 +111,65 @@ func WriteFleet(w io.Writer, members []stat.Member, format Format, o Options) er
 // FewMachines is the largest number of machines that are shown one by one.
 const FewMachines = 7
 
-// differenceSection compares the speed of framings with that of raw bytes, on each machine or, if
+// differenceSections compare the speed of framings with that of raw bytes, on each machine or, if
 // there are many, on groups of machines. The title says what differs most, or that nothing does; it
 // is "" if noise hides that. isCertain is true if something surely differs.
-func differenceSection(members []stat.Member) (out Section, title string, isCertain bool) {
-	out = Section{ID: "differences", Title: "Which machines differ, and in what"}
+func differenceSections(members []stat.Member) (all []Section, title string, isCertain bool) {
+	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
 	streams := streamsToCompare(members)
 	if len(streams) == 0 {
-		return out, "", false
+		return nil, "", false
 	}
 	first := streams[0]
 	measured := first.measured(members)
 	certain, missing := wellMeasured(members, streams)
-	slow := slowMachines(members, streams)
+	raw := rawDifferences(members)
 	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
 		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them.",
-		"Compared are goodput and, between a few machines, round trips, as ratios to raw's, at " +
-			"the sizes and placements of the tables; and raw itself, at one size, which depends " +
-			"on load and clock, too. CPU time, which noise hides less, calls and bytes, at " +
-			"all: pipebench compare --across A B. EAGAIN and wake-ups are not compared."}
+		"Raw itself, which depends on load and clock, too, is compared at one size. CPU time, " +
+			"which noise hides less, calls and bytes: pipebench compare --across A B. EAGAIN " +
+			"and wake-ups are not compared."}
 	if len(measured) > FewMachines {
-		groups, sentences, sure := first.groups(measured)
-		out.Lead = slices.Concat(missing, []string{first.sentence(measured)}, sentences, slow)
+		groups, sure, perhaps := first.groups(measured)
+		differ := slices.Concat(sure, perhaps, raw)
+		if len(certain) > 0 {
+			missing = append(missing, first.sentence(measured))
+		}
+		out.Lead = append(missing, differ...)
 		out.Tables = []Table{first.table("machines", groups)}
-		sentences = append(sentences, slow...)
-		return out, strings.Join(sentences[:min(1, len(sentences))], ""), sure > 0
+		return []Section{out}, strings.Join(differ[:min(1, len(differ))], ""), len(sure) > 0
 	}
-	for _, stream := range streams {
+	found, told := differences(streams, members)
+	others := Section{Title: "How the machines differ at other sizes and placements",
+		ID: "differences-others", Folded: true}
+	for i, stream := range streams {
 		var each []group
 		for _, m := range stream.measured(members) {
 			each = append(each, group{m.Name, []stat.Member{m}})
 		}
-		out.Tables = append(out.Tables, stream.table("machine", each))
+		table := stream.table("machine", each)
+		isTold := func(v fleetStream) bool { return v.cell == stream.cell }
+		if i == 0 || slices.ContainsFunc(told, isTold) {
+			out.Tables = append(out.Tables, table)
+		} else {
+			others.Tables = append(others.Tables, table)
+		}
 	}
 	out.Notes = nonEmpty(append(out.Notes, RoughNote(out.Tables)))
-	found := differences(streams, members)
 	own := first.difference(members)
 	_, alike, _ := first.differing(members)
 	isAlike := len(alike) == len(first.framings)
 	switch {
 	case len(certain) == 0:
 		own = nil
-	case len(certain) == 1 && first.isCertain(certain[0]):
+	case len(certain) == 1 && first.mostShares(certain) > 0:
 		own = []string{first.sentence(certain)}
 	}
-	out.Lead = slices.Concat(found, slow, own, missing)
-	if len(found)+len(slow) > 0 || isAlike {
+	out.Lead = slices.Concat(found, raw, own, missing)
+	if len(found)+len(raw) > 0 || isAlike {
 		title = out.Lead[0]
 	}
-	return out, title, len(found) > 0
+	return []Section{out, others}, title, len(found) > 0
 }
 
 // wellMeasured returns the machines that measured well enough to tell how framings compare with
@@ -169,7 +179,9 @@ func wellMeasured(members []stat.Member, streams []fleetStream) (
 ) {
 	var others []string
 	for _, m := range members {
-		if slices.ContainsFunc(streams, func(v fleetStream) bool { return v.isCertain(m) }) {
+		if slices.ContainsFunc(streams, func(v fleetStream) bool {
+			return v.mostShares([]stat.Member{m}) > 0
+		}) {
 			certain = append(certain, m)
 		} else {
 			others = append(others, m.Name)

@@ -11,12 +11,13 @@ import (
 )
 
 // framingShares says how fast a framing is on each machine. A share is the framing's goodput
-// divided by that of raw bytes, or the time of a round trip divided by raw's.
+// divided by that of raw bytes, or the time of a round trip divided by raw's. The share of raw
+// itself is its goodput, or its time.
 type framingShares struct {
-	framing string
-	isTrips bool          // the shares are of round trips
-	known   []memberShare // the smallest share first
-	noisy   []string      // machines on which the share is too noisy to compare
+	stream   fleetStream
+	framing  string
+	measured []stat.Estimate
+	known    []memberShare // those that are not too noisy to compare; the smallest share first
 }
 
 // A memberShare is the share of a framing on one machine.
@@ -27,13 +28,14 @@ type memberShare struct {
 }
 
 func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShares {
-	out := framingShares{framing: framing, isTrips: v.isTrips()}
+	out := framingShares{stream: v, framing: framing}
 	for i, m := range members {
-		for _, e := range v.shares([]stat.Member{m}, framing) {
-			if percent, known := e.Spread(); !known || percent > maxBlur {
-				out.noisy = append(out.noisy, m.Name)
-				continue
-			}
+		e := v.share(m, framing)
+		if e.N == 0 {
+			continue
+		}
+		out.measured = append(out.measured, e)
+		if percent, known := e.Spread(); known && percent <= maxBlur {
 			out.known = append(out.known, memberShare{m, e, i})
 		}
 	}
@@ -43,13 +45,42 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 	return out
 }
 
+func (s framingShares) medians() []float64 {
+	var out []float64
+	for _, m := range s.known {
+		out = append(out, m.Median)
+	}
+	return out
+}
+
+// most returns all shares of a few machines. Of many, it returns those from the 10th to the 90th
+// percentile.
+func (s framingShares) most() []memberShare {
+	if len(s.known) <= FewMachines {
+		return s.known
+	}
+	spread := stat.SpreadOf(s.medians())
+	return slices.DeleteFunc(slices.Clone(s.known), func(m memberShare) bool {
+		return m.Median < spread.P10 || m.Median > spread.P90
+	})
+}
+
+// alike reports whether two shares may be the same, or whether their difference is not worth
+// telling. The speed of raw depends on load and clock, too.
+func (s framingShares) alike(a, b memberShare) bool {
+	if s.framing == results.FramingRaw && b.Median < stat.SlowFactor*a.Median {
+		return true
+	}
+	return sharesAlike(a.Estimate, b.Estimate)
+}
+
 // groups puts machines into one group if their shares of the speed of raw bytes may be equal to the
 // smallest one in the group.
 func (s framingShares) groups() [][]memberShare {
 	var out [][]memberShare
 	for rest := s.known; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && sharesAlike(rest[0].Estimate, rest[n].Estimate) {
+		for n < len(rest) && s.alike(rest[0], rest[n]) {
 			n++
 		}
 		out = append(out, rest[:n])
@@ -69,10 +100,15 @@ func (s framingShares) distance() float64 {
 // phrase returns the framing with its verb: "60 KiB chunks keep".
 func (s framingShares) phrase() string {
 	name := results.FramingPhrase(s.framing)
-	if s.isTrips {
+	isRaw := s.framing == results.FramingRaw
+	switch {
+	case s.stream.isTrips() && isRaw:
+		return "round trips of raw take"
+	case s.stream.isTrips():
 		return "round trips of " + name + " take"
-	}
-	if strings.HasSuffix(name, " chunks") {
+	case isRaw:
+		return "raw reaches"
+	case strings.HasSuffix(name, " chunks"):
 		return name + " keep"
 	}
 	return name + " keeps"
@@ -84,17 +120,28 @@ type shareRange struct {
 	where       string
 }
 
-// share says what share of the speed of raw bytes the framing keeps.
+func rangeOf(all []memberShare, where string) shareRange {
+	return shareRange{all[0].Median, all[len(all)-1].Median, where}
+}
+
+// share says what share of the speed of raw bytes the framing keeps or, for raw, its speed.
 func (s framingShares) share(least, most float64) string {
-	if !s.isTrips {
-		return percentRange(least, most)
+	switch {
+	case s.framing == results.FramingRaw:
+		metric := stat.RelativeMetric(s.stream.cell)
+		return FromTo(metric.Format(least), metric.Format(most))
+	case s.stream.isTrips():
+		return FromTo(fmt.Sprintf("%.2f times", least), fmt.Sprintf("%.2f times", most))
 	}
-	return FromTo(fmt.Sprintf("%.2f times", least), fmt.Sprintf("%.2f times", most))
+	return percentRange(least, most)
 }
 
 // ofRaw ends a phrase that begins with what share returns.
 func (s framingShares) ofRaw() string {
-	if s.isTrips {
+	switch {
+	case s.framing == results.FramingRaw:
+		return ""
+	case s.stream.isTrips():
 		return " as long as raw's"
 	}
 	return " of raw's speed"
@@ -113,6 +160,15 @@ func (s framingShares) say(ranges []shareRange) string {
 	return s.phrase() + " " + nameSome(parts)
 }
 
+// tell makes a sentence of what say returns. Names of framings keep their small letters.
+func (s framingShares) tell(ranges []shareRange, where string) string {
+	text := s.say(ranges) + where + "."
+	if s.stream.isTrips() {
+		return capitalised(text)
+	}
+	return text
+}
+
 // ranges names the machines on which the framing keeps a share of the speed of raw bytes: "laptop"
 // and "the 3 others measured". If the shares go with a property of the machines, it names that.
 func (s framingShares) ranges() []shareRange {
@@ -124,18 +180,18 @@ func (s framingShares) ranges() []shareRange {
 	})
 	var ranges []shareRange
 	for i, group := range groups {
-		r := shareRange{least: group[0].Median, most: group[len(group)-1].Median}
+		r := rangeOf(group, "")
 		slices.SortFunc(group, func(a, b memberShare) int { return a.place - b.place })
 		var names []string
 		for _, m := range group {
 			names = append(names, m.Name)
 		}
-		r.where = joinAnd(names)
+		r.where = nameSome(names)
 		isLast := i > 0 && i == len(groups)-1
 		switch {
 		case factor != "":
 			r.where = factorPhrase(group[0].Member, factor) + " (" + r.where + ")"
-		case isLast && len(group) > 2 && len(s.noisy) == 0:
+		case isLast && len(group) > 2 && len(s.known) == len(s.measured):
 			r.where = fmt.Sprintf("the %d others measured", len(group))
 		}
 		ranges = append(ranges, r)
@@ -190,15 +246,14 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 
 // A difference says that a framing differs between the same machines in one stream or several.
 type difference struct {
-	framingShares
-	ranges  []shareRange
-	streams int
-	where   string // the first of these streams
+	framingShares // in the first of these streams
+	ranges        []shareRange
+	streams       int
 }
 
 // add adds what differs in another stream, if it is the same framing between the same machines.
 func (d *difference) add(other difference) bool {
-	if d.framing != other.framing || d.isTrips != other.isTrips ||
+	if d.framing != other.framing || d.stream.isTrips() != other.stream.isTrips() ||
 		len(d.ranges) != len(other.ranges) {
 		return false
 	}
@@ -223,8 +278,11 @@ func (d *difference) add(other difference) bool {
 }
 
 // differences says for which framings the speed relative to raw bytes differs between a few
-// machines: all of them in the first stream, and those that differ most in the others.
-func differences(streams []fleetStream, members []stat.Member) []string {
+// machines: all of them in the first stream, and those that differ most in the others. The streams
+// in told are those from which a sentence takes its first figures.
+func differences(streams []fleetStream, members []stat.Member) (
+	texts []string, told []fleetStream,
+) {
 	var all []difference
 	for i, v := range streams {
 		differ, _, _ := v.differing(members)
@@ -232,27 +290,40 @@ func differences(streams []fleetStream, members []stat.Member) []string {
 			differ = differ[:min(1, len(differ))]
 		}
 		for _, s := range differ {
-			d := difference{s, s.ranges(), 1, v.where()}
+			d := difference{s, s.ranges(), 1}
 			at := 0
 			for at < len(all) && !all[at].add(d) {
 				at++
 			}
 			if at == len(all) {
 				all = append(all, d)
+				told = append(told, v)
 			}
 		}
 	}
-	var texts []string
 	for _, d := range all {
-		where := d.where
+		where := d.stream.where()
 		if d.streams > 1 {
 			where = fmt.Sprintf(", at %d sizes and placements", d.streams)
 		}
-		text := d.say(d.ranges)
-		if d.isTrips {
-			text = capitalised(text)
+		texts = append(texts, d.tell(d.ranges, where))
+	}
+	return texts, told
+}
+
+// rawDifferences says between which machines the goodput and the round trips of raw certainly
+// differ, by a factor of at least [stat.SlowFactor]. Shares of raw's speed hide this.
+func rawDifferences(members []stat.Member) []string {
+	var texts []string
+	for _, pattern := range []string{patternStream, results.PatternRoundtrip} {
+		streams := comparedStreams(members, pattern)
+		if len(streams) == 0 {
+			continue
 		}
-		texts = append(texts, text+where+".")
+		raw := streams[0].sharesOf(members, results.FramingRaw)
+		if raw.differs() {
+			texts = append(texts, raw.tell(raw.ranges(), streams[0].where()))
+		}
 	}
 	return texts
 }
@@ -277,21 +348,13 @@ func (v fleetStream) difference(members []stat.Member) []string {
 	if len(noisy) > 0 {
 		parts = append(parts, joinAnd(noisyNames)+": "+tooNoisyToTell)
 	}
-	switch len(alike) {
-	case 0:
-	case 1:
-		parts = append(parts, "the other framing does not differ "+beyond)
-	default:
-		parts = append(parts, "the other framings do not differ "+beyond)
+	if len(alike) > 0 {
+		parts = append(parts, "no other framing differs "+beyond)
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	text := strings.Join(parts, "; ") + where
-	if len(differ) > 0 {
-		text = capitalised(text)
-	}
-	return []string{text}
+	return []string{capitalised(strings.Join(parts, "; ")) + where}
 }
 
 // widest returns the half-width of the widest interval, in percent.

@@ -10,16 +10,19 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the measurements by which machines are compared, at one placement of the
-// pipe's ends. Their messages go one way, each written at once, and they have a ratio to raw bytes.
-// Measurements that only few machines made, or that have too few samples, are left out.
-func FleetStreams(members []stat.Member, placement string) []results.Cell {
-	return fleetCells(members, patternStream, placement, false)
+// FleetStreams lists the measurements by which machines are compared. Their messages go one way,
+// each written at once, and they have a ratio to raw bytes. Measurements that only few machines
+// made are left out.
+func FleetStreams(members []stat.Member) []results.Cell {
+	var all []results.Cell
+	for _, p := range placements {
+		all = append(all, fleetCells(members, patternStream, p.name)...)
+	}
+	return all
 }
 
-// fleetCells does what FleetStreams does, for any pattern of messages. If rough is set, ratios need
-// no interval.
-func fleetCells(members []stat.Member, pattern, placement string, rough bool) []results.Cell {
+// fleetCells does what FleetStreams does, for one placement and any pattern of messages.
+func fleetCells(members []stat.Member, pattern, placement string) []results.Cell {
 	count := make(map[results.Cell]int)
 	most := 0
 	for _, m := range members {
@@ -27,7 +30,7 @@ func fleetCells(members []stat.Member, pattern, placement string, rough bool) []
 			c := f.Cell
 			isWanted := c.Placement == placement && c.Pattern == pattern && c.WriteSize == 0
 			isProgram := c.Source != "" || c.Touch || c.Work != 0
-			if isWanted && !isProgram && isShare(f, rough) {
+			if isWanted && !isProgram && f.ToRaw.N > 0 {
 				count[c]++
 				most = max(most, count[c])
 			}
@@ -50,7 +53,6 @@ func fleetCells(members []stat.Member, pattern, placement string, rough bool) []
 type fleetStream struct {
 	cell     results.Cell // of all these streams, without the framing
 	framings []string
-	rough    bool // the ratios to raw bytes have too few samples for an interval
 }
 
 // isTrips reports whether the messages go there and back. A ratio to raw is then one of times.
@@ -62,26 +64,13 @@ func (v fleetStream) where() string {
 		PlacementPhrase(v.cell.Placement))
 }
 
-// isShare reports whether a figure is a share of the goodput of raw bytes. If rough is set, it may
-// have no interval.
-func isShare(f stat.Figure, rough bool) bool {
-	return f.ToRaw.Interval != nil || rough && f.ToRaw.N > 0
-}
-
 // streamsToCompare returns a group of measurements for each placement, at the message size that
 // most machines measured there. Of several such sizes, it takes the one at which a few machines
-// differ most; the other sizes at which they differ follow. If a few machines have too few samples
-// for any interval, the groups are rough. Groups of round trips follow if a few machines differ in
-// them.
+// differ most; the other sizes at which they differ follow. Groups of round trips follow if a few
+// machines differ in them.
 func streamsToCompare(members []stat.Member) []fleetStream {
-	out := comparedStreams(members, patternStream, false)
-	if len(members) > FewMachines {
-		return out
-	}
-	if len(out) == 0 {
-		out = comparedStreams(members, patternStream, true)
-	}
-	for _, trips := range comparedStreams(members, results.PatternRoundtrip, false) {
+	out := comparedStreams(members, patternStream)
+	for _, trips := range comparedStreams(members, results.PatternRoundtrip) {
 		if len(out) > 0 && trips.largestDistance(members) > 0 {
 			out = append(out, trips)
 		}
@@ -89,13 +78,10 @@ func streamsToCompare(members []stat.Member) []fleetStream {
 	return out
 }
 
-func comparedStreams(members []stat.Member, pattern string, rough bool) []fleetStream {
+func comparedStreams(members []stat.Member, pattern string) []fleetStream {
 	var out []fleetStream
 	for _, p := range placements {
-		streams := streamsOf(fleetCells(members, pattern, p.name, rough), rough)
-		if len(streams) == 0 {
-			continue
-		}
+		streams := streamsOf(fleetCells(members, pattern, p.name))
 		slices.SortFunc(streams, func(a, b fleetStream) int {
 			return cmp.Or(cmp.Compare(b.mostShares(members), a.mostShares(members)),
 				cmp.Compare(b.largestDistance(members), a.largestDistance(members)),
@@ -112,7 +98,7 @@ func comparedStreams(members []stat.Member, pattern string, rough bool) []fleetS
 }
 
 // streamsOf puts measurements that differ only in their framing into one stream.
-func streamsOf(cells []results.Cell, rough bool) []fleetStream {
+func streamsOf(cells []results.Cell) []fleetStream {
 	var out []fleetStream
 	for _, c := range cells {
 		framing := c.Framing
@@ -120,7 +106,7 @@ func streamsOf(cells []results.Cell, rough bool) []fleetStream {
 		i := slices.IndexFunc(out, func(v fleetStream) bool { return v.cell == c })
 		if i < 0 {
 			i = len(out)
-			out = append(out, fleetStream{cell: c, rough: rough})
+			out = append(out, fleetStream{cell: c})
 		}
 		out[i].framings = append(out[i].framings, framing)
 	}
@@ -170,74 +156,59 @@ func sortFramings(streams []fleetStream, members []stat.Member) {
 	}
 }
 
-// shares returns the goodput of a framing as a share of that of raw bytes, for each machine on
-// which the interval of the share is known. A rough stream has shares without an interval, too.
-func (v fleetStream) shares(members []stat.Member, framing string) []stat.Estimate {
+// share returns the goodput of a framing on a machine as a share of that of raw bytes or, for round
+// trips, its time as a share of theirs. For raw itself, it returns the goodput or the time. The
+// estimate has N = 0 if the machine did not measure it.
+func (v fleetStream) share(m stat.Member, framing string) stat.Estimate {
 	cell := v.cell
 	cell.Framing = framing
-	var all []stat.Estimate
-	for _, m := range members {
-		for _, f := range m.Figures {
-			if f.Cell == cell && isShare(f, v.rough) {
-				all = append(all, f.ToRaw)
-			}
+	for _, f := range m.Figures {
+		if f.Cell == cell && framing == results.FramingRaw {
+			return f.Speed
+		}
+		if f.Cell == cell {
+			return f.ToRaw
 		}
 	}
-	return all
+	return stat.Estimate{}
 }
 
 // measured returns the machines on which at least one framing was compared with raw bytes.
 func (v fleetStream) measured(members []stat.Member) []stat.Member {
 	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
 		return !slices.ContainsFunc(v.framings, func(framing string) bool {
-			return len(v.shares([]stat.Member{m}, framing)) > 0
+			return v.share(m, framing).N > 0
 		})
 	})
 }
 
-// isCertain reports whether a machine has a share of at least one framing that is not too noisy.
-func (v fleetStream) isCertain(m stat.Member) bool {
-	return slices.ContainsFunc(v.framings, func(framing string) bool {
-		return len(v.sharesOf([]stat.Member{m}, framing).known) > 0
-	})
-}
-
-func mediansOf(all []stat.Estimate) []float64 {
-	var out []float64
-	for _, e := range all {
-		out = append(out, e.Median)
-	}
-	return out
-}
-
-// sentence says what share of the goodput of raw bytes each framing keeps on most of the machines.
+// sentence says what share of the goodput of raw bytes each framing keeps on a machine, or on most
+// of several machines.
 func (v fleetStream) sentence(members []stat.Member) string {
-	where := "on " + members[0].Name
+	where := members[0].Name
 	if len(members) > 1 {
-		where = "on most machines"
+		least := len(members)
+		for _, framing := range v.framings {
+			least = min(least, len(v.sharesOf(members, framing).most()))
+		}
+		where = fmt.Sprintf("at least %d of %d machines", least, len(members))
 	}
-	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput %s: %s.",
+	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on %s: %s.",
 		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
 }
 
 // sharesText lists the framings, each with the range of its share of the goodput of raw bytes on
-// most machines. For a few machines, it leaves out shares that are too noisy to tell.
+// most machines. It leaves out shares that are too noisy to tell.
 func (v fleetStream) sharesText(members []stat.Member) string {
 	var parts, noisy []string
 	for _, framing := range v.framings {
-		medians := mediansOf(v.shares(members, framing))
-		if len(members) <= FewMachines {
-			medians = nil
-			for _, m := range v.sharesOf(members, framing).known {
-				medians = append(medians, m.Median)
-			}
-		}
-		if len(medians) == 0 {
+		all := v.sharesOf(members, framing).most()
+		if len(all) == 0 {
 			noisy = append(noisy, results.FramingPhrase(framing))
 			continue
 		}
-		s := stat.SpreadOf(medians)
-		parts = append(parts, results.FramingPhrase(framing)+" "+percentRange(s.P10, s.P90))
+		text := percentRange(all[0].Median, all[len(all)-1].Median)
+		parts = append(parts, results.FramingPhrase(framing)+" "+text)
 	}
 	if len(noisy) > 0 {
 		return joinAnd(parts) + "; " + joinAnd(noisy) + ": " + tooNoisyToTell
@@ -252,9 +223,9 @@ type group struct {
 }
 
 // groups returns a group of all machines, then groups by each property, such as the processor, on
-// which the speed of a framing depends. A sentence for each such property says how; those that may
-// be chance come last. certain is how many are not.
-func (v fleetStream) groups(members []stat.Member) (all []group, sentences []string, certain int) {
+// which the speed of a framing depends. A sentence for each such property says how. Those in
+// perhaps may be chance.
+func (v fleetStream) groups(members []stat.Member) (all []group, sure, perhaps []string) {
 	all = []group{{"all", members}}
 	for _, factor := range factors {
 		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
@@ -265,20 +236,19 @@ func (v fleetStream) groups(members []stat.Member) (all []group, sentences []str
 		}
 		slices.SortStableFunc(byValue, func(a, b []stat.Member) int { return len(b) - len(a) })
 		text, isCertain := v.dependence(factor, byValue)
-		if text == "" {
+		switch {
+		case text == "":
 			continue
-		}
-		if isCertain {
-			sentences = slices.Insert(sentences, certain, text)
-			certain++
-		} else {
-			sentences = append(sentences, text)
+		case isCertain:
+			sure = append(sure, text)
+		default:
+			perhaps = append(perhaps, text)
 		}
 		for _, own := range byValue[:min(len(byValue), mostGroups)] {
 			all = append(all, group{factorPhrase(own[0], factor), own})
 		}
 	}
-	return all, sentences, certain
+	return all, sure, perhaps
 }
 
 // mostGroups is how many groups of machines by one property, such as the processor, a table may
@@ -296,16 +266,15 @@ func (v fleetStream) dependence(
 		var shares [][]float64
 		var ranges []shareRange
 		for _, own := range byValue {
-			medians := mediansOf(v.shares(own, framing))
-			if len(medians) == 0 {
+			all := v.sharesOf(own, framing)
+			if len(all.known) == 0 {
 				continue
 			}
-			shares = append(shares, medians)
-			s := stat.SpreadOf(medians)
-			ranges = append(ranges, shareRange{s.P10, s.P90, factorPhrase(own[0], factor)})
+			shares = append(shares, all.medians())
+			ranges = append(ranges, rangeOf(all.most(), factorPhrase(own[0], factor)))
 		}
 		slices.SortFunc(ranges, func(a, b shareRange) int { return cmp.Compare(a.least, b.least) })
-		text := framingShares{framing: framing}.say(ranges)
+		text := framingShares{stream: v, framing: framing}.say(ranges)
 		switch certain, likely := stat.Differ(shares); {
 		case certain:
 			sure = append(sure, text)
@@ -348,48 +317,31 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 		if len(g.members) > 1 {
 			number = countValue(int64(len(g.members)))
 		}
-		row := []Value{textValue(g.title), number, rawValue(g.members, v.cell)}
-		for _, framing := range v.framings {
-			row = append(row, sharesValue(v.shares(g.members, framing)))
+		row := []Value{textValue(g.title), number}
+		for _, framing := range slices.Concat([]string{results.FramingRaw}, v.framings) {
+			row = append(row, v.sharesOf(g.members, framing).value())
 		}
 		t.AppendValues(row...)
 	}
 	return t.dropEmpty()
 }
 
-// rawValue shows the goodput of messages without a framing, or the time of a round trip. For
-// several machines, it shows the median.
-func rawValue(members []stat.Member, cell results.Cell) Value {
-	cell.Framing = results.FramingRaw
-	metric := stat.RelativeMetric(cell)
-	var all []stat.Estimate
-	for _, m := range members {
-		for _, f := range m.Figures {
-			if f.Cell == cell {
-				all = append(all, f.Speed)
-			}
-		}
-	}
-	switch len(all) {
-	case 0:
+// value shows one share of the goodput of raw bytes with its interval, or the median of several
+// shares with their 10th and 90th percentile. For raw, it shows the goodput alone.
+func (s framingShares) value() Value {
+	metric := stat.RelativeMetric(s.stream.cell)
+	isRaw := s.framing == results.FramingRaw
+	spread := stat.SpreadOf(s.medians())
+	switch {
+	case len(s.measured) == 1 && isRaw:
+		return figureValue(s.measured[0].Median, RoughText(metric.Name, s.measured[0]))
+	case len(s.measured) == 1:
+		return figureValue(s.measured[0].Median, ratioText(&s.measured[0]))
+	case len(s.known) == 0:
 		return Value{}
-	case 1:
-		return figureValue(all[0].Median, RoughText(metric.Name, all[0]))
+	case isRaw:
+		return figureValue(spread.Median, metric.Format(spread.Median))
 	}
-	median := stat.SpreadOf(mediansOf(all)).Median
-	return figureValue(median, metric.Format(median))
-}
-
-// sharesValue shows one share of the goodput of raw bytes with its interval, or the median of
-// several shares with their 10th and 90th percentile.
-func sharesValue(all []stat.Estimate) Value {
-	switch len(all) {
-	case 0:
-		return Value{}
-	case 1:
-		return figureValue(all[0].Median, ratioText(&all[0]))
-	}
-	s := stat.SpreadOf(mediansOf(all))
-	text := fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.P10, s.P90)
-	return figureValue(s.Median, text)
+	text := fmt.Sprintf("%.2f (%.2f–%.2f)", spread.Median, spread.P10, spread.P90)
+	return figureValue(spread.Median, text)
 }

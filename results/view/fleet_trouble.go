@@ -35,7 +35,7 @@ func (c *concern) add(name, what string, why []string) {
 	reason := Truncate(strings.Join(why, "; "), mostReason)
 	for i, row := range c.rows {
 		if row.what == what && row.why == reason {
-			c.rows[i].names = append(row.names, name)
+			c.rows[i].names = slices.Compact(append(row.names, name))
 			return
 		}
 	}
@@ -133,29 +133,13 @@ func refutedRules(m stat.Member) []string {
 	return all
 }
 
-// outlierText says how far a machine stands out: in its time for raw, or in the share of raw that a
+// outlierText says how far a machine stands out: in the speed of raw, or in the share of it that a
 // framing keeps.
 func outlierText(o stat.Outlier) string {
-	stream := fleetStream{cell: o.Cell}
-	s := framingShares{framing: o.Cell.Framing, isTrips: stream.isTrips()}
+	s := framingShares{stream: fleetStream{cell: o.Cell}, framing: o.Cell.Framing}
 	own, usual := o.Figures[0], o.Figures[1]
-	text := fmt.Sprintf("%s %s%s, usually %s", s.phrase(), s.share(own, own), s.ofRaw(),
-		s.share(usual, usual))
-	if o.Cell.Framing == results.FramingRaw {
-		metric := stat.RelativeMetric(o.Cell)
-		factor := own / usual
-		if metric.Better == stat.Higher {
-			factor = usual / own
-		}
-		text = fmt.Sprintf("raw takes %.1f times as long: %s, usually %s", factor,
-			metric.Format(own), metric.Format(usual))
-	}
-	what := "messages"
-	if s.isTrips {
-		what = "round trips"
-	}
-	return fmt.Sprintf("%s (%s of %s, %s; far off in %d of %d cells)", text, what,
-		SizeTitle(o.Cell.Size), PlacementPhrase(o.Cell.Placement), o.Cells, o.Compared)
+	return fmt.Sprintf("%s %s%s, usually %s%s; far off in %d of %d cells", s.phrase(),
+		s.share(own, own), s.ofRaw(), s.share(usual, usual), s.stream.where(), o.Cells, o.Compared)
 }
 
 // reasons lists what may have made a machine stand out. It leaves out what is usual among similar

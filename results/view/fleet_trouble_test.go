@@ -50,6 +50,8 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 	warnings := []string{stat.TwoClusters + ": something else changed meanwhile; run it again"}
 	f.Add(results.Record{Run: "a", Cell: raw})
 	f.Add(results.Record{Run: "b", Cell: raw, Warnings: warnings})
+	raw.Pipe = "fifo"
+	f.Add(results.Record{Run: "b", Cell: raw, Warnings: warnings})
 	f.Add(results.Finding{Run: "a", ID: "rule/socketpair/full/buffered", Value: 100.0, Unit: "B",
 		Verdict: results.Refuted})
 	sections := FleetSections(f.Members())
