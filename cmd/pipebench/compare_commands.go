@@ -497,8 +497,12 @@ func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
 			return nil
 		}
 		if !target.Served() {
-			return fmt.Errorf("%s: a message of %s: %s",
+			err := fmt.Errorf("%s: a message of %s: %s",
 				argv[0], results.FormatSize(size), view.VerdictText(target.Verdict))
+			if f := target.Evidence.Failure; f != nil && len(f.StderrTail) > 0 {
+				err = fmt.Errorf("%w; its last words: %s", err, strings.Join(f.StderrTail, " | "))
+			}
+			return err
 		}
 		start.Wall = stat.MedianTime(target.Samples)
 		start.CPU = stat.ServerCPU(target.Samples)

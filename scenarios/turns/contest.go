@@ -123,26 +123,29 @@ func nextOrder(random *rand.Rand, pairs int, oldFirst bool) bool {
 // ErrNewFails means that the new command failed, and that the old one did not in the same pair.
 var ErrNewFails = errors.New("the new one fails, the old one does not")
 
-// inOrder runs both commands, but not the new one if the old one fails first. If the new one has
-// failed already, it does not matter that the time ended while the old one ran.
+// inOrder runs both commands, but not the new one if the old one fails first. The error says which
+// failed. If the new one has failed already, it does not matter that the time ended while the old
+// one ran.
 func inOrder[T any](
 	ctx context.Context, oldFirst bool, runOld, runNew func(context.Context) (T, error),
 ) (old, new T, err error) {
+	var newErr error
 	if oldFirst {
 		old, err = runOld(ctx)
-		if err != nil {
-			return old, new, err
-		}
 	}
-	new, newErr := runNew(ctx)
+	if err == nil {
+		new, newErr = runNew(ctx)
+	}
 	if !oldFirst && ctx.Err() == nil {
 		old, err = runOld(ctx)
 	}
-	if ctx.Err() != nil {
-		return old, new, cmp.Or(newErr, err)
-	}
-	if newErr != nil && err == nil {
+	switch {
+	case ctx.Err() != nil:
+		err = cmp.Or(newErr, err)
+	case err != nil:
+		err = fmt.Errorf("the old one fails: %w", err)
+	case newErr != nil:
 		err = fmt.Errorf("%w: %w", ErrNewFails, newErr)
 	}
-	return old, new, cmp.Or(err, newErr)
+	return old, new, err
 }

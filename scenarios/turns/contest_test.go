@@ -155,6 +155,10 @@ func TestNewFailsIfTheOldOneWorks(t *testing.T) {
 			if !errors.Is(err, broken) || errors.Is(err, ErrNewFails) != tt.want {
 				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
 			}
+			saysOld := strings.HasPrefix(err.Error(), "the old one fails: ")
+			if saysOld != (tt.old != nil) {
+				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
+			}
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (f filter) start(ctx context.Context) (Start, error) {
 		return s, fmt.Errorf("%s was ended by %s: %w", f.name, signal, waitErr)
 	}
 	if s.Exit != 0 {
-		s.Said = firstLine(p.Stderr().String())
+		s.Said = lastWords(p.Stderr().String())
 	}
 	if cpu, ok := p.CPU(); ok {
 		s.CPU = float64(cpu)

@@ -98,13 +98,25 @@ func reasonOf(text, stderr string) string {
 		name, said, _ := strings.Cut(failed, "\n")
 		return fmt.Sprintf("%s failed: %s", name, firstLine(said))
 	}
-	_, panicked, found := strings.Cut(stderr, "panic: ")
-	if found {
-		stderr = "panic: " + panicked
+	if !strings.Contains(stderr, "panic: ") {
+		stderr = firstLine(stderr) // the list of flags follows
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	reason := lines[len(lines)-1] + ": " + firstLine(stderr)
-	return strings.Trim(reason, ": ")
+	return strings.Trim(lines[len(lines)-1]+": "+lastWords(stderr), ": ")
+}
+
+// lastWords returns the line of a Go program's panic, or else the first line on standard error and
+// the last, which may be the reason or advice.
+func lastWords(stderr string) string {
+	_, panicked, found := strings.Cut(stderr, "panic: ")
+	if found {
+		return "panic: " + firstLine(panicked)
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	if len(lines) > 1 {
+		return lines[0] + " … " + lines[len(lines)-1]
+	}
+	return lines[0]
 }
 
 func firstLine(text string) string {

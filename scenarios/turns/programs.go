@@ -22,7 +22,7 @@ type Start struct {
 	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
 	Output  string // a digest of what it printed; "" for a server
-	Said    string // its first line on standard error, if it failed
+	Said    string // its last words on standard error, if it failed
 	Idle    bool   // it printed and wrote nothing, and read nothing of its input
 
 	Instructions int64 // 0 if they were not counted
