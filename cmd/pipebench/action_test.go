@@ -74,9 +74,12 @@ func TestActionShowsTheVerdict(t *testing.T) {
 	}
 }
 
-// What compare of two commands keeps lies in the same place.
+// What compare of two commands keeps lies in the same place, even if another command makes a folder
+// meanwhile.
 func TestActionKeepsAComparison(t *testing.T) {
-	binary := program(t, "mkdir -p pipebench-out/now && echo > pipebench-out/now/results.jsonl")
+	binary := program(t, "mkdir -p pipebench-out/now pipebench-out/other && "+
+		"echo > pipebench-out/now/results.jsonl && "+
+		"echo 'saved in pipebench-out/now: results.jsonl, report.html' >&2")
 	run := runAction(t, "BINARY="+binary, "RUN=compare ./old ./new")
 	_, folder, _ := strings.Cut(run.output, "results=")
 	folder, _, _ = strings.Cut(folder, "\n")
