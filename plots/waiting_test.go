@@ -118,8 +118,9 @@ func TestARoughGainIsMarked(t *testing.T) {
 		set.Add(r)
 	}
 	c := chartOfName(t, set, "write-size")
-	if !strings.Contains(c.Title, "carry ~") {
-		t.Errorf("title %q without a mark", c.Title)
+	if !strings.Contains(c.Title, "carry ~") ||
+		!strings.HasSuffix(c.Title, " as much as whole messages in a pipe of 64 KiB") {
+		t.Errorf("title %q without a mark, or without what is usual", c.Title)
 	}
 }
 

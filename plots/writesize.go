@@ -171,7 +171,7 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	var best results.Cell
 	noisy := false
 	for _, row := range r.all {
-		gain, times := r.gainOf(row, usual, panel)
+		gain, base, times := r.gainOf(row, usual, panel)
 		switch {
 		case row.Cell.Placement == "free" || gain.N == 0 || gain.Below(view.GainThatCounts):
 		case !gain.Above(view.GainThatCounts):
@@ -179,12 +179,12 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 		case gain.Median > most:
 			most = gain.Median
 			best = row.Cell
-			found = fmt.Sprintf("On %s, %s %s as much as usual",
-				panel(row), settingName(row, usual), times)
+			found = fmt.Sprintf("On %s, %s %s as much as whole messages in a %s",
+				panel(row), settingName(row, usual), times, capacityName(base))
 		}
 	}
 	for _, row := range r.all { // the same setting in other panels
-		gain, times := r.gainOf(row, usual, panel)
+		gain, _, times := r.gainOf(row, usual, panel)
 		isOther := row.Cell.Placement != best.Placement && row.Cell.Placement != "free"
 		isSame := row.Cell.Capacity == best.Capacity && row.Cell.WriteSize == best.WriteSize
 		counts := gain.Above(view.GainThatCounts) || gain.Below(1/view.GainThatCounts)
@@ -201,24 +201,26 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	return "Neither a larger pipe nor smaller writes carry " + size + " much faster"
 }
 
-// gainOf returns the goodput of row divided by that of whole messages through a pipe of the usual
-// capacity in the same panel and the same rounds, as the sentence about a larger pipe does, and its
-// text: "2.4×", or "~2.4×" if it or one of the two points is rough. Its N is 0 if that was not
-// measured.
-func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (stat.Estimate, string) {
+// gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the
+// usual capacity in the same panel and the same rounds, as the sentence about a larger pipe does.
+// The text is "2.4×", or "~2.4×" if the gain or one of the two points is rough. The N of the gain is
+// 0 if it was not measured.
+func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
+	gain stat.Estimate, base stat.Row, text string,
+) {
 	whole := withValue(r, panel, panel(row)).where(func(row stat.Row) bool {
 		return row.Cell.Capacity == usual && row.Cell.WriteSize == 0
 	})
 	if len(whole.all) == 0 {
-		return stat.Estimate{}, ""
+		return stat.Estimate{}, stat.Row{}, ""
 	}
-	base := whole.all[0]
-	gain := stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)
-	text := results.FormatNumber(gain.Median, 2) + "×"
+	base = whole.all[0]
+	gain = stat.PairedRatio(stat.MustMetric("goodput"), row.Records, base.Records)
+	text = results.FormatNumber(gain.Median, 2) + "×"
 	for _, e := range []stat.Estimate{gain, row.Estimates["goodput"], base.Estimates["goodput"]} {
 		if view.IsRough(e) {
-			return gain, "~" + text
+			return gain, base, "~" + text
 		}
 	}
-	return gain, text
+	return gain, base, text
 }
