@@ -102,8 +102,9 @@ func (old oldLine) rule(f *Finding) {
 	switch {
 	case old.Step == "kind": // the system has no such kind of pipe
 		f.Verdict = Unsupported
-	case old.Value == "hangs", old.Value == "fails":
+	case old.Value == "hangs", old.Value == "fails": // it was stopped, perhaps because of load
 		f.Verdict = CannotTell
+		f.Class = f.Found
 	case old.Agrees == nil:
 		f.Verdict = Noted
 	case *old.Agrees:

@@ -62,7 +62,8 @@ func TestOldLinesAsFindings(t *testing.T) {
 			"an experiment that hangs",
 			`{"kind":"probe","run":"r","step":"slot","value":"hangs"}`,
 			results.Finding{
-				ID: "rule/slot", Verdict: results.CannotTell, Value: "hangs", Found: "hangs",
+				ID: "rule/slot", Verdict: results.CannotTell, Class: "hangs", Value: "hangs",
+				Found: "hangs",
 			},
 		},
 		{
