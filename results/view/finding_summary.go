@@ -18,7 +18,7 @@ func findingSummary(all []results.Finding) string {
 	case results.AreaClaim, results.AreaMachine, results.AreaTrial:
 		return results.FormatCount(len(all), area) + ": " + countVerdicts(all)
 	case results.AreaRule:
-		return ruleSummary(all)
+		return ruleSummary(all, nil)
 	case results.AreaCompare:
 		return results.FormatCount(len(all), "figure") + " of two commands: " + countVerdicts(all)
 	}

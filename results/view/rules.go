@@ -38,7 +38,7 @@ func WriteRules(w io.Writer, format Format, set *results.Set, systems []Document
 	}
 	machines := probedMachines(rules)
 	p := Page{
-		Header: append([]string{ruleSummary(rules.Findings)}, probedLines(machines)...),
+		Header: append([]string{ruleSummary(rules.Findings, machines)}, probedLines(machines)...),
 		Tables: ruleTables(rules, systems),
 	}
 	if len(systems) > 0 {
@@ -124,15 +124,26 @@ func pipeSummary(all []results.Finding) string {
 		"A full pipe takes more once %s have been read.", sizes[0], sizes[1], sizes[2])
 }
 
-// ruleSummary counts findings by whether they agree with the documented rules.
-func ruleSummary(all []results.Finding) string {
+// ruleSummary counts findings by whether they agree with the documented rules. Of several machines,
+// it names those that differ.
+func ruleSummary(all []results.Finding, machines []probedMachine) string {
 	count := make(map[results.Verdict]int)
+	isRefuted := func(f results.Finding) bool { return f.Verdict == results.Refuted }
 	for _, f := range all {
 		count[f.Verdict]++
 	}
-	text := fmt.Sprintf("%s: %d agree with the documented rules, %d differ, %d are not documented",
-		results.FormatCount(len(all), "finding"), count[results.Holds], count[results.Refuted],
-		count[results.Noted])
+	var where []string
+	for _, m := range machines {
+		if slices.ContainsFunc(m.found, isRefuted) {
+			where = append(where, m.name)
+		}
+	}
+	differ := fmt.Sprintf("%d differ", count[results.Refuted])
+	if len(machines) > 1 && len(where) > 0 {
+		differ += " (on " + nameSome(where) + ")"
+	}
+	text := fmt.Sprintf("%s: %d agree with the documented rules, %s, %d are not documented",
+		results.FormatCount(len(all), "finding"), count[results.Holds], differ, count[results.Noted])
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
 		text += fmt.Sprintf(", %d experiments came to no result", none)
 	}

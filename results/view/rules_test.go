@@ -372,6 +372,9 @@ func TestMachinesBesideEachOtherShowEveryDifference(t *testing.T) {
 	refuted := rule("socketpair/full/buffered", results.Refuted, 100, "B", "100 B buffered")
 	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, refuted))
 	text := writtenRules(t, FormatTable, Options{}, set)
+	if !strings.Contains(text, ", 1 differ (on b), ") {
+		t.Errorf("the machine that differs is not named in\n%s", text)
+	}
 	_, table, _ := strings.Cut(text, "What differs from the documented rules")
 	for _, want := range []string{"socketpair/full/buffered", "100 B buffered"} {
 		if !strings.Contains(table, want) {
