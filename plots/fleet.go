@@ -18,9 +18,9 @@ func FleetCharts(members []stat.Member) []Chart {
 		return nil
 	}
 	few := len(members) <= view.FewMachines
-	leftOut := false
+	compared := len(all)
 	if few {
-		all, leftOut = differing(members, all)
+		all = differing(members, all)
 	}
 	var sizes []int
 	for _, cell := range all {
@@ -47,7 +47,7 @@ func FleetCharts(members []stat.Member) []Chart {
 		}
 	}
 	switch {
-	case leftOut:
+	case len(all) < compared:
 		c.Title = "Where " + machines + " differ: goodput vs raw"
 		c.Notes = append(c.Notes, "Framings on which the machines are alike are not drawn.")
 	case len(sure) == 0:
@@ -111,7 +111,7 @@ func measuring(members []stat.Member, cells []results.Cell) []stat.Member {
 
 // differing selects the combinations of settings whose framing and placement give different results
 // on different machines. If there are none, it returns all combinations.
-func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, leftOut bool) {
+func differing(members []stat.Member, all []results.Cell) []results.Cell {
 	type panel struct{ framing, placement string }
 	differ := make(map[panel]bool)
 	for _, c := range all {
@@ -120,14 +120,11 @@ func differing(members []stat.Member, all []results.Cell) (kept []results.Cell, 
 		}
 	}
 	if len(differ) == 0 {
-		return all, false
+		return all
 	}
-	for _, c := range all {
-		if differ[panel{c.Framing, c.Placement}] {
-			kept = append(kept, c)
-		}
-	}
-	return kept, len(kept) < len(all)
+	return slices.DeleteFunc(slices.Clone(all), func(c results.Cell) bool {
+		return !differ[panel{c.Framing, c.Placement}]
+	})
 }
 
 // eachMachine makes a series of dots for each machine.

@@ -203,8 +203,8 @@ func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 
 // gainOf returns the goodput of row divided by that of base: whole messages through a pipe of the
 // usual capacity in the same panel and the same rounds, as the sentence about a larger pipe does.
-// The text is "2.4×", or "~2.4×" if the gain or one of the two points is rough. The N of the gain is
-// 0 if it was not measured.
+// The text is "2.4×", or "~2.4×" if the gain or one of the two points is rough. The N of the gain
+// is 0 if it was not measured.
 func (r rows) gainOf(row stat.Row, usual int, panel func(stat.Row) string) (
 	gain stat.Estimate, base stat.Row, text string,
 ) {

@@ -143,7 +143,8 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 		differ += " (on " + nameSome(where) + ")"
 	}
 	text := fmt.Sprintf("%s: %d agree with the documented rules, %s, %d are not documented",
-		results.FormatCount(len(all), "finding"), count[results.Holds], differ, count[results.Noted])
+		results.FormatCount(len(all), "finding"), count[results.Holds], differ,
+		count[results.Noted])
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
 		text += fmt.Sprintf(", %d experiments came to no result", none)
 	}
