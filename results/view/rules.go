@@ -139,6 +139,9 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 		}
 	}
 	differ := fmt.Sprintf("%d differ", count[results.Refuted])
+	if count[results.Refuted] == 1 {
+		differ += "s"
+	}
 	if len(machines) > 1 && len(where) > 0 {
 		differ += " (on " + nameSome(where) + ")"
 	}
