@@ -149,7 +149,7 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 		results.FormatCount(len(all), "finding"), count[results.Holds], differ,
 		count[results.Noted])
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
-		text += fmt.Sprintf(", %d experiments came to no result", none)
+		text += ", " + results.FormatCount(none, "experiment") + " came to no result"
 	}
 	return text + "."
 }

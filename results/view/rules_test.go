@@ -74,7 +74,8 @@ func TestTheScreenOfRules(t *testing.T) {
 	text := writtenRules(t, FormatTable, Options{},
 		rulesOn("a", agreeing, contrary, told, hanging, zone))
 	for _, want := range []string{
-		"5 findings: 1 agree with the documented rules, 1 differs, 2 are not documented",
+		"5 findings: 1 agree with the documented rules, 1 differs, 2 are not\n",
+		"documented, 1 experiment came to no result.",
 		"anonymous", "fifo",
 		"4,096 B", "8,192 B (≠ documented)", "1.50 µs", "1..31",
 		"What differs from the documented rules, or came to no result",
