@@ -104,7 +104,8 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.PeerLeft && d.PID > 0:
 			step = fmt.Sprintf("a server should leave at the end of its stdin: `pipebench check "+
 				"--server --only end-idle -- %s` tells whether this one does", command)
-		case d.Kind == inspect.MutualRead, d.Kind == inspect.Unread && d.PID > 0:
+		case d.Kind == inspect.MutualRead, d.Kind == inspect.Pauses,
+			d.Kind == inspect.Unread && d.PID > 0:
 			step = recordAndDrive(r, d.PID, command)
 		}
 		if step != "" {

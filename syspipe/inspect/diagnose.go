@@ -15,7 +15,8 @@ type Diagnosis struct {
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
 	// PID is the process that the diagnosis is about, or 0 if the diagnosis is not about a single
 	// process. For [MutualRead] and [ChildAtStdin], PID is the server. For [Unread] and [PeerLeft],
-	// it is the process whose standard input is unread or has ended.
+	// it is the process whose standard input is unread or has ended. For [Pauses], it is the process
+	// that pauses.
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread
@@ -29,6 +30,7 @@ const (
 	MutualWrite  Problem = "mutual-write"
 	MutualRead   Problem = "mutual-read"
 	ChildAtStdin Problem = "child-at-stdin"
+	Pauses       Problem = "pauses"
 	Undrained    Problem = "undrained"
 	Unread       Problem = "unread"
 	PeerLeft     Problem = "peer-left"
@@ -47,7 +49,7 @@ const (
 // explain a hang come first. The kinds after [Unread] do not explain a hang.
 var problems = []Problem{
 	MutualWrite, Undrained, Stopped, OpensFIFO, SelfHeld, TwoReaders, MutualRead, ChildAtStdin,
-	Spins, Buffers, Unread, PeerLeft, Leak, IgnoresTerm, HeldOpen,
+	Pauses, Spins, Buffers, Unread, PeerLeft, Leak, IgnoresTerm, HeldOpen,
 }
 
 // rank returns the place of a kind of problem in the list "problems".
@@ -84,7 +86,7 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
 		takesTwo := d.Kind == Spins || d.Kind == Buffers
 		confirmed := takesTwo || slices.ContainsFunc(before.Diagnoses, d.same)
-		waits := d.Kind == MutualRead || d.Kind == ChildAtStdin
+		waits := d.Kind == MutualRead || d.Kind == ChildAtStdin || d.Kind == Pauses
 		answersMeanwhile := waits && r.moves(d.PID)
 		return !confirmed || answersMeanwhile
 	})
@@ -148,6 +150,11 @@ func (r *Report) diagnose() []Diagnosis {
 	}
 	for i := range r.Channels {
 		f.checkHolders(&r.Channels[i], r.all)
+	}
+	if !f.explains() {
+		for i := range r.Channels {
+			f.checkPauses(&r.Channels[i])
+		}
 	}
 	slices.SortStableFunc(f.found, func(a, b Diagnosis) int { return a.order() - b.order() })
 	return f.found
@@ -359,19 +366,58 @@ func (f *finder) describeIdle(readers []Holder) string {
 
 // doesInstead says what a process does instead of reading. It returns "" if that is not known.
 func (r *Report) doesInstead(pid int) string {
-	for _, p := range r.Processes {
-		switch {
-		case p.PID != pid:
-		case r.Computes(p):
-			return ": it computes"
-		case !p.running && len(p.Threads) > 0 && p.Threads[0].pauses():
-			return ": it sleeps in " + p.Threads[0].In
-		}
+	p := r.process(pid)
+	if r.Computes(p) {
+		return ": it computes"
+	}
+	if call := p.pausesIn(); call != "" {
+		return ": it sleeps in " + call
 	}
 	if reader, waits := r.waitsToWrite(pid); waits {
 		return fmt.Sprintf(": it waits to write to %s", reader)
 	}
 	return r.waitsElsewhere(pid)
+}
+
+// pausesIn returns the system call in which the process waits for time to pass, or for another of
+// its threads. It returns "" if the process does not pause.
+func (p Proc) pausesIn() string {
+	if p.running || len(p.Threads) == 0 || !p.Threads[0].pauses() {
+		return ""
+	}
+	return p.Threads[0].In
+}
+
+// checkPauses finds a process that pauses while another waits for what it prints.
+func (f *finder) checkPauses(c *Channel) {
+	if c.Queued != 0 || !anyWaits(c.Readers) {
+		return
+	}
+	reader := firstWaiting(c.Readers)
+	for _, w := range c.Writers {
+		call := f.report.process(w.PID).pausesIn()
+		if w.FD != stdout || w.PID == reader.PID || call == "" {
+			continue
+		}
+		waits := "waits"
+		if reader.edge { // a Go program watches pipes that it may not be reading
+			waits = "may wait"
+		}
+		const says = "%s neither reads nor writes: it sleeps in %s, and %s %s for its stdout (%s)"
+		if found := f.add(Pauses, fmt.Sprintf(says, w, call, reader, waits, c.ID), c); found != nil {
+			found.PID = w.PID
+		}
+	}
+}
+
+// process returns the process with this PID, or an empty one if the report has none.
+func (r *Report) process(pid int) Proc {
+	for _, p := range r.Processes {
+		if p.PID == pid {
+			return p
+		}
+	}
+	return Proc{}
 }
 
 // RunShare returns how busy p was between the two looks of [Over]: the share of that time, from 0

@@ -94,6 +94,40 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// A server that sleeps while it owes an answer waits for no pipe.
+func TestAProcessThatPausesIsNamed(t *testing.T) {
+	server := Holder{PID: 2, Command: "server", FD: 1}
+	for _, row := range []struct {
+		client  Holder
+		running bool
+		want    string // "" if nothing is found
+	}{
+		{client: Holder{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true},
+			want: "2 (server) neither reads nor writes: it sleeps in nanosleep, and 1 (client) " +
+				"waits for its stdout (o)"},
+		{client: Holder{PID: 1, Command: "client", FD: 5, Waits: true, edge: true},
+			want: "and 1 (client) may wait for its stdout (o)"},
+		{client: Holder{PID: 1, Command: "client", FD: 5}},
+		{client: Holder{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}, running: true},
+	} {
+		r := Report{
+			Processes: []Proc{{PID: 2, Threads: []Thread{{In: "nanosleep"}}, running: row.running}},
+			Channels: []Channel{
+				{ID: "o", Writers: []Holder{server}, Readers: []Holder{row.client}},
+			},
+		}
+		found := r.diagnose()
+		if len(found) > 0 != (row.want != "") {
+			t.Errorf("%+v: found %+v", row, found)
+			continue
+		}
+		if row.want != "" && (found[0].Kind != Pauses || found[0].PID != server.PID ||
+			!strings.Contains(found[0].Sentence, row.want)) {
+			t.Errorf("%+v, want %q", found[0], row.want)
+		}
+	}
+}
+
 // A process between two full pipes, such as pipebench tap, is not the one to blame.
 func TestTheProcessAtTheEndOfFullPipesIsBlamed(t *testing.T) {
 	holder := func(pid int, name string, fd int, waits bool) []Holder {
