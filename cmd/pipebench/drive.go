@@ -122,8 +122,8 @@ func (f *driveFlags) run(cmd *cobra.Command, command []string) error {
 	for _, a := range f.asserts {
 		f.plan.Demand(int(a.Size), a.Observations())
 	}
-	for _, size := range f.plan.Sizes { // an echo may be larger than its request
-		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 2*size)
+	for _, size := range f.plan.Sizes { // an echo with escapes is larger than its request
+		f.options.MaxReply = max(f.options.MaxReply, 256<<20, 3*size)
 	}
 	isSweep := f.messages == "" && !f.isLoad() // also true for a search for limits
 	if isSweep && f.maxTime == 0 {

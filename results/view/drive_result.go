@@ -51,7 +51,7 @@ func (d *driveRecords) add(t *results.Target) {
 		if e != nil && e.CutShort {
 			d.cutShort = t
 		}
-		if e == nil || !e.CutShort || e.Side == "request" {
+		if e == nil || e.Side == "request" {
 			d.served = max(d.served, *t.SearchedTo)
 		}
 	case t.Size > 0 && t.Served():
@@ -165,7 +165,7 @@ func breakingText(t results.Target) string {
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
 	case e != nil && e.CutShort && e.Call == "":
 		return betweenText(at, int64(e.FailedAt)) + ": "
-	case e != nil && e.Call != "":
+	case t.ReplyLimit != nil: // the next larger reply may have many bytes more
 		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "

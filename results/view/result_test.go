@@ -38,7 +38,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
 				{Verdict: "truncated", ReplyLimit: new(int64(100000))},
 			},
-			false, "breaks at 100,001 B: truncated",
+			false, "breaks above 100,000 B: truncated",
 		},
 		{
 			"replies break alone",
@@ -46,7 +46,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
 				{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
 			},
-			false, "breaks at 8,388,609 B: corrupt",
+			false, "breaks above 8,388,608 B: corrupt",
 		},
 		{
 			"requests break first",

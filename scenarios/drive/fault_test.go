@@ -52,6 +52,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 	}{
 		{"never-read@32KiB", target.Deaf}, // first, since it is waited for
 		{"corrupt@32KiB", target.Corrupt},
+		{"split-utf8=64KiB", target.Corrupt},
 		{"truncate-at-exit@32KiB", target.Truncated},
 		{"trickle=16B", target.OK},
 		{"stderr-flood", target.OK},

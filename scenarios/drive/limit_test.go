@@ -568,6 +568,16 @@ func TestAReplyToolThatRefuses(t *testing.T) {
 	}
 }
 
+// A reply with U+FFFD, which the request has not, is damaged.
+func TestRepliesWhoseCharactersAreReplaced(t *testing.T) {
+	t.Parallel()
+	l := reportLimit(t, "rows split")
+	if l.Verdict != string(target.Corrupt) || l.Evidence.Limit.FailedAt != 501 ||
+		!strings.Contains(l.Evidence.Advice, "2 characters of the reply are U+FFFD") {
+		t.Errorf("found %+v, advice %q", limitOf(l), l.Evidence.Advice)
+	}
+}
+
 // A tool that refuses more than so much, in a result of its own, has a limit.
 func TestRepliesThatAToolRefuses(t *testing.T) {
 	t.Parallel()

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/jsonrpc"
 )
@@ -35,7 +38,7 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	case e.Kind() == jsonrpc.Failure:
 		return r.checkRefusal(reply)
 	case r.Demands > 0:
-		return checkTool(reply)
+		return checkMade(reply)
 	case !r.Echoes:
 		return fine
 	}
@@ -88,7 +91,7 @@ func (r *Request) explain(reply []byte) Outcome {
 	payload := r.Payload()
 	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
 	for text := range texts(reply) {
-		i := bytes.Index([]byte(text), payload[:min(headBytes, len(payload))])
+		i := bytes.Index([]byte(text), payload[:min(StampDigits, len(payload))])
 		if i < 0 {
 			continue
 		}
@@ -116,8 +119,23 @@ func checkTool(reply []byte) Outcome {
 	return fine
 }
 
-// headBytes is how many bytes of a payload suffice to find where it begins in an answer.
-const headBytes = 16
+// checkMade judges a text that a tool made. The request for it has no character U+FFFD.
+func checkMade(reply []byte) Outcome {
+	out := checkTool(reply)
+	if out.Verdict != OK || !utf8.Valid(reply) {
+		return out
+	}
+	n := 0
+	for text := range texts(reply) {
+		n += strings.Count(text, "\uFFFD")
+	}
+	if n > 0 {
+		out.Verdict = Corrupt
+		out.Why = results.FormatCount(n, "character") + " of the reply are U+FFFD: the server " +
+			"decoded pieces of text, or the text of its tool has them"
+	}
+	return out
+}
 
 // compare compares the payload with a text that should begin with it.
 func compare(payload, text []byte) Outcome {

@@ -60,8 +60,12 @@ const StampDigits = 8
 // letters need no escape in any encoding.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// period is the number of bytes after which a payload repeats. It is a prime, so that consecutive
-// chunks of a round size differ.
+// characters have 2, 3, 4, 1, 2, 3 and 4 bytes. Payloads consist mostly of them, so that a server
+// that decodes each of its reads by itself damages some. All protocols here speak UTF-8.
+const characters = "é漢😀aß語🜁"
+
+// period is the number of bytes after which the letters of a payload repeat. It is a prime, so that
+// consecutive chunks of a round size differ.
 const period = 65521
 
 // asSmallAsCanBe is the size of a request without a payload.
@@ -90,6 +94,10 @@ func newRequest(before, after string, size int) *Request {
 	}
 	for n := len(first); n < len(payload); {
 		n += copy(payload[n:], first)
+	}
+	const step = len(characters) + 2 // odd, so that each character stands at the end of some read
+	for n := StampDigits; n+len(characters) <= len(payload)-StampDigits; n += step {
+		copy(payload[n:], characters)
 	}
 	return r
 }
@@ -120,8 +128,7 @@ func Again(msg, id []byte) *Request {
 // Size returns the number of bytes of the message, without what the framing adds.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that only makes the message larger. The caller may change
-// this part, except for StampDigits bytes at its beginning and at its end.
+// Payload returns the part of the message that only makes the message larger.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
 // Numbered reports whether the request has an id, by which its answer is found.

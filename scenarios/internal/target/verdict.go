@@ -138,7 +138,7 @@ func (o *Outcome) Advice(command string) string {
 	switch {
 	case o.Verdict == Unanswered && o.arrivals.n > 0:
 		return o.Why + "; " + adviceInPieces
-	case o.Verdict == Unanswered || o.Verdict == ErrorReply:
+	case o.Verdict == Unanswered || o.Verdict == ErrorReply || o.Verdict == Corrupt:
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
