@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -234,6 +235,8 @@ func losesRead(t results.Target) bool {
 	return isNear && (v == target.Unanswered || v.Ended())
 }
 
+func isASCII(text []byte) bool { return utf8.RuneCount(text) == len(text) }
+
 // record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
@@ -267,8 +270,12 @@ func (s *search) record() results.Target {
 		s.driver.setFailure(&t, s.tried[s.High], 0, "--find-limit")
 	} else {
 		s.driver.setFailure(&t, s.tried[s.High], s.High)
-		payload := len(s.make(s.Low).Payload())
-		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
+		payload := s.make(s.Low).Payload()
+		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: len(payload)}
+		if isASCII(payload) && !isASCII(s.make(s.High).Payload()) {
+			t.Evidence.Advice = "smaller requests have no characters of several bytes, which may be " +
+				"the cause: " + target.AdviceOnCharacters
+		}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
