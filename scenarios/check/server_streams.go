@@ -377,9 +377,7 @@ func (c *serverCase) judgeReply(
 	case out.Verdict == target.OK: // no failure: a tool may shorten what it returns
 		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
-	case out.Verdict == target.Corrupt:
-		c.fails("an answer of %s: %s: %s; %s came", size, out.Verdict.Text(), out.Why, earlier)
-	case out.Size > 0:
+	case out.Size > 0 && out.Verdict != target.Corrupt:
 		c.cannotTell("an answer of %s: %s: %s; %s came whole. Unless the tool shortens on "+
 			"purpose, the server loses bytes", size, out.Verdict.Text(), out.Why, earlier)
 	case out.Verdict == target.Late:
@@ -388,6 +386,6 @@ func (c *serverCase) judgeReply(
 		c.fails("an answer of %s: %d lines that are no messages came in its place, the first "+
 			"such line of the server: %q; %s came", size, strays, first, earlier)
 	default:
-		c.fails("an answer of %s: %s; %s came", size, out.Verdict.Text(), earlier)
+		c.fails("an answer of %s: %s: %s; %s came", size, out.Verdict.Text(), out.Why, earlier)
 	}
 }

@@ -494,6 +494,7 @@ func TestALimitInRows(t *testing.T) {
 	e := l.Evidence.Limit
 	const largest = 605*99 + 90 // what stands around the rows
 	if e.Call != "report rows" || e.Asked != 605 || e.FailedAt != 606 ||
+		l.Verdict != string(target.Truncated) || l.Evidence.Failure.Partial != 60_000 ||
 		l.ReplyLimit == nil || *l.ReplyLimit < 605*99 || *l.ReplyLimit > largest {
 		t.Errorf("found %+v, %+v", limitOf(l), e)
 	}

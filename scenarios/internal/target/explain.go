@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/syspipe/proc"
@@ -96,6 +97,10 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		case out.pending.Length < 0 && wrong != "":
 			out.Verdict = WrongLength
 			out.Why = wrong
+		case e.Probe == probeAnswered && out.Half && out.arrivals.n == 1:
+			out.Verdict = Truncated
+			e.Partial = int64(out.arrivals.cut)
+			out.Why = stat.FormatBytes(e.Partial) + " of the answer came, as a line, and no more"
 		case e.Probe == probeAnswered:
 			out.Verdict = Unanswered
 			if out.arrivals.n > 0 {

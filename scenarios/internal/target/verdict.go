@@ -142,7 +142,7 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
-	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered:
+	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered && !o.Half:
 		return "the server lives, and its answer has only the beginning of the text: " +
 			"does it, or its tool, cut texts?"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
