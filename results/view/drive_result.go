@@ -133,12 +133,12 @@ func (r *DriveResult) judge(failure *results.Target, sizeText, growthText string
 	r.Failure = failure.Verdict
 	r.Passed = r.Limit > 0 && (r.Failure == "" || r.Failure == results.VerdictErrorReply)
 	r.tone = Good
-	works := "works to " + results.FormatSize(r.Limit)
 	switch {
 	case r.Passed && r.Failure != "":
-		r.text = works + ", then " + FailureText(*failure) + growthText
+		r.text = "works to " + stat.FormatBytes(r.Limit) + ", then " + FailureText(*failure) +
+			growthText
 	case r.Passed:
-		r.text = works + growthText
+		r.text = "works to " + results.FormatSize(r.Limit) + growthText
 	case r.Limit == 0:
 		r.tone = Bad
 		r.text = "FAIL at every size: " + FailureText(*failure)

@@ -25,7 +25,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 		{
 			"refused in words",
 			[]results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}},
-			true, "works to 16 MiB, then error reply",
+			true, "works to 16,777,216 B, then error reply",
 		},
 		{
 			"grows", []results.Target{served, {Verdict: results.VerdictSuperlinear}},

@@ -57,7 +57,7 @@ func targetSentence(t results.Target) string {
 			}
 		}
 		return fmt.Sprintf("no limit on a %s up to %s%s", side,
-			stat.FormatBytes(*t.SearchedTo), until)
+			results.FormatSize(*t.SearchedTo), until)
 	case t.Evidence.Replay != nil:
 		return replaySentence(t)
 	}

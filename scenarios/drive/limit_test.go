@@ -602,7 +602,7 @@ func TestRepliesThatAToolRefuses(t *testing.T) {
 	e := l.Evidence.Limit
 	if l.ReplyLimit == nil || *l.ReplyLimit < 49_500 || l.Verdict != results.VerdictErrorReply ||
 		e.Asked != 500 || e.FailedAt != 501 ||
-		!strings.Contains(l.Evidence.Advice, "500 rows at most") {
+		!strings.HasPrefix(l.Evidence.Advice, "500 rows at most; ") {
 		t.Errorf("found %+v, %+v, advice %q", limitOf(l), e, l.Evidence.Advice)
 	}
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,13 +109,23 @@ func (r *Request) explain(reply []byte) Outcome {
 
 // checkTool judges the answer of a tool, whatever the tool is to answer.
 func checkTool(reply []byte) Outcome {
-	var answer struct{ Result struct{ IsError bool } }
+	var answer struct {
+		Result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+	}
 	err := json.Unmarshal(reply, &answer)
 	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
 		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}
 	}
 	if err == nil && answer.Result.IsError {
-		return Outcome{Verdict: ErrorReply, Why: view.Truncate(string(reply), quotedText)}
+		why := ""
+		for _, c := range answer.Result.Content {
+			why += c.Text
+		}
+		why = view.Truncate(cmp.Or(why, string(reply)), quotedText)
+		return Outcome{Verdict: ErrorReply, Why: why}
 	}
 	return fine
 }
