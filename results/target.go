@@ -206,6 +206,8 @@ type ReplayEvidence struct {
 	Compared        int `json:"compared,omitempty"`          // answers compared with recorded ones
 	Different       int `json:"different,omitempty"`         // compared answers that differ
 	Undecided       int `json:"cannot_tell,omitempty"`       // too redacted to be compared
+	// AtEnd says what the server did at the end of its input, such as "exit 0".
+	AtEnd string `json:"at_end,omitempty"`
 }
 
 // TrafficEvidence says what passed between a recorded client and its server.

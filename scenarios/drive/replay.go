@@ -142,7 +142,21 @@ func (d *Driver) Replay(
 		}
 		r.t.Samples = append(r.t.Samples, sample)
 	}
+	if served {
+		r.evidence.AtEnd = r.endInput()
+	}
 	return sink(r.t)
+}
+
+// endInput ends the server's input, says whether the server leaves then, and ends it if it stays.
+func (d *Driver) endInput() string {
+	s := d.server
+	s.CloseInput()
+	defer d.discard()
+	if s.Ended(target.LeaveAtEnd) {
+		return string(s.ExitVerdict())
+	}
+	return "still there after " + results.FormatDuration(float64(target.LeaveAtEnd))
 }
 
 // A replay is a recording that is being sent again, with the results so far.
