@@ -107,6 +107,8 @@ func (c *Conn) call(ctx context.Context, method string, params []byte) ([]byte, 
 		c.abandon(p, why)
 		if n := l.proc.Conn.Partial(); n > 0 {
 			why = fmt.Errorf("%w; %d bytes of an unfinished message came", why, n)
+		} else if e := l.skipped.Load(); e != nil {
+			why = fmt.Errorf("%w; the last line that came is no message: %v", why, *e)
 		}
 		return nil, why
 	}

@@ -77,6 +77,22 @@ func TestNoiseIsSkippedAndCounted(t *testing.T) { // "Malformed JSON messages lo
 	}
 }
 
+// A call that ends without its answer says that the line in its place was none.
+func TestAnAnswerThatIsCut(t *testing.T) {
+	s := newFixture(t, Options{})
+	srv := s.readyServer()
+	ctx, cancel := context.WithCancel(t.Context())
+	call := s.goCall(ctx, "m", nil)
+	srv.raw([]byte(`{"jsonrpc":"2.0","id":` + string(srv.recv().ID) + `,"result":` + "\n"))
+	s.eventually("a line that is cut", func(st snapshot) bool { return st.noise == 1 })
+	cancel()
+	_, err := call.wait(t)
+	if !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "the last line that came is no message: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNoiseHasABound(t *testing.T) {
 	s := newFixture(t, Options{MaxNoise: 3})
 	srv := s.readyServer()

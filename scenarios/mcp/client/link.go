@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
@@ -26,6 +27,8 @@ type link struct {
 	limit int           // the largest request, in bytes; negative: no limit
 	noise int           // how many lines in a row were no message; for the reading goroutine only
 	tasks sync.WaitGroup
+
+	skipped atomic.Pointer[error] // why the last line was no message; nil if it was one
 
 	forced bool // the process did not end by itself; set before ended is closed
 }
@@ -164,6 +167,7 @@ func (l *link) take(m child.Message) bool {
 		return true
 	}
 	l.noise = 0
+	l.skipped.Store(nil)
 	l.c.dispatch(l, frame, eventData{msg: &parsed})
 	return true
 }
@@ -171,6 +175,7 @@ func (l *link) take(m child.Message) bool {
 // invalidMessage drops a line that is no message. The link fails after more than MaxNoise such
 // lines in a row.
 func (l *link) invalidMessage(err error) {
+	l.skipped.Store(&err)
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.noise++
 	if l.noise > max(l.c.opts.MaxNoise, 0) {
