@@ -45,10 +45,10 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&o.Framing, "framing", "",
 		"how a server's messages are told apart (default found out)")
 	flags.StringVar(&o.Tool, "tool", "",
-		"a tool of an MCP server that returns the text that it is given "+
-			"(default echo, if there is one)")
+		"a tool of an MCP server that returns the text that it is given, or makes as much as a "+
+			"number says (default echo, if there is one)")
 	flags.StringVar(&o.Arg, "arg", "",
-		"the argument of that tool which takes the text (default its first text)")
+		"the argument of that tool which takes the text or the number (default its first)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file, the input of a filter (default none)")
 	flags.BoolVar(&o.Deterministic, "deterministic", false,
 		"it fails where two runs do not write the same")

@@ -152,7 +152,10 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.tool.Name = "echo"
 	}
 	m.tool, err = m.tool.complete(list.Tools, demanded, "string")
-	if err != nil {
+	if err != nil && m.replyTool.Name == "" { // the tool may take a number, and make replies
+		m.replyTool = m.tool
+		m.tool = ToolCall{}
+	} else if err != nil {
 		return err
 	}
 	if m.tool.Name != "" {
