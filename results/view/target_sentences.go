@@ -70,11 +70,9 @@ func targetSentence(t results.Target) string {
 // FailureText returns the verdict on a server in words.
 func FailureText(t results.Target) string {
 	e := t.Evidence.Failure
-	if e == nil {
-		return VerdictText(t.Verdict)
-	}
-	text := EndText(t.Verdict, e.StderrBytes > 0 || len(e.StderrTail) > 0)
-	if e.Partial > 0 {
+	wroteErrors := e != nil && (e.StderrBytes > 0 || len(e.StderrTail) > 0)
+	text := EndText(t.Verdict, wroteErrors)
+	if e != nil && e.Partial > 0 {
 		text += " after " + stat.FormatBytes(e.Partial)
 	}
 	return text

@@ -235,8 +235,6 @@ func losesRead(t results.Target) bool {
 	return isNear && (v == target.Unanswered || v.Ended())
 }
 
-func isASCII(text []byte) bool { return utf8.RuneCount(text) == len(text) }
-
 // record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
@@ -272,7 +270,8 @@ func (s *search) record() results.Target {
 		s.driver.setFailure(&t, s.tried[s.High], s.High)
 		payload := s.make(s.Low).Payload()
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: len(payload)}
-		if isASCII(payload) && !isASCII(s.make(s.High).Payload()) {
+		larger := s.make(s.High).Payload()
+		if utf8.RuneCount(payload) == len(payload) && utf8.RuneCount(larger) < len(larger) {
 			t.Evidence.Advice = "smaller requests have no characters of several bytes, which may be " +
 				"the cause: " + target.AdviceOnCharacters
 		}

@@ -137,7 +137,7 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 			t.Errorf("%q does not say %q", e.Why, says)
 		}
 	}
-	if !strings.Contains(e.Advice, "lose what came behind") {
+	if !strings.Contains(e.Advice, "makes the difference") {
 		t.Errorf("advises %q", e.Advice)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -39,7 +38,14 @@ func (r *Request) Check(reply []byte, e jsonrpc.Envelope) Outcome {
 	case e.Kind() == jsonrpc.Failure:
 		return r.checkRefusal(reply)
 	case r.Demands > 0:
-		return checkMade(reply)
+		out, text := checkTool(reply)
+		broken := strings.Count(text, "\uFFFD")
+		if broken > 0 && out.Verdict == OK { // the request has none
+			out = Outcome{Verdict: Corrupt, Why: results.FormatCount(broken, "character") +
+				" of the reply are U+FFFD or no UTF-8: the server decoded pieces of text, or the " +
+				"text of its tool has them"}
+		}
+		return out
 	case !r.Echoes:
 		return fine
 	}
@@ -86,7 +92,7 @@ func (r *Request) checkRefusal(reply []byte) Outcome {
 // explain judges an answer that does not repeat the payload byte for byte. It is fine if the answer
 // contains the payload with JSON escapes.
 func (r *Request) explain(reply []byte) Outcome {
-	if out := checkTool(reply); out.Verdict != OK {
+	if out, _ := checkTool(reply); out.Verdict != OK {
 		return out
 	}
 	payload := r.Payload()
@@ -107,8 +113,8 @@ func (r *Request) explain(reply []byte) Outcome {
 	return nearest
 }
 
-// checkTool judges the answer of a tool, whatever the tool is to answer.
-func checkTool(reply []byte) Outcome {
+// checkTool judges the answer of a tool, whatever the tool is to answer, and returns its text.
+func checkTool(reply []byte) (out Outcome, text string) {
 	var answer struct {
 		Result struct {
 			IsError bool
@@ -117,35 +123,16 @@ func checkTool(reply []byte) Outcome {
 	}
 	err := json.Unmarshal(reply, &answer)
 	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
-		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}
+		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}, ""
+	}
+	for _, c := range answer.Result.Content {
+		text += c.Text
 	}
 	if err == nil && answer.Result.IsError {
-		why := ""
-		for _, c := range answer.Result.Content {
-			why += c.Text
-		}
-		why = view.Truncate(cmp.Or(why, string(reply)), quotedText)
-		return Outcome{Verdict: ErrorReply, Why: why}
+		why := view.Truncate(cmp.Or(text, string(reply)), quotedText)
+		return Outcome{Verdict: ErrorReply, Why: why}, ""
 	}
-	return fine
-}
-
-// checkMade judges a text that a tool made. The request for it has no character U+FFFD.
-func checkMade(reply []byte) Outcome {
-	out := checkTool(reply)
-	if out.Verdict != OK || !utf8.Valid(reply) {
-		return out
-	}
-	n := 0
-	for text := range texts(reply) {
-		n += strings.Count(text, "\uFFFD")
-	}
-	if n > 0 {
-		out.Verdict = Corrupt
-		out.Why = results.FormatCount(n, "character") + " of the reply are U+FFFD: the server " +
-			"decoded pieces of text, or the text of its tool has them"
-	}
-	return out
+	return fine, text
 }
 
 // compare compares the payload with a text that should begin with it.

@@ -2,7 +2,6 @@ package target
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,16 +56,9 @@ const (
 // StampDigits is how many digits the number at each end of a payload has.
 const StampDigits = 8
 
-// letters need no escape in any encoding.
-const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-
 // characters have 2, 3, 4, 1, 2, 3 and 4 bytes. Payloads consist mostly of them, so that a server
 // that decodes each of its reads by itself damages some. All protocols here speak UTF-8.
 const characters = "é漢😀aß語🜁"
-
-// period is the number of bytes after which the letters of a payload repeat. It is a prime, so that
-// consecutive chunks of a round size differ.
-const period = 65521
 
 // asSmallAsCanBe is the size of a request without a payload.
 const asSmallAsCanBe = 0
@@ -86,16 +78,11 @@ func newRequest(before, after string, size int) *Request {
 	}
 	copy(r.msg, before)
 	copy(r.msg[r.to:], after)
-	payload := r.Payload() // its bytes are the same for all requests of a size
-	random := rand.New(rand.NewPCG(uint64(len(payload)), uint64(len(payload))))
-	first := payload[:min(len(payload), period)]
-	for i := range first {
-		first[i] = letters[random.IntN(len(letters))]
+	payload := r.Payload()
+	for i := range payload {
+		payload[i] = 'x'
 	}
-	for n := len(first); n < len(payload); {
-		n += copy(payload[n:], first)
-	}
-	const step = len(characters) + 2 // odd, so that each character stands at the end of some read
+	const step = len(characters) + 2 // odd, so that consecutive chunks of a round size differ
 	for n := StampDigits; n+len(characters) <= len(payload)-StampDigits; n += step {
 		copy(payload[n:], characters)
 	}
