@@ -245,8 +245,7 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 	}
 	if r.answers(ctx, slices.Concat(requests[:largest], requests[largest+1:])) {
 		*why += fmt.Sprintf("; without message %d it is answered", large.number)
-		r.t.Evidence.Advice = fmt.Sprintf("message %d makes the difference: look at how input is "+
-			"put together behind it, and at the lengths that are read and announced", large.number)
+		r.t.Evidence.Advice = adviceOnCause(large)
 	}
 }
 
@@ -290,6 +289,21 @@ func (r *replay) whereStopped(sent []recorded) string {
 	}
 	return fmt.Sprintf("the server stopped reading in %s, after %s of it", &sent[last],
 		stat.FormatBytes(read))
+}
+
+// leastLarge is the smallest size of a message, in bytes, that may not fit a buffer of the server.
+const leastLarge = 2048
+
+// adviceOnCause says where to look if a server answers a request only without the message cause,
+// which comes right before it.
+func adviceOnCause(cause recorded) string {
+	if cause.Size < leastLarge {
+		const says = "message %d makes the difference: look at what the server does with it, " +
+			"and at the lengths that the server reads and announces"
+		return fmt.Sprintf(says, cause.number)
+	}
+	return "the large message made the server lose what came behind it: look at how input is put " +
+		"together, and at limits of its buffer"
 }
 
 // answers reports whether another process of the server answers the last of the requests.

@@ -137,7 +137,7 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 			t.Errorf("%q does not say %q", e.Why, says)
 		}
 	}
-	if !strings.Contains(e.Advice, "makes the difference") {
+	if !strings.Contains(e.Advice, "lose what came behind") {
 		t.Errorf("advises %q", e.Advice)
 	}
 }
