@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,9 +57,33 @@ const (
 // StampDigits is how many digits the number at each end of a payload has.
 const StampDigits = 8
 
-// characters have 2, 3, 4, 1, 2, 3 and 4 bytes. Payloads consist mostly of them, so that a server
-// that decodes each of its reads by itself damages some. All protocols here speak UTF-8.
-const characters = "é漢😀aß語🜁"
+// characters are what payloads consist of. Most have several bytes, so that a server that decodes
+// each of its reads by itself damages some. All protocols here speak UTF-8.
+var characters = []string{"é", "漢", "😀", "a", "ß", "語", "🜁"}
+
+// period is the number of bytes after which a payload repeats. It is a prime, so that consecutive
+// chunks of a round size differ.
+const period = 65521
+
+// fill fills b with characters in random order. The order depends only on the length of b.
+func fill(b []byte) {
+	random := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
+	first := b[:min(len(b), period)]
+	for n := 0; n < len(first); {
+		c := characters[random.IntN(len(characters))]
+		if n+len(c) > len(first) {
+			c = "a"
+		}
+		n += copy(first[n:], c)
+	}
+	n := len(first)
+	for n+len(first) <= len(b) && n > 0 {
+		n += copy(b[n:], first)
+	}
+	if n < len(b) {
+		fill(b[n:])
+	}
+}
 
 // asSmallAsCanBe is the size of a request without a payload.
 const asSmallAsCanBe = 0
@@ -79,12 +104,9 @@ func newRequest(before, after string, size int) *Request {
 	copy(r.msg, before)
 	copy(r.msg[r.to:], after)
 	payload := r.Payload()
-	for i := range payload {
-		payload[i] = 'x'
-	}
-	const step = len(characters) + 2 // odd, so that consecutive chunks of a round size differ
-	for n := StampDigits; n+len(characters) <= len(payload)-StampDigits; n += step {
-		copy(payload[n:], characters)
+	fill(payload)
+	if len(payload) >= 2*StampDigits {
+		fill(payload[StampDigits : len(payload)-StampDigits]) // Number overwrites the rest
 	}
 	return r
 }
