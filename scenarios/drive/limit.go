@@ -235,6 +235,20 @@ func losesRead(t results.Target) bool {
 	return isNear && (v == target.Unanswered || v.Ended())
 }
 
+// beyond returns the sizes above the limit that worked, in order.
+func (s *search) beyond() []int {
+	var sizes []int
+	for size, out := range s.tried {
+		if size > s.High && out.Verdict == target.OK {
+			sizes = append(sizes, out.Size)
+		}
+	}
+	slices.Sort(sizes)
+	return sizes
+}
+
+func isASCII(text []byte) bool { return utf8.RuneCount(text) == len(text) }
+
 // record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
@@ -270,20 +284,14 @@ func (s *search) record() results.Target {
 		s.driver.setFailure(&t, s.tried[s.High], s.High)
 		payload := s.make(s.Low).Payload()
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: len(payload)}
-		larger := s.make(s.High).Payload()
-		if utf8.RuneCount(payload) == len(payload) && utf8.RuneCount(larger) < len(larger) {
-			t.Evidence.Advice = "smaller requests have no characters of several bytes, which may be " +
-				"the cause: " + target.AdviceOnCharacters
+		if isASCII(payload) && !isASCII(s.make(s.High).Payload()) {
+			t.Evidence.Advice = "smaller requests have no characters of several bytes, which may " +
+				"be the cause: " + target.AdviceOnCharacters
 		}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
-	for size, out := range s.tried {
-		if size > s.High && out.Verdict == target.OK { // beyond the limit
-			e.Uneven = append(e.Uneven, out.Size)
-		}
-	}
-	slices.Sort(e.Uneven)
+	e.Uneven = s.beyond()
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
 		known := "known to " + stat.FormatBytes(int64(s.High-s.Low))

@@ -15,8 +15,8 @@ type Diagnosis struct {
 	Channels []string `json:"channels"` // the IDs of the channels that it is about
 	// PID is the process that the diagnosis is about, or 0 if the diagnosis is not about a single
 	// process. For [MutualRead] and [ChildAtStdin], PID is the server. For [Unread] and [PeerLeft],
-	// it is the process whose standard input is unread or has ended. For [Pauses], it is the process
-	// that pauses.
+	// it is the process whose standard input is unread or has ended. For [Pauses], it is the
+	// process that pauses.
 	PID int `json:"pid,omitempty"`
 
 	queued   int  // unread bytes, if Kind is Unread
@@ -404,7 +404,8 @@ func (f *finder) checkPauses(c *Channel) {
 			waits = "may wait"
 		}
 		const says = "%s neither reads nor writes: it sleeps in %s, and %s %s for its stdout (%s)"
-		if found := f.add(Pauses, fmt.Sprintf(says, w, call, reader, waits, c.ID), c); found != nil {
+		found := f.add(Pauses, fmt.Sprintf(says, w, call, reader, waits, c.ID), c)
+		if found != nil {
 			found.PID = w.PID
 		}
 	}
