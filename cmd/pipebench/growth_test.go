@@ -18,8 +18,10 @@ func TestDriveFindsQuadraticGrowth(t *testing.T) {
 	}
 	for range 3 {
 		folder := t.TempDir()
-		cmd := command(t, commandEnv+"=1", "drive", "--capacity", "4KiB", "--size", "1MiB,1536KiB,2MiB,3MiB,4MiB,6MiB",
-			"--duration", "30ms", "--small-pipe", "none", "--max-time", "15m", "--no-progress", "--out", folder, "--", os.Args[0], "serve", "--fault", "quadratic")
+		cmd := command(t, commandEnv+"=1", "drive", "--capacity", "4KiB",
+			"--size", "1MiB,1536KiB,2MiB,3MiB,4MiB,6MiB", "--duration", "30ms",
+			"--small-pipe", "none", "--max-time", "15m", "--no-progress", "--out", folder,
+			"--", os.Args[0], "serve", "--fault", "quadratic")
 		stdout, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, stdout)

@@ -552,8 +552,8 @@ func tardy(string) error {
 
 // rows is an MCP server with a tool that makes 99 bytes a row, and no more rows than the number
 // most, if there is one. If most is "refused", it refuses more than 500 rows in words; if it is
-// "split", two characters of more than 500 rows are U+FFFD; if it is "none", it refuses all. Answers
-// above 60,000 bytes are cut.
+// "split", two characters of more than 500 rows are U+FFFD; if it is "none", it refuses all.
+// Answers above 60,000 bytes are cut.
 func rows(most string) error {
 	return each(func(line string) {
 		e := jsonrpc.Scan([]byte(line))

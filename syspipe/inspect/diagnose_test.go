@@ -97,18 +97,19 @@ func TestDiagnose(t *testing.T) {
 // A server that sleeps while it owes an answer waits for no pipe.
 func TestAProcessThatPausesIsNamed(t *testing.T) {
 	server := Holder{PID: 2, Command: "server", FD: 1}
+	reads := Holder{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}
 	for _, row := range []struct {
 		client  Holder
 		running bool
 		want    string // "" if nothing is found
 	}{
-		{client: Holder{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true},
+		{client: reads,
 			want: "2 (server) neither reads nor writes: it sleeps in nanosleep, and 1 (client) " +
 				"waits for its stdout (o)"},
 		{client: Holder{PID: 1, Command: "client", FD: 5, Waits: true, edge: true},
 			want: "and 1 (client) may wait for its stdout (o)"},
 		{client: Holder{PID: 1, Command: "client", FD: 5}},
-		{client: Holder{PID: 1, Command: "client", FD: 5, Waits: true, inCall: true}, running: true},
+		{client: reads, running: true},
 	} {
 		r := Report{
 			Processes: []Proc{{PID: 2, Threads: []Thread{{In: "nanosleep"}}, running: row.running}},
