@@ -57,6 +57,9 @@ const (
 // StampDigits is how many digits the number at each end of a payload has.
 const StampDigits = 8
 
+// smallPayload is the size of the payload of the smallest request, in bytes.
+const smallPayload = 4 * StampDigits
+
 // characters are what payloads consist of. Most have several bytes, so that a server that decodes
 // each of its reads by itself damages some. All protocols here speak UTF-8.
 var characters = []string{"é", "漢", "😀", "a", "ß", "語", "🜁"}
@@ -65,13 +68,14 @@ var characters = []string{"é", "漢", "😀", "a", "ß", "語", "🜁"}
 // chunks of a round size differ.
 const period = 65521
 
-// fill fills b with characters in random order. The order depends only on the length of b.
+// fill fills b with characters in random order. The order depends only on the length of b. A small
+// payload has only letters, so that a server that takes nothing but ASCII can be told.
 func fill(b []byte) {
 	random := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
 	first := b[:min(len(b), period)]
 	for n := 0; n < len(first); {
 		c := characters[random.IntN(len(characters))]
-		if n+len(c) > len(first) {
+		if n+len(c) > len(first) || len(b) <= smallPayload {
 			c = "a"
 		}
 		n += copy(first[n:], c)
@@ -104,10 +108,11 @@ func newRequest(before, after string, size int) *Request {
 	copy(r.msg, before)
 	copy(r.msg[r.to:], after)
 	payload := r.Payload()
-	fill(payload)
 	if len(payload) >= 2*StampDigits {
-		fill(payload[StampDigits : len(payload)-StampDigits]) // Number overwrites the rest
+		stamp(payload, 0)
+		payload = payload[StampDigits : len(payload)-StampDigits]
 	}
+	fill(payload)
 	return r
 }
 
@@ -163,12 +168,16 @@ func (r *Request) Number(i int64) []byte {
 	for _, at := range r.marks {
 		writeDigits(r.msg[at:at+idDigits], firstID+i%manyIDs)
 	}
-	payload := r.Payload()
-	if len(payload) >= 2*StampDigits {
-		writeDigits(payload[:StampDigits], i)
-		writeDigits(payload[len(payload)-StampDigits:], i)
+	if payload := r.Payload(); len(payload) >= 2*StampDigits {
+		stamp(payload, i)
 	}
 	return r.msg
+}
+
+// stamp writes the number i at both ends of a payload.
+func stamp(payload []byte, i int64) {
+	writeDigits(payload[:StampDigits], i)
+	writeDigits(payload[len(payload)-StampDigits:], i)
 }
 
 // writeDigits fills b with the last digits of n.
