@@ -111,11 +111,11 @@ func TestFilesAreComparedByTheirRatioToRaw(t *testing.T) {
 	}
 }
 
-// beside marks half of all slices as disturbed by other programs.
-func beside(d Dataset) Dataset {
+// beside marks one of every n samples as disturbed by other programs.
+func beside(d Dataset, n int) Dataset {
 	for _, r := range d.Set.Records {
 		for i := range r.Samples {
-			if i%2 == 0 {
+			if i%n == 0 {
 				r.Samples[i].Disturbed = "the writer waited for a CPU"
 			}
 		}
@@ -147,8 +147,11 @@ func TestWhatFilesCannotSayHasAReason(t *testing.T) {
 			"not judged: 1 cell: neither file has raw", OutcomeInconclusive},
 		{"raw in one file", before, side("new", before.Set.Records[1]),
 			"not judged: 1 cell: one file has no raw", OutcomeInconclusive},
-		{"load in one file", before, beside(quiet.run("", 1)),
+		{"load in one file", before, beside(quiet.run("", 1), 2),
 			"not judged: 9 cells: other programs took the CPUs in one file alone",
+			OutcomeInconclusive},
+		{"load in both files", beside(quiet.run("", 1), 1), beside(quiet.run("", 2), 1),
+			"not judged: 9 cells: other programs took the CPUs in most rounds",
 			OutcomeInconclusive},
 		{"few rounds", fewRounds(before), before,
 			"not judged: 9 cells: fewer than 6 rounds", OutcomeInconclusive},
