@@ -38,6 +38,12 @@ const (
 // Served reports whether the server did what it was asked to do, perhaps slowly.
 func (t Target) Served() bool { return t.Verdict == VerdictOK || t.Verdict == VerdictSlow }
 
+// FailsOnCharacters reports whether the server fails on characters of several bytes alone.
+func (t Target) FailsOnCharacters() bool {
+	f := t.Evidence.Failure
+	return f != nil && f.Characters
+}
+
 // RepliesStopped reports whether a search found no limit only because a tool made no larger
 // replies, although more was asked for. SearchedTo is then the largest reply.
 func (t Target) RepliesStopped() bool {
@@ -132,6 +138,9 @@ type FailureEvidence struct {
 	// AnySize is set if the server also failed when it got only small requests, about as many as it
 	// had served before. The size is then not to blame.
 	AnySize bool `json:"any_size,omitempty"`
+	// Characters is set if only requests with characters of several bytes fail, and not those of
+	// the same size in ASCII.
+	Characters bool `json:"characters,omitempty"`
 
 	ExitCode    *int     `json:"exit_code,omitempty"`
 	Signal      string   `json:"signal,omitempty"`

@@ -51,7 +51,7 @@ func (d *driveRecords) add(t *results.Target) {
 		if e != nil && e.CutShort {
 			d.cutShort = t
 		}
-		if e == nil || e.Side == "request" {
+		if e == nil || !e.CutShort || e.Side == "request" {
 			d.served = max(d.served, *t.SearchedTo)
 		}
 	case t.Size > 0 && t.Served():
@@ -75,6 +75,16 @@ func resultOf(targets []results.Target) DriveResult {
 	}
 	r := DriveResult{Limit: d.served}
 	switch {
+	case d.failed != nil && d.failed.FailsOnCharacters():
+		r.Failure = d.failed.Verdict
+		r.tone = Bad
+		ascii := "works to " + results.FormatSize(d.served)
+		if d.limited != nil {
+			r.Limit = limitOf(*d.limited)
+			ascii = breakingText(*d.limited) + FailureText(*d.limited)
+		}
+		r.text = fmt.Sprintf("fails on characters of several bytes, in a message of %s: %s; "+
+			"ASCII %s", results.FormatSize(d.failed.Size), FailureText(*d.failed), ascii)
 	case len(d.notTried) > 0 && d.limited == nil:
 		r.Failure = results.VerdictNotTried
 		r.tone = Mixed
@@ -165,7 +175,7 @@ func breakingText(t results.Target) string {
 		return "breaks near " + stat.FormatBytes(at) + ", but not every time: "
 	case e != nil && e.CutShort && e.Call == "":
 		return betweenText(at, int64(e.FailedAt)) + ": "
-	case t.ReplyLimit != nil: // the next larger reply may have many bytes more
+	case e != nil && e.Call != "":
 		return "breaks above " + stat.FormatBytes(limitOf(t)) + ": "
 	}
 	return "breaks at " + stat.FormatBytes(at) + ": "

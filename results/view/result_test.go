@@ -23,6 +23,25 @@ func TestWhatAServerComesTo(t *testing.T) {
 			false, "breaks at 10,485,760 B: exited silently (code 0)",
 		},
 		{
+			"characters of several bytes", []results.Target{
+				{Verdict: "corrupt", Size: 128 << 10, Evidence: results.TargetEvidence{
+					Failure: &results.FailureEvidence{Characters: true}}},
+				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
+				{Verdict: results.VerdictNotTried},
+			},
+			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
+				"ASCII works to 16 MiB",
+		},
+		{
+			"characters and a limit", []results.Target{
+				{Verdict: "corrupt", Size: 128 << 10, Evidence: results.TargetEvidence{
+					Failure: &results.FailureEvidence{Characters: true}}},
+				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
+			},
+			false, "fails on characters of several bytes, in a message of 128 KiB: corrupt; " +
+				"ASCII breaks at 20,971,521 B: exited silently (code 0)",
+		},
+		{
 			"refused in words",
 			[]results.Target{{Verdict: "error reply", RequestLimit: new(int64(16 << 20))}},
 			true, "works to 16,777,216 B, then error reply",
@@ -38,7 +57,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "exit 0", RequestLimit: new(int64(20 << 20))},
 				{Verdict: "truncated", ReplyLimit: new(int64(100000))},
 			},
-			false, "breaks above 100,000 B: truncated",
+			false, "breaks at 100,001 B: truncated",
 		},
 		{
 			"replies break alone",
@@ -46,7 +65,7 @@ func TestWhatAServerComesTo(t *testing.T) {
 				{Verdict: "ok", SearchedTo: new(int64(16 << 20))},
 				{Verdict: "corrupt", ReplyLimit: new(int64(8 << 20))},
 			},
-			false, "breaks above 8,388,608 B: corrupt",
+			false, "breaks at 8,388,609 B: corrupt",
 		},
 		{
 			"requests break first",

@@ -93,9 +93,6 @@ func limitSentence(messages string, limit int64, t results.Target) string {
 		text += fmt.Sprintf(" (payload %s)", stat.FormatBytes(int64(size.PayloadBytes)))
 	}
 	larger := "one byte more"
-	if t.ReplyLimit != nil {
-		larger = "larger ones"
-	}
 	atTwice, often := "", ""
 	if e := t.Evidence.Limit; e != nil {
 		if e.CutShort {

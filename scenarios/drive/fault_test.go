@@ -71,6 +71,10 @@ func TestSweepNamesEachFault(t *testing.T) {
 			if !fine && r.Verdict != string(row.verdict) {
 				t.Errorf("got %s at %d: %v", r.Verdict, r.Size, r.Evidence)
 			}
+			onCharacters := row.fault == "split-utf8=64KiB"
+			if r.FailsOnCharacters() != onCharacters {
+				t.Errorf("the characters are to blame: %v: %v", !onCharacters, r.Evidence)
+			}
 			switch row.fault {
 			case "dirty":
 				if !strings.Contains(strings.Join(r.Warnings, " "), "are no messages") {

@@ -117,6 +117,9 @@ func failureOfNoSize(t results.Target) error {
 
 // afterRequests says how a server failed, and after how many requests if it had served any.
 func afterRequests(t results.Target) string {
+	if t.FailsOnCharacters() {
+		return t.Verdict + " with characters of several bytes, not with ASCII"
+	}
 	if f := t.Evidence.Failure; f != nil && f.ServedBefore > 0 {
 		return fmt.Sprintf("%s after %d requests", t.Verdict, f.ServedBefore)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -235,8 +234,8 @@ func losesRead(t results.Target) bool {
 	return isNear && (v == target.Unanswered || v.Ended())
 }
 
-// beyond returns the sizes above the limit that worked, in order.
-func (s *search) beyond() []int {
+// worksBeyond returns the sizes above the limit that worked, in order.
+func (s *search) worksBeyond() []int {
 	var sizes []int
 	for size, out := range s.tried {
 		if size > s.High && out.Verdict == target.OK {
@@ -246,8 +245,6 @@ func (s *search) beyond() []int {
 	slices.Sort(sizes)
 	return sizes
 }
-
-func isASCII(text []byte) bool { return utf8.RuneCount(text) == len(text) }
 
 // record makes the record of the search.
 func (s *search) record() results.Target {
@@ -282,16 +279,12 @@ func (s *search) record() results.Target {
 		s.driver.setFailure(&t, s.tried[s.High], 0, "--find-limit")
 	} else {
 		s.driver.setFailure(&t, s.tried[s.High], s.High)
-		payload := s.make(s.Low).Payload()
-		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: len(payload)}
-		if isASCII(payload) && !isASCII(s.make(s.High).Payload()) {
-			t.Evidence.Advice = "smaller requests have no characters of several bytes, which may " +
-				"be the cause: " + target.AdviceOnCharacters
-		}
+		payload := len(s.make(s.Low).Payload())
+		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
-	e.Uneven = s.beyond()
+	e.Uneven = s.worksBeyond()
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
 		known := "known to " + stat.FormatBytes(int64(s.High-s.Low))

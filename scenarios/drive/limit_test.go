@@ -569,22 +569,6 @@ func TestAReplyToolThatRefuses(t *testing.T) {
 	}
 }
 
-// A server that fails at the first characters of several bytes has no limit of size.
-func TestALimitOfCharacters(t *testing.T) {
-	t.Parallel()
-	o := server("characters")
-	o.Protocol = "lsp"
-	o.Patience = 2e8 // each failure is waited for
-	limits, err := begin(t, o).FindLimits(t.Context(), 2<<10, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	advice := limits[0].Evidence.Advice
-	if !strings.HasSuffix(advice, "may be the cause: "+target.AdviceOnCharacters) {
-		t.Errorf("found %+v, advice %q", limitOf(limits[0]), advice)
-	}
-}
-
 // A reply with U+FFFD, which the request has not, is damaged.
 func TestRepliesWhoseCharactersAreReplaced(t *testing.T) {
 	t.Parallel()

@@ -135,8 +135,9 @@ const (
 func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	failure := t.Evidence.Failure
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
-	if answered || d.protocol.ToolFails || failure.ServedBefore > mostSmall {
-		return // the cause is known, or it would take too long
+	isKnown := answered || d.protocol.ToolFails || failure.Characters
+	if isKnown || failure.ServedBefore > mostSmall {
+		return // the second of these would take too long
 	}
 	d.observe("trying whether the size is to blame")
 	r := d.protocol.Smallest(target.Tool)
@@ -174,6 +175,8 @@ type series struct {
 	warmups int64          // round trips that were served in the warm-up
 	served  int64          // round trips that were served after the warm-up
 	samples []results.Sample
+	// characters is set if requests with characters of several bytes fail alone.
+	characters bool
 }
 
 // measure sends requests of one size, one at a time, until Options.Budget is spent and there are
@@ -206,11 +209,34 @@ func (d *Driver) measure(
 		}
 	}
 	if s.out.Verdict == target.OK {
+		if err := s.tryCharacters(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.out.Verdict == target.OK {
 		if err := d.checkAlive(ctx, &s.out); err != nil {
 			return nil, err
 		}
 	}
 	return s.record(), nil
+}
+
+// tryCharacters sends a request with characters of several bytes. If that fails, it tries a request
+// without and one with such characters, to see whether they are the cause.
+func (s *series) tryCharacters(ctx context.Context) error {
+	with := s.request.WithCharacters()
+	first, err := s.trip(ctx, with, s.served+1)
+	if err != nil || first.Verdict == target.OK {
+		return err
+	}
+	s.out = first
+	out, err := s.trip(ctx, s.request, s.served+2)
+	if err != nil || out.Verdict != target.OK {
+		return err
+	}
+	out, err = s.trip(ctx, with, s.served+3)
+	s.characters = err == nil && out.Verdict == first.Verdict
+	return err
 }
 
 // warmUp makes round trips for the time Options.Budget, without measuring them. It reports whether
@@ -288,6 +314,11 @@ func (s *series) record() *results.Target {
 		s.setFailure(&t, s.out, s.request.Size())
 		if s.warmups > 0 {
 			t.Evidence.Size = size
+		}
+		if s.characters {
+			t.Evidence.Failure.Characters = true
+			t.Evidence.Advice = s.out.Why + "; " + target.AdviceOnCharacters
+			return &t
 		}
 		if s.served+s.warmups > 0 {
 			warn(&t, "some requests of this size were served before one was not")

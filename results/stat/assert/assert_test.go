@@ -216,6 +216,8 @@ func TestAssertionsOnServers(t *testing.T) {
 	cut.Evidence.Limit = &results.LimitEvidence{CutShort: true, FailedAt: 2000}
 	small := served // no large reply was asked for
 	small.Evidence.Server = &results.ServerEvidence{SmallReplies: true}
+	late := results.Target{Verdict: results.VerdictNotTried, Evidence: results.TargetEvidence{
+		Why: "the time was over", Limit: &results.LimitEvidence{Side: "reply"}}}
 	for _, row := range []struct {
 		assert  string
 		targets []results.Target
@@ -232,6 +234,8 @@ func TestAssertionsOnServers(t *testing.T) {
 		{"limit>=1MiB", []results.Target{served}, Holds},
 		{"limit>=2MiB", []results.Target{served}, CannotTell},
 		{"limit>=1MiB", []results.Target{small}, CannotTell},
+		{"limit>=1MiB", []results.Target{served, late}, CannotTell},
+		{"limit>=1000", []results.Target{limited, late}, Fails},
 		{"limit<2MiB", []results.Target{served}, CannotTell},
 		{"limit<1MiB", []results.Target{served}, Fails},
 		{"limit>=1000", []results.Target{served, limited}, Fails},

@@ -202,9 +202,15 @@ func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64
 	var stopped *results.Target // the search in which the tool made no larger replies
+	whyUntried := ""            // why no large reply was tried
+	if results.RepliesUntried(records) {
+		whyUntried = "(--reply-tool names a tool that makes large ones)"
+	}
 	for _, t := range records {
 		evidence := t.Evidence.Limit
 		switch {
+		case t.Verdict == results.VerdictNotTried && evidence != nil:
+			whyUntried = "(" + t.Evidence.Why + ")"
 		case t.RequestLimit != nil:
 			out = append(out, limitCase(t, "requests", *t.RequestLimit))
 		case t.ReplyLimit != nil:
@@ -227,10 +233,10 @@ func limits(records []results.Target) []Case {
 		c.below = math.Inf(1)
 		out = append(out, c)
 	}
-	if len(out) > 0 && results.RepliesUntried(records) {
+	if len(out) > 0 && whyUntried != "" {
 		c := limitCase(records[0], "replies", 0)
 		c.Value = "not tried"
-		c.Why = "(--reply-tool names a tool that makes large ones)"
+		c.Why = whyUntried
 		c.known = false
 		out = append(out, c)
 	}

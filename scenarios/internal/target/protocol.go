@@ -112,7 +112,7 @@ func (p *Protocol) Request(kind Kind, size int) *Request {
 
 // Smallest makes a small request whose payload has room for the number of the request.
 func (p *Protocol) Smallest(kind Kind) *Request {
-	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+smallPayload)
+	return p.Request(kind, p.Request(kind, asSmallAsCanBe).Size()+4*StampDigits)
 }
 
 // plain makes a request of size bytes that calls no tool: the server refuses it, or lists its

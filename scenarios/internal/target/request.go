@@ -57,37 +57,12 @@ const (
 // StampDigits is how many digits the number at each end of a payload has.
 const StampDigits = 8
 
-// smallPayload is the size of the payload of the smallest request, in bytes.
-const smallPayload = 4 * StampDigits
-
-// characters are what payloads consist of. Most have several bytes, so that a server that decodes
-// each of its reads by itself damages some. All protocols here speak UTF-8.
-var characters = []string{"é", "漢", "😀", "a", "ß", "語", "🜁"}
+// letters need no escape in any encoding.
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // period is the number of bytes after which a payload repeats. It is a prime, so that consecutive
 // chunks of a round size differ.
 const period = 65521
-
-// fill fills b with characters in random order. The order depends only on the length of b. A small
-// payload has only letters, so that a server that takes nothing but ASCII can be told.
-func fill(b []byte) {
-	random := rand.New(rand.NewPCG(uint64(len(b)), uint64(len(b))))
-	first := b[:min(len(b), period)]
-	for n := 0; n < len(first); {
-		c := characters[random.IntN(len(characters))]
-		if n+len(c) > len(first) || len(b) <= smallPayload {
-			c = "a"
-		}
-		n += copy(first[n:], c)
-	}
-	n := len(first)
-	for n+len(first) <= len(b) && n > 0 {
-		n += copy(b[n:], first)
-	}
-	if n < len(b) {
-		fill(b[n:])
-	}
-}
 
 // asSmallAsCanBe is the size of a request without a payload.
 const asSmallAsCanBe = 0
@@ -107,12 +82,15 @@ func newRequest(before, after string, size int) *Request {
 	}
 	copy(r.msg, before)
 	copy(r.msg[r.to:], after)
-	payload := r.Payload()
-	if len(payload) >= 2*StampDigits {
-		stamp(payload, 0)
-		payload = payload[StampDigits : len(payload)-StampDigits]
+	payload := r.Payload() // its bytes are the same for all requests of a size
+	random := rand.New(rand.NewPCG(uint64(len(payload)), uint64(len(payload))))
+	first := payload[:min(len(payload), period)]
+	for i := range first {
+		first[i] = letters[random.IntN(len(letters))]
 	}
-	fill(payload)
+	for n := len(first); n < len(payload); {
+		n += copy(payload[n:], first)
+	}
 	return r
 }
 
@@ -142,7 +120,23 @@ func Again(msg, id []byte) *Request {
 // Size returns the number of bytes of the message, without what the framing adds.
 func (r *Request) Size() int { return len(r.msg) }
 
-// Payload returns the part of the message that only makes the message larger.
+// characters are what WithCharacters writes. They have 2, 3, 4, 1, 2, 3 and 4 bytes.
+const characters = "é漢😀aß語🜁"
+
+// WithCharacters returns a copy of the request whose payload has characters of several bytes. A
+// server that decodes each of its reads by itself damages some of them, wherever its reads end. All
+// protocols here speak UTF-8.
+func (r *Request) WithCharacters() *Request {
+	c := r.Clone()
+	b := c.Payload()
+	for n := StampDigits; n+len(characters) <= len(b)-StampDigits; {
+		n += copy(b[n:], characters)
+	}
+	return c
+}
+
+// Payload returns the part of the message that only makes the message larger. The caller may change
+// this part, except for StampDigits bytes at its beginning and at its end.
 func (r *Request) Payload() []byte { return r.msg[r.from:r.to] }
 
 // Numbered reports whether the request has an id, by which its answer is found.
@@ -168,16 +162,12 @@ func (r *Request) Number(i int64) []byte {
 	for _, at := range r.marks {
 		writeDigits(r.msg[at:at+idDigits], firstID+i%manyIDs)
 	}
-	if payload := r.Payload(); len(payload) >= 2*StampDigits {
-		stamp(payload, i)
+	payload := r.Payload()
+	if len(payload) >= 2*StampDigits {
+		writeDigits(payload[:StampDigits], i)
+		writeDigits(payload[len(payload)-StampDigits:], i)
 	}
 	return r.msg
-}
-
-// stamp writes the number i at both ends of a payload.
-func stamp(payload []byte, i int64) {
-	writeDigits(payload[:StampDigits], i)
-	writeDigits(payload[len(payload)-StampDigits:], i)
 }
 
 // writeDigits fills b with the last digits of n.
