@@ -94,10 +94,12 @@ func addRepeat(s *mcp.Server, most int) {
 // serveOurs is the project's own server, with a fault if one is named.
 func serveOurs(fault string) (err error) {
 	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr}
-	if fault != "" {
-		if o.Fault, err = mcpstdio.ParseFault(fault); err != nil {
-			return err
-		}
+	if fault == "" { // however busy the machine is, it answers all that was asked
+		o.EOFGrace = time.Minute
+		o.FlushTimeout = time.Minute
+		o.ShutdownTimeout = time.Minute
+	} else if o.Fault, err = mcpstdio.ParseFault(fault); err != nil {
+		return err
 	}
 	return serve(o)
 }

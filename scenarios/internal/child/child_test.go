@@ -227,6 +227,23 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// A message that has come is no silence, however late this program gets to look at it.
+func TestAMessageThatIsBeingLookedAtIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p := over(child.Options{Divert: func(child.Message) bool {
+			time.Sleep(5 * time.Second) // as if another program had the CPU
+			return false
+		}})
+		defer c.Close()
+		ctx, cancel := c.Patient(t.Context(), time.Second, time.Hour)
+		defer cancel()
+		go p.say(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		if _, err := c.Next(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A wait that was stopped does not end as one in vain, however long the program is silent then.
 func TestAWaitThatWasStoppedIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -37,6 +37,7 @@ func (f linesOrChunks) NewReader(r io.Reader, opts ...framers.Option) framers.Re
 func (c *Conn) readAll() {
 	defer close(c.closed)
 	defer c.replies.close()
+	defer c.Out.handling.Store(false)
 	for {
 		c.lastChunk = false
 		raw, err := c.reader.ReadMessage()
@@ -148,10 +149,12 @@ func (c *Conn) Next(ctx context.Context) (Message, error) {
 			continue
 		case <-c.closed:
 		case <-ctx.Done():
-			return Message{}, context.Cause(ctx)
 		}
 		if m, ok := c.inbox.take(); ok { // the message came just before the end
 			return m, nil
+		}
+		if ctx.Err() != nil {
+			return Message{}, context.Cause(ctx)
 		}
 		return Message{}, c.Err()
 	}

@@ -27,6 +27,9 @@ type Stream struct {
 	// joined says that the program may have read two pieces at once, although apart is set.
 	joined atomic.Bool
 
+	// handling says that what was read last is still being looked at.
+	handling atomic.Bool
+
 	hold   atomic.Pointer[chan struct{}] // reads wait until this channel is closed; nil: no wait
 	copyTo atomic.Pointer[proc.Tail]     // gets a copy of what is read; nil: no copy
 }
@@ -55,11 +58,13 @@ func (s *Stream) Overhear() *proc.Tail {
 }
 
 func (s *Stream) Read(p []byte) (int, error) {
+	s.handling.Store(false)
 	if held := s.hold.Load(); held != nil {
 		<-*held
 	}
 	n, err := s.r.Read(p)
 	s.count(int64(n))
+	s.handling.Store(err == nil)
 	if to := s.copyTo.Load(); to != nil {
 		to.Write(p[:n])
 	}

@@ -120,15 +120,11 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 	}
 }
 
-// cameLate reports whether an answer came after it was no longer awaited. If so, o gets the verdict
-// on that answer.
+// cameLate reports whether an answer came after its time limit. If so, o gets the verdict on that
+// answer.
 func (o *Outcome) cameLate() bool {
 	select {
 	case late := <-o.answer:
-		if late.Verdict == OK && late.Took <= o.limit {
-			*o = late // it was read in time, but this program got no CPU to look at it
-			return true
-		}
 		o.Verdict = late.Verdict
 		o.Why = late.Why
 		o.code = late.code

@@ -36,7 +36,6 @@ type Outcome struct {
 	code     string          // of the error in the answer
 	offset   *int64          // of the first wrong byte of the payload; nil if none is wrong
 	accepted int64           // bytes of the request that the pipe took, framing included
-	limit    time.Duration   // how long the answer could take at least
 }
 
 // Lives reports whether the server can be asked again.
@@ -79,14 +78,13 @@ func (s *Server) Trip(ctx context.Context, r *Request, i int64) (Outcome, error)
 	if ctx.Err() != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
-	if out.Verdict != OK {
-		s.Explain(ctx, before, &out)
-	}
 	if out.Verdict == OK {
 		s.served++
 		if r.Size() >= s.Paces[r.Kind].Size {
 			s.Paces[r.Kind] = Pace{Size: r.Size(), Took: out.Took}
 		}
+	} else {
+		s.Explain(ctx, before, &out)
 	}
 	if r.Release != nil && out.Lives() {
 		// An error is ignored: the next request meets it, too.
@@ -153,7 +151,6 @@ func (s *Server) exchange(ctx context.Context, r *Request, i int64, limit time.D
 	}
 	out.accepted = accepted
 	out.answer = got
-	out.limit = limit
 	return out
 }
 
