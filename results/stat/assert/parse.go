@@ -97,6 +97,9 @@ func (c *Condition) parseCells(about string) error {
 			if err != nil {
 				return err
 			}
+			if c.Size >= 0 {
+				return errors.New("two sizes after @: give --assert once per size")
+			}
 			c.Size = size
 			continue
 		}
@@ -104,10 +107,13 @@ func (c *Condition) parseCells(about string) error {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("a cell has no field %q; it has %s", name, strings.Join(known, ", "))
 		}
+		if value == "" {
+			return fmt.Errorf("nothing after %s=", name)
+		}
 		c.Where = append(c.Where, results.FieldText{Name: name, Text: value})
 	}
-	if c.Metric == slopeName && c.Size >= 0 {
-		return errors.New("a slope is over all sizes; leave out the one after @")
+	if c.Size >= 0 && (c.Metric == slopeName || c.Metric == limitName) {
+		return fmt.Errorf("a %s is over all sizes; leave out the one after @", c.Metric)
 	}
 	return nil
 }
