@@ -188,7 +188,10 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 // are benchmark text. A gate has no verdict then.
 func (g *gateFlags) nothingInCommon(c *stat.Comparison, isText bool) error {
 	err := whyNothing(c, isText)
-	if g.isGate() {
+	switch {
+	case c.NewFails && g.isGate():
+		return g.judgeChanges(c)
+	case g.isGate():
 		return &statusError{exitInconclusive, err}
 	}
 	return err

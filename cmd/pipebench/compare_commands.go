@@ -423,12 +423,8 @@ func (f *compareFlags) contestTask(
 			if isFailed {
 				return nil // what failed decides the exit code
 			}
-			if c.NewFails {
-				code := exitInconclusive
-				if f.isGate() {
-					code = exitGate
-				}
-				return &statusError{code, errors.New(c.Doubt)}
+			if c.NewFails && !f.isGate() {
+				return &statusError{exitInconclusive, errors.New(c.Doubt)}
 			}
 			if c.Different != "" && !f.different {
 				return &statusError{exitInconclusive, errors.New(c.Different)}

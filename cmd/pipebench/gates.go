@@ -92,6 +92,9 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 // judgeChanges returns an error with an exit code if the changes do not meet the conditions that
 // the flags set.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
+	if c.NewFails && g.isGate() {
+		return &statusError{exitGate, errors.New(c.Doubt)}
+	}
 	if g.failAbove >= 0 {
 		limit := results.FormatPercent(100 * g.failAbove)
 		switch c.Outcome(g.failAbove) {

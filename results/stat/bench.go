@@ -77,10 +77,11 @@ func hasPackages(series []Series) bool {
 	return slices.ContainsFunc(series, func(s Series) bool { return s.pkg != series[0].pkg })
 }
 
-// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2". It returns
-// each name once.
+// failedBenchmarks returns the names in lines such as "--- FAIL: BenchmarkEncode-2", each once. If
+// no line names what failed, but go test ended with "FAIL", as after a panic, it returns "go test".
 func failedBenchmarks(text string) []string {
 	var names []string
+	ended := false
 	for line := range strings.Lines(text) {
 		// The mark "--- FAIL:" may stand behind the benchmark's name, with which go test began the
 		// line.
@@ -89,6 +90,11 @@ func failedBenchmarks(text string) []string {
 		if failed && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+		words := strings.Fields(line)
+		ended = ended || len(words) > 0 && words[0] == "FAIL"
+	}
+	if ended && len(names) == 0 {
+		return []string{"go test"}
 	}
 	return names
 }

@@ -63,7 +63,7 @@ PASS
 func TestBenchmarksThatFailedKeepAGateFromPassing(t *testing.T) {
 	const passed = "BenchmarkDecode-2 \t 100 \t 500 ns/op\n"
 	const failed = "--- FAIL: BenchmarkEncode-2\n    x_test.go:9: boom\n"
-	const says = "old.txt has benchmarks that failed: BenchmarkEncode-2"
+	const says = "BenchmarkEncode-2 failed in old.txt"
 	for text, want := range map[string]string{
 		passed:          "",
 		passed + failed: says,
@@ -80,6 +80,25 @@ func TestBenchmarksThatFailedKeepAGateFromPassing(t *testing.T) {
 		}
 		if got := stat.Compare(before, after, stat.CompareOptions{}).Doubt; got != want {
 			t.Errorf("%q: doubt %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A benchmark that fails in the new text alone is worse than none, whether a line names it or not.
+func TestABenchmarkThatFailsInTheNewTextFailsTheGate(t *testing.T) {
+	const passed = "BenchmarkDecode-2 100 500 ns/op\nBenchmarkEncode-2 100 500 ns/op\n"
+	const failed = "--- FAIL: BenchmarkEncode-2\n    x_test.go:9: boom\nFAIL\n"
+	const panicked = "panic: boom\nFAIL\texample.com/x\t0.005s\nFAIL\n"
+	for _, tt := range []struct{ old, new, doubt string }{
+		{passed, passed + "PASS\n", ""},
+		{passed, "BenchmarkDecode-2 100 500 ns/op\n" + failed, "BenchmarkEncode-2 failed in new.txt"},
+		{passed, passed + panicked, "go test failed in new.txt"},
+		{passed + failed, passed + failed, "BenchmarkEncode-2 failed in old.txt"},
+	} {
+		c := compareTexts(t, tt.old, tt.new)
+		newFails := strings.HasSuffix(tt.doubt, "new.txt")
+		if c.Doubt != tt.doubt || c.NewFails != newFails {
+			t.Errorf("%q: doubt %q (new fails: %v), want %q", tt.new, c.Doubt, c.NewFails, tt.doubt)
 		}
 	}
 }

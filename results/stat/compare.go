@@ -73,8 +73,8 @@ type Comparison struct {
 	// "raw bytes take 2.0 times as long on b.jsonl". Only sides compared across machines have it.
 	Raw string `json:"raw,omitempty"`
 
-	// NewFails is set if the new program fails where the old one does not, as Doubt says. A CI job
-	// fails then.
+	// NewFails is set if the new program or benchmark fails where the old one does not, as Doubt
+	// says. A CI job fails then.
 	NewFails bool `json:"new_fails,omitempty"`
 
 	// Doubt says why a CI job cannot pass, whatever the figures are: something was not compared, or
@@ -459,7 +459,17 @@ func (c Change) direction() Verdict {
 
 // note adds notes for the reader. It sets Doubt if a CI job must not pass.
 func (c *Comparison) note(before, after Dataset) {
-	if len(c.OnlyOld) > 0 {
+	var failed []string
+	for _, name := range after.Failed {
+		if !slices.Contains(before.Failed, name) {
+			failed = append(failed, name)
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		c.NewFails = true
+		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(failed), after.Name)
+	case len(c.OnlyOld) > 0:
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
 			missingCases(c.OnlyOld, before), c.Old, someOf(c.OnlyOld))
 	}
@@ -468,8 +478,7 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 	for _, side := range []Dataset{before, after} {
 		if len(side.Failed) > 0 && c.Doubt == "" {
-			c.Doubt = fmt.Sprintf("%s has benchmarks that failed: %s", side.Name,
-				someOf(side.Failed))
+			c.Doubt = fmt.Sprintf("%s failed in %s", someOf(side.Failed), side.Name)
 		}
 		for _, p := range side.Problems {
 			c.Notes = append(c.Notes, p.String())

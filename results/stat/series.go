@@ -94,7 +94,7 @@ type Dataset struct {
 	Series   []Series          `json:"-"`
 	Set      *results.Set      `json:"-"`                  // source of the series; nil for text
 	Problems []results.Problem `json:"problems,omitempty"` // what could not be read
-	Failed   []string          `json:"failed,omitempty"`   // benchmarks that failed, for text
+	Failed   []string          `json:"failed,omitempty"`   // benchmarks and tests, for text
 }
 
 // DatasetOf returns a set as one side of a comparison.
