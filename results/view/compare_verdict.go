@@ -68,6 +68,8 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		return Neutral, "No verdict"
 	case open > 0:
 		return tone, "Nothing certainly got " + word
+	case isOfPrograms(c) && !isAboutTimes:
+		return tone, "No count grew (time was not measured)"
 	}
 	return tone, "Nothing got " + word
 }
