@@ -74,6 +74,15 @@ func TestActionShowsTheVerdict(t *testing.T) {
 	}
 }
 
+// The summary is for people, whatever format the command prints.
+func TestActionShowsTheVerdictBesideAFormatForPrograms(t *testing.T) {
+	run := runAction(t, commandEnv+"=1", "PIPEBENCH_RECORDS_ONLY=1", "BINARY="+os.Args[0],
+		"RUN=check --format sarif --only stdin-empty --timeout 1m -- cat")
+	if run.code != 0 || !strings.Contains(run.summary, "PASS: ok 1 of 1") {
+		t.Fatalf("exit %d:\n%s\nsummary:\n%s", run.code, run.printed, run.summary)
+	}
+}
+
 // What compare of two commands keeps lies in the same place, even if another command makes a folder
 // meanwhile.
 func TestActionKeepsAComparison(t *testing.T) {
