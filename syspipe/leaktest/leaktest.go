@@ -28,7 +28,7 @@ const patience = 20 * time.Second
 var checked = make(map[string]bool)
 
 // Check fails t if anything is left when the test and its cleanups are done. Call it first in the
-// test. It also gives the test a folder of its own for temporary files.
+// test. It also gives the test a folder of its own for temporary files, except on Windows.
 func Check(t testing.TB) {
 	t.Helper()
 	if checked[t.Name()] {
@@ -59,6 +59,7 @@ func Check(t testing.TB) {
 			if left == nil {
 				break
 			}
+			time.Sleep(10 * time.Millisecond)
 		}
 		if left != nil {
 			t.Errorf("left behind: %v", left)
