@@ -18,10 +18,10 @@ const blockSize = 5
 // may look at the interval after each value and stop at any time: the chance that *all* these
 // intervals hold the mean is at least 1−alpha. ok is false if there are too few values.
 //
-// In simulations of 40 to 50 values, it also held for heavy tails, and for differences of two times that
-// jump between two levels. It does not hold for values that themselves have two equal levels and
-// nothing between, as the first few may all lie on one: some interval then missed the middle in 26 %
-// of the histories with an alpha of 0.05, and in 14 % with 0.01.
+// In simulations of 40 to 50 values, it also held for heavy tails, and for differences of two times
+// that jump between two levels. It does not hold for values that themselves have two equal levels
+// and nothing between, as the first few may all lie on one: some interval then missed the middle in
+// 26 % of the histories with an alpha of 0.05, and in 14 % with 0.01.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	// This interval needs few values. The second interval, of medians, withstands a value that is
 	// far off.
