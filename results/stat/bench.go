@@ -90,8 +90,7 @@ func failedBenchmarks(text string) []string {
 		if failed && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		words := strings.Fields(line)
-		ended = ended || len(words) > 0 && words[0] == "FAIL"
+		ended = ended || strings.TrimSpace(line) == "FAIL"
 	}
 	if ended && len(names) == 0 {
 		return []string{"go test"}

@@ -91,7 +91,9 @@ func TestABenchmarkThatFailsInTheNewTextFailsTheGate(t *testing.T) {
 	const panicked = "panic: boom\nFAIL\texample.com/x\t0.005s\nFAIL\n"
 	for _, tt := range []struct{ old, new, doubt string }{
 		{passed, passed + "PASS\n", ""},
-		{passed, "BenchmarkDecode-2 100 500 ns/op\n" + failed, "BenchmarkEncode-2 failed in new.txt"},
+		{passed, passed + failed, "BenchmarkEncode-2 failed in new.txt"},
+		{passed, "BenchmarkDecode-2 100 500 ns/op\n" + failed,
+			"BenchmarkEncode-2 failed in new.txt"},
 		{passed, passed + panicked, "go test failed in new.txt"},
 		{passed + failed, passed + failed, "BenchmarkEncode-2 failed in old.txt"},
 	} {

@@ -459,12 +459,8 @@ func (c Change) direction() Verdict {
 
 // note adds notes for the reader. It sets Doubt if a CI job must not pass.
 func (c *Comparison) note(before, after Dataset) {
-	var failed []string
-	for _, name := range after.Failed {
-		if !slices.Contains(before.Failed, name) {
-			failed = append(failed, name)
-		}
-	}
+	isOld := func(name string) bool { return slices.Contains(before.Failed, name) }
+	failed := slices.DeleteFunc(slices.Clone(after.Failed), isOld)
 	switch {
 	case len(failed) > 0:
 		c.NewFails = true
@@ -472,17 +468,14 @@ func (c *Comparison) note(before, after Dataset) {
 	case len(c.OnlyOld) > 0:
 		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
 			missingCases(c.OnlyOld, before), c.Old, someOf(c.OnlyOld))
+	case len(before.Failed) > 0:
+		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
 	}
 	if len(c.OnlyNew) > 0 {
 		c.addNote("in new alone: %s", someOf(c.OnlyNew))
 	}
-	for _, side := range []Dataset{before, after} {
-		if len(side.Failed) > 0 && c.Doubt == "" {
-			c.Doubt = fmt.Sprintf("%s failed in %s", someOf(side.Failed), side.Name)
-		}
-		for _, p := range side.Problems {
-			c.Notes = append(c.Notes, p.String())
-		}
+	for _, p := range slices.Concat(before.Problems, after.Problems) {
+		c.Notes = append(c.Notes, p.String())
 	}
 }
 

@@ -17,11 +17,8 @@ const blockSize = 5
 // Sequence returns an interval for the mean of independent, normally distributed values. A caller
 // may look at the interval after each value and stop at any time: the chance that *all* these
 // intervals hold the mean is at least 1−alpha. ok is false if there are too few values.
-//
-// In simulations of 40 to 50 values, it also held for heavy tails, and for differences of two times
-// that jump between two levels. It does not hold for values that themselves have two equal levels
-// and nothing between, as the first few may all lie on one: some interval then missed the middle in
-// 26 % of the histories with an alpha of 0.05, and in 14 % with 0.01.
+// In simulations, that also held for heavy tails. But values on two equal levels may all begin on
+// one: with an alpha of 0.05, 26 of 100 histories of 40 values had an interval without the mean.
 func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	// This interval needs few values. The second interval, of medians, withstands a value that is
 	// far off.
@@ -41,9 +38,8 @@ func Sequence(values []float64, alpha float64) (lo, hi float64, ok bool) {
 	return max(lo, steadyLo), min(hi, steadyHi), true
 }
 
-// meanSequence returns an interval of the mean of independent, normally distributed values. It
-// holds for every number n of values at once, with a chance of 1-alpha. ok is false if there are
-// too few values.
+// meanSequence returns an interval of the mean that holds as that of [Sequence] does. ok is false
+// if there are too few values.
 //
 // With the average a, V = Σ(x-m)² and shrink = priorWeight/(n + priorWeight), the interval has
 // each m for which
