@@ -14,10 +14,10 @@ import (
 // divided by that of raw bytes, or the time of a round trip divided by raw's. The share of raw
 // itself is its goodput, or its time.
 type framingShares struct {
-	stream   fleetStream
-	framing  string
-	measured []stat.Estimate
-	known    []memberShare // those that are not too noisy to compare; the smallest share first
+	stream  fleetStream
+	framing string
+	known   []memberShare // those that are not too noisy to compare; the smallest share first
+	noisy   []memberShare
 }
 
 // A memberShare is the share of a framing on one machine.
@@ -34,9 +34,10 @@ func (v fleetStream) sharesOf(members []stat.Member, framing string) framingShar
 		if e.N == 0 {
 			continue
 		}
-		out.measured = append(out.measured, e)
 		if percent, known := e.Spread(); known && percent <= maxBlur {
 			out.known = append(out.known, memberShare{m, e, i})
+		} else {
+			out.noisy = append(out.noisy, memberShare{m, e, i})
 		}
 	}
 	slices.SortStableFunc(out.known, func(a, b memberShare) int {
@@ -191,7 +192,7 @@ func (s framingShares) ranges() []shareRange {
 		switch {
 		case factor != "":
 			r.where = factorPhrase(group[0].Member, factor) + " (" + r.where + ")"
-		case isLast && len(group) > 2 && len(s.known) == len(s.measured):
+		case isLast && len(group) > 2 && len(s.noisy) == 0:
 			r.where = fmt.Sprintf("the %d others measured", len(group))
 		}
 		ranges = append(ranges, r)
@@ -225,14 +226,14 @@ func (s framingShares) commonFactor(groups [][]memberShare) string {
 }
 
 // differing splits the framings by whether their speed relative to raw bytes surely differs between
-// machines, may be the same, or is too noisy. The largest difference comes first.
+// machines, may be the same, or is too noisy on one of them. The largest difference comes first.
 func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []framingShares) {
 	for _, framing := range v.framings {
 		s := v.sharesOf(members, framing)
 		switch {
 		case s.differs():
 			differ = append(differ, s)
-		case len(s.known) > 1:
+		case len(s.known) > 1 && len(s.noisy) == 0:
 			alike = append(alike, s)
 		default:
 			noisy = append(noisy, s)
@@ -341,20 +342,33 @@ func (v fleetStream) difference(members []stat.Member) []string {
 			"They keep this much of raw's speed: " + v.sharesText(members) + ".",
 		}
 	}
-	var parts, noisyNames []string
+	var texts, doubts []string
 	for _, s := range noisy {
-		noisyNames = append(noisyNames, results.FramingPhrase(s.framing))
+		if len(s.noisy) > 0 { // else only one machine has it
+			doubts = append(doubts, s.doubt())
+		}
 	}
-	if len(noisy) > 0 {
-		parts = append(parts, joinAnd(noisyNames)+": "+tooNoisyToTell)
+	if len(doubts) > 0 {
+		texts = append(texts, capitalised(tooNoisyToTell)+": "+strings.Join(doubts, "; ")+where)
 	}
 	if len(alike) > 0 {
-		parts = append(parts, "no other framing differs "+beyond)
+		texts = append(texts, "No other framing differs "+beyond+where)
 	}
-	if len(parts) == 0 {
-		return nil
+	return texts
+}
+
+// doubt names the framing and the machines on which noise hides its share: "ndjson on m1 (~48 %)".
+func (s framingShares) doubt() string {
+	var names []string
+	for _, m := range s.noisy {
+		names = append(names, m.Name)
 	}
-	return []string{capitalised(strings.Join(parts, "; ")) + where}
+	text := results.FramingPhrase(s.framing) + " on " + joinAnd(names)
+	if len(names) == 1 {
+		share := s.noisy[0].Median
+		text += " (" + markRough(s.share(share, share), s.noisy[0].Estimate) + ")"
+	}
+	return text
 }
 
 // widest returns the half-width of the widest interval, in percent.

@@ -332,11 +332,11 @@ func (s framingShares) value() Value {
 	metric := stat.RelativeMetric(s.stream.cell)
 	isRaw := s.framing == results.FramingRaw
 	spread := stat.SpreadOf(s.medians())
-	switch {
-	case len(s.measured) == 1 && isRaw:
-		return figureValue(s.measured[0].Median, RoughText(metric.Name, s.measured[0]))
-	case len(s.measured) == 1:
-		return figureValue(s.measured[0].Median, ratioText(&s.measured[0]))
+	switch all := slices.Concat(s.known, s.noisy); {
+	case len(all) == 1 && isRaw:
+		return figureValue(all[0].Median, RoughText(metric.Name, all[0].Estimate))
+	case len(all) == 1:
+		return figureValue(all[0].Median, ratioText(&all[0].Estimate))
 	case len(s.known) == 0:
 		return Value{}
 	case isRaw:

@@ -144,8 +144,13 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.4}, "2 machines",
-			"Ndjson: too noisy to tell; no other framing differs beyond the noise of ±1 %" +
-				where + ".",
+			"Too noisy to tell: ndjson on m0 (57 %)" + where +
+				". No other framing differs beyond the noise of ±1 %" + where + ".",
+		},
+		{ // the same, of which two others do not differ
+			[]float64{0.88, 0.89, 0.48}, map[int]float64{2: 0.9}, "3 machines",
+			"Too noisy to tell: ndjson on m2 (~48 %)" + where +
+				". No other framing differs beyond the noise of ±1 %" + where + ".",
 		},
 	}
 	for _, tt := range tests {
