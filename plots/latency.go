@@ -22,7 +22,7 @@ const maxSizes = 3
 func latencyChart(key, start string) func(rows) Chart {
 	return func(all rows) Chart {
 		r := all.withoutLevers().where(func(row stat.Row) bool {
-			return row.Latency[key].Quantile("p50") != nil && isBare(row.Cell) &&
+			return row.Latency[key].Quantile("p50") != nil && row.Cell.IsBare() &&
 				row.Cell.Pattern != results.PatternMixed
 		})
 		if len(r.all) == 0 {

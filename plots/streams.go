@@ -20,17 +20,11 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 	"machine cancels out. Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six rounds, the range."
 
-// isBare reports whether a measurement is about the transport alone: nothing else is done with the
-// bytes.
-func isBare(c results.Cell) bool {
-	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
-}
-
 // isStream reports whether only the transport is measured, with messages that go one way, at full
 // speed, to a reader that does not close the pipe early.
 func isStream(r stat.Row) bool {
 	c := r.Cell
-	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && isBare(c) && !c.IsWaiting()
+	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && c.IsBare() && !c.IsWaiting()
 }
 
 func isRaw(framing string) bool { return family(framing) == results.FramingRaw }

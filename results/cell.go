@@ -155,6 +155,12 @@ func (c Cell) Validate() error {
 	return fmt.Errorf("cell: %w", errors.Join(faults...))
 }
 
+// IsBare reports whether a measurement is about the transport alone: nothing else is done with the
+// bytes.
+func (c Cell) IsBare() bool {
+	return c.WriteSize == 0 && c.Source == "" && !c.Touch && c.Work == 0
+}
+
 // IsWaiting reports whether the settings are for measuring how a non-blocking writer waits for room
 // in the pipe.
 func (c Cell) IsWaiting() bool {

@@ -10,7 +10,8 @@ import (
 )
 
 // An Outlier is a machine on which at least two figures of a framing are far from those of similar
-// machines. One is enough if it differs by [OutlierFactor]. Noisy figures do not count.
+// machines. One is enough if it differs by [OutlierFactor]. Noisy figures do not
+// count, and those that are not [results.Cell.IsBare].
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
@@ -130,7 +131,7 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 		for _, f := range members[i].Figures {
 			u, known := usual[f.Cell]
 			e, ok := f.toCompare()
-			if !known || !ok {
+			if !known || !ok || !f.Cell.IsBare() {
 				continue
 			}
 			o := byFraming[f.Cell.Framing]

@@ -28,9 +28,8 @@ func fleetCells(members []stat.Member, pattern, placement string) []results.Cell
 	for _, m := range members {
 		for _, f := range m.Figures {
 			c := f.Cell
-			isWanted := c.Placement == placement && c.Pattern == pattern && c.WriteSize == 0
-			isProgram := c.Source != "" || c.Touch || c.Work != 0
-			if isWanted && !isProgram && f.ToRaw.N > 0 {
+			isWanted := c.Placement == placement && c.Pattern == pattern && c.IsBare()
+			if isWanted && f.ToRaw.N > 0 {
 				count[c]++
 				most = max(most, count[c])
 			}
@@ -58,10 +57,17 @@ type fleetStream struct {
 // isTrips reports whether the messages go there and back. A ratio to raw is then one of times.
 func (v fleetStream) isTrips() bool { return v.cell.Pattern == results.PatternRoundtrip }
 
-// where says which messages these are.
+// where says which messages these are, and which settings are not the usual ones.
 func (v fleetStream) where() string {
-	return fmt.Sprintf(" (messages of %s, %s)", SizeTitle(v.cell.Size),
-		PlacementPhrase(v.cell.Placement))
+	c := v.cell
+	text := "messages of " + SizeTitle(c.Size) + ", " + PlacementPhrase(c.Placement)
+	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
+	for _, name := range results.DifferingFields([]results.Cell{usual, c}) {
+		if value := c.Field(name); value != "" {
+			text += ", " + FieldPhrase(name, value)
+		}
+	}
+	return " (" + text + ")"
 }
 
 // streamsToCompare returns a group of measurements for each placement, at the message size that
