@@ -138,8 +138,19 @@ func refutedRules(m stat.Member) []string {
 func outlierText(o stat.Outlier) string {
 	s := framingShares{stream: fleetStream{cell: o.Cell}, framing: o.Cell.Framing}
 	own, usual := o.Figures[0], o.Figures[1]
-	return fmt.Sprintf("%s %s%s, usually %s%s; far off in %d of %d cells", s.phrase(),
-		s.share(own, own), s.ofRaw(), s.share(usual, usual), s.stream.where(), o.Cells, o.Compared)
+	text := fmt.Sprintf("%s %s%s, usually %s%s", s.phrase(), s.share(own, own), s.ofRaw(),
+		s.share(usual, usual), s.stream.where())
+	if s.framing == results.FramingRaw {
+		times := own / usual
+		if !s.stream.isTrips() {
+			times = usual / own
+		}
+		text = "raw takes " + results.FormatNumber(times, 2) + " times as long: " + text
+	}
+	if o.Compared > 1 {
+		text += fmt.Sprintf("; far off in %d of %d clear figures", o.Cells, o.Compared)
+	}
+	return text
 }
 
 // reasons lists what may have made a machine stand out. It leaves out what is usual among similar

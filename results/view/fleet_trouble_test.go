@@ -62,3 +62,22 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 		t.Errorf("rows %q", rows)
 	}
 }
+
+// How far raw itself is off stands first. A count is of figures, and not if there is one alone.
+func TestAFarFigureIsToldAsAFactor(t *testing.T) {
+	trips := results.UsualCell("raw", results.PatternRoundtrip, "same", 256)
+	larger := results.UsualCell("ndjson", patternStream, "same", 256)
+	larger.Capacity = 1 << 20
+	for want, o := range map[string]stat.Outlier{
+		"raw takes 4.0 times as long: round trips of raw take 80.0 µs, usually 20.0 µs " +
+			"(messages of 256 B, on one CPU); far off in 2 of 5 clear figures": {
+			Cells: 2, Compared: 5, Cell: trips, Figures: [2]float64{80e3, 20e3}},
+		"ndjson keeps 40 % of raw's speed, usually 90 % (messages of 256 B, on one CPU, " +
+			"1 MiB capacity)": {
+			Cells: 1, Compared: 1, Cell: larger, Figures: [2]float64{0.4, 0.9}},
+	} {
+		if got := outlierText(o); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
