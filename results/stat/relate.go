@@ -155,10 +155,14 @@ type cellComparer struct {
 	old, new []Row
 	changes  []Change
 	leftOut  []Unjudged
+	partial  []results.Cell // see wholeOf: framings with a size that is not judged
 }
 
 // leaveOut counts one more combination of settings that is not judged for the given reason.
-func (k *cellComparer) leaveOut(one Unjudged) {
+func (k *cellComparer) leaveOut(cell results.Cell, one Unjudged) {
+	if one.lacks {
+		k.partial = append(k.partial, wholeOf(cell))
+	}
 	for i := range k.leftOut {
 		if k.leftOut[i].Reason == one.Reason {
 			k.leftOut[i].Cells++
@@ -213,20 +217,20 @@ func (k *cellComparer) compare(old Row) {
 	reason := Incomparable(old.Cell)
 	switch {
 	case reason != "":
-		k.leaveOut(Unjudged{Reason: reason})
+		k.leaveOut(old.Cell, Unjudged{Reason: reason})
 		return
 	case oldRaw == nil && newRaw == nil:
-		k.leaveOut(Unjudged{Reason: noRaw})
+		k.leaveOut(old.Cell, Unjudged{Reason: noRaw})
 		return
 	case oldRaw == nil || newRaw == nil:
-		k.leaveOut(Unjudged{lacks: true, Reason: "one file has no raw in the same rounds: run " +
+		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: "one file has no raw in the same rounds: run " +
 			"measures it beside every framing"})
 		return
 	case new.Machine != old.Machine && !k.across:
 		unknown := logEstimate{}
 		change := newChange(old.relative(k.shown, unknown), new.relative(k.shown, unknown))
 		change.Verdict, change.Basis = change.machineVerdict()
-		k.leaveOut(Unjudged{Reason: change.Basis})
+		k.leaveOut(old.Cell, Unjudged{Reason: change.Basis})
 		k.changes = append(k.changes, change)
 		return
 	}
@@ -240,7 +244,7 @@ func (k *cellComparer) compare(old Row) {
 	}
 	if min(before.n, after.n) < LeastSamples {
 		reason := fmt.Sprintf("fewer than %d rounds beside raw: measure longer", LeastSamples)
-		k.leaveOut(Unjudged{lacks: true, Reason: reason})
+		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: reason})
 		return
 	}
 	loaded := ""
@@ -251,7 +255,7 @@ func (k *cellComparer) compare(old Row) {
 		loaded = "in most rounds"
 	}
 	if loaded != "" {
-		k.leaveOut(Unjudged{lacks: true, Reason: "other programs took the CPUs " + loaded +
+		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: "other programs took the CPUs " + loaded +
 			", and comparing with raw does not make up for that: measure again, or both in turns"})
 		return
 	}
@@ -280,8 +284,14 @@ func findRow(rows []Row, machine string, cell results.Cell) *Row {
 	return found
 }
 
-// compareFramings adds the mean change of each framing at each placement and pattern of messages.
-// The mean shows a change that is too small to be seen in a single measurement.
+// wholeOf returns what the measurements of a framing at a placement and pattern share.
+func wholeOf(c results.Cell) results.Cell {
+	return results.Cell{Framing: c.Framing, Placement: c.Placement, Pattern: c.Pattern}
+}
+
+// compareFramings adds the mean change of each framing at each placement and pattern of messages,
+// if all sizes were judged. The mean shows a change that is too small to be seen in a single
+// measurement.
 func (k *cellComparer) compareFramings() {
 	var order []results.Cell
 	changes := make(map[results.Cell][]Change)
@@ -289,18 +299,14 @@ func (k *cellComparer) compareFramings() {
 		if change.logRatio.n == 0 || change.Cell.Placement == "free" {
 			continue
 		}
-		whole := results.Cell{
-			Framing:   change.Cell.Framing,
-			Placement: change.Cell.Placement,
-			Pattern:   change.Cell.Pattern,
-		}
+		whole := wholeOf(*change.Cell)
 		if changes[whole] == nil {
 			order = append(order, whole)
 		}
 		changes[whole] = append(changes[whole], change)
 	}
 	for _, whole := range order {
-		if len(changes[whole]) < 2 {
+		if len(changes[whole]) < 2 || slices.Contains(k.partial, whole) {
 			continue
 		}
 		name := fmt.Sprintf("All/framing=%s/placement=%s/pattern=%s", whole.Framing,
