@@ -57,16 +57,18 @@ func waitingTables(rows []stat.Row) []Table {
 // refusalSentence says how much slower a writer is that sleeps when the pipe is full, and what a
 // writer learns, and how late, if its reader leaves.
 func refusalSentence(waiting []stat.Row) sentence {
-	var polling, sleeping, left *stat.Row // left: its reader closes its end early
+	var polling, sleeping *stat.Row
+	var told, lost []float64 // of all samples whose reader leaves
 	for i, r := range waiting {
 		c := r.Cell
 		polls := strings.HasPrefix(c.IO, "poll/")
 		switch {
 		case r.Samples == 0:
+		case c.ClosesAfter > 0:
+			told = append(told, stat.MustMetric("told").Values(r.Pooled())...)
+			lost = append(lost, stat.MustMetric("lost").Values(r.Pooled())...)
 		case c.Size <= usualSize: // a message this small fits an empty pipe: no write is refused
-		case c.ClosesAfter > 0 && polls:
-			left = &waiting[i]
-		case c.Drain > 0 || c.ClosesAfter > 0:
+		case c.Drain > 0:
 		case polls:
 			polling = &waiting[i]
 		case strings.HasPrefix(c.IO, "sleep"):
@@ -77,11 +79,15 @@ func refusalSentence(waiting []stat.Row) sentence {
 	if polling != nil && sleeping != nil {
 		texts = append(texts, pauseText(*polling, *sleeping))
 	}
-	if left != nil {
+	switch n := min(len(told), len(lost)); {
+	case n >= stat.LeastSamples:
 		size := func(n float64) string { return results.FormatSize(int64(n)) }
-		texts = append(texts, fmt.Sprintf("If its reader leaves, a writer learns that by EPIPE "+
+		texts = append(texts, fmt.Sprintf("If the reader leaves, a writer learns that by EPIPE "+
 			"after %s; %s that it wrote by then are never read.",
-			sampleRange(*left, "told", results.FormatDuration), sampleRange(*left, "lost", size)))
+			valueRange(told, results.FormatDuration), valueRange(lost, size)))
+	case n > 0:
+		texts = append(texts, "If the reader leaves, a writer learns that by EPIPE: too few "+
+			"samples to tell how late.")
 	}
 	return sentence{text: strings.Join(nonEmpty(texts), " ")}
 }
@@ -111,18 +117,9 @@ func pauseText(polling, sleeping stat.Row) string {
 		SizeTitle(polling.Cell.Size), mark, results.FormatNumber(slower, 2), pause)
 }
 
-// sampleRange shows the range of a metric in a measurement's samples: "378 µs to 3.51 ms". If
-// there are few samples, it marks the range as rough.
-func sampleRange(r stat.Row, metric string, format func(float64) string) string {
-	values := stat.MustMetric(metric).Values(r.Pooled())
-	if len(values) == 0 {
-		return format(0)
-	}
-	text := FromTo(format(slices.Min(values)), format(slices.Max(values)))
-	if len(values) < stat.LeastSamples {
-		return roughSign + text
-	}
-	return text
+// valueRange shows the smallest and the largest value: "378 µs to 3.51 ms".
+func valueRange(values []float64, format func(float64) string) string {
+	return FromTo(format(slices.Min(values)), format(slices.Max(values)))
 }
 
 // FromTo joins two figures to a range: "18.5 to 20.0 µs". If they are equal, it returns one of

@@ -2,11 +2,13 @@ package view
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/resultstest"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // waitingSweep is the part of a default run about writers that do not block, beside the rest.
@@ -34,6 +36,24 @@ func waitingSweep() *results.Set {
 		}
 	}
 	return s
+}
+
+// How late a writer learns that its reader left is the range of all such measurements.
+func TestTheRangeOfAllWritersIsToldIfTheReaderLeaves(t *testing.T) {
+	s := waitingSweep()
+	const want = "after 20.0 µs to 8.00 ms; 64 KiB that it wrote by then are never read."
+	if got := refusalSentence(stat.Rows(s)).text; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.Records = slices.DeleteFunc(s.Records, func(r results.Record) bool {
+		return r.Cell.ClosesAfter > 0 && r.Cell != s.Records[len(s.Records)-1].Cell
+	})
+	last := &s.Records[len(s.Records)-1]
+	last.Samples = last.Samples[:2]
+	const few = "by EPIPE: too few samples to tell how late."
+	if got := refusalSentence(stat.Rows(s)).text; !strings.Contains(got, few) {
+		t.Errorf("got %q, want %q", got, few)
+	}
 }
 
 // What writers meet that do not block has a block of its own on the first screen, a table of its
