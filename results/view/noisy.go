@@ -22,8 +22,7 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			"interval takes, in %d of %s with raw bytes.",
 			stat.LeastSamples, count.few, comparisons)
 	}
-	texts := []string{first + " " + untilKnown + " Close other programs, or try at another time. " +
-		fewerCells}
+	texts := []string{first + " " + untilKnown + " Close other programs, or measure longer."}
 	var hidden []string
 	for _, effect := range effects {
 		switch {
@@ -37,12 +36,14 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			texts = append(texts, "Certain all the same: "+strings.ToLower(first)+rest)
 		}
 	}
-	return append(texts, hidden...)
+	return append(append(texts, hidden...), longerRun, smallerRun)
 }
 
-// fewerCells says how to get narrower intervals, also for a framing that the command does not know.
-const fewerCells = "Fewer cells with more samples narrow the intervals: one --size, " +
-	"--samples 100 --forks 20 --max-time 2m (in Go: Samples and Forks of bench.Plan)."
+// These commands get narrower intervals.
+const (
+	longerRun  = "pipebench run --max-time 1m takes more samples."
+	smallerRun = "pipebench run --size 65000 --placement same --max-time 1m takes one size."
+)
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks."
