@@ -136,10 +136,14 @@ func (d Decision) workingAdvice() string {
 }
 
 // changeText writes a ratio, which must have an interval, as a change in percent: "+6 %", or "+0 to
-// +96 %" if it is uncertain. If the bounds differ more than fourfold, it gives no figures.
+// +96 %" if it is uncertain. It gives no figures if there may be no change, or if the bounds differ
+// more than fourfold.
 func changeText(ratio stat.Estimate) string {
 	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
 	if !isBlurred(ratio) {
+		if ratio.Interval.Lo <= 1 && ratio.Interval.Hi >= 1 {
+			return "within noise"
+		}
 		return fmt.Sprintf("%+.0f %%", percent(ratio.Median))
 	}
 	if ratio.Interval.Hi > 4*ratio.Interval.Lo {

@@ -324,6 +324,7 @@ func TestAWildChangeHasNoFigures(t *testing.T) {
 	for want, bounds := range map[string]stat.Interval{
 		"-13 to +70 %":      {Lo: 0.87, Hi: 1.70},
 		"-50 to +95 %":      {Lo: 0.5, Hi: 1.95},
+		"within noise":      {Lo: 0.87, Hi: 1.11},
 		"too noisy to tell": {Lo: 0.001, Hi: 189},
 	} {
 		if got := changeText(stat.Estimate{Median: 1, N: 12, Interval: &bounds}); got != want {
