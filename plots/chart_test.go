@@ -455,6 +455,9 @@ func TestPointsInDoubtAreHollow(t *testing.T) {
 				t.Errorf("point %+v", p)
 			}
 			svg := string(drawn(t, charts[0]))
+			if told := strings.Contains(svg, "/s ["); told != tt.bar {
+				t.Errorf("the interval is told where the mouse rests: %v, want %v", told, tt.bar)
+			}
 			hollow := strings.Count(svg, "fill:#FFFFFF") > 1 // the first is the background
 			if hollow != tt.doubt {
 				t.Errorf("hollow: %v, want %v", hollow, tt.doubt)

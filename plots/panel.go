@@ -205,7 +205,7 @@ func (s style) draw(c *draw.Canvas, at vg.Point, hollow bool) {
 // describe says in words what a point shows.
 func (d *panelDrawing) describe(s Series, p Point) string {
 	figure := d.y.Format(p.Y)
-	if p.Low != p.High {
+	if p.hasBar() {
 		figure += fmt.Sprintf(" [%s, %s]", d.y.Format(p.Low), d.y.Format(p.High))
 	}
 	samples := ""
