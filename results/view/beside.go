@@ -33,14 +33,15 @@ func (a columnAnswer) sizeText() string {
 }
 
 // longestHead is the largest number of characters of a column title that names all machines of the
-// column. Two names always stand there.
+// first column, or of one with many machines. Two names always stand there.
 const longestHead = 60
 
 // title names the machines of a column. If all names are too long, it gives the first one and
-// counts the other machines.
-func (c column) title() string {
+// counts the other machines. A few machines that differ from the first column are all named.
+func (c column) title(isFirst bool) string {
 	text := strings.Join(c.names, ", ")
-	if more := len(c.names) - 1; more > 1 && len(text) > longestHead {
+	isLong := len(text) > longestHead && (isFirst || len(c.names) > FewMachines)
+	if more := len(c.names) - 1; more > 1 && isLong {
 		return fmt.Sprintf("%s and %d more", c.names[0], more)
 	}
 	return text
@@ -189,7 +190,7 @@ func questionTable(title string, questions []string, columns []column) Table {
 		// The other columns are compared with the first one, so the first one stands in each part
 		// of a split table.
 		isFirst := i == 0 && len(columns) > 1
-		t.Columns = append(t.Columns, Column{Title: c.title(), Style: Verdict, Key: isFirst})
+		t.Columns = append(t.Columns, Column{Title: c.title(i == 0), Style: Verdict, Key: isFirst})
 	}
 	for i, asks := range questions {
 		row := []Value{textValue(asks)}

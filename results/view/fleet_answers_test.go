@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,5 +75,21 @@ func TestClaimsOfAFleetStandInWords(t *testing.T) {
 	}
 	if got := rowsOf(t, sections[1].Tables)[asks]; got != "holds | ≠ refuted" {
 		t.Errorf("row %q", got)
+	}
+}
+
+// A few machines that differ from the first column are all named, however long their names are.
+func TestColumnsNameTheMachinesThatDiffer(t *testing.T) {
+	c := column{names: []string{"linux arm64-16k (emulated)", "linux ppc64le (emulated)", "a (Wine)"}}
+	if got := c.title(true); got != "linux arm64-16k (emulated) and 2 more" {
+		t.Errorf("the first column is %q", got)
+	}
+	all := strings.Join(c.names, ", ")
+	if got := c.title(false); got != all {
+		t.Errorf("got %q, want %q", got, all)
+	}
+	c.names = slices.Repeat(c.names, 3)
+	if got := c.title(false); got != "linux arm64-16k (emulated) and 8 more" {
+		t.Errorf("of many machines: %q", got)
 	}
 }
