@@ -24,7 +24,8 @@ const ratiosNote = "raw has no framing. Each round is divided by its own raw, so
 // speed, to a reader that does not close the pipe early.
 func isStream(r stat.Row) bool {
 	c := r.Cell
-	return c.Pattern == "stream" && c.Rate == 0 && c.ClosesAfter == 0 && c.IsBare() && !c.IsWaiting()
+	atFullSpeed := c.Rate == 0 && c.ClosesAfter == 0 && !c.IsWaiting()
+	return c.Pattern == "stream" && atFullSpeed && c.IsBare()
 }
 
 func isRaw(framing string) bool { return family(framing) == results.FramingRaw }

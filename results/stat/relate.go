@@ -223,8 +223,8 @@ func (k *cellComparer) compare(old Row) {
 		k.leaveOut(old.Cell, Unjudged{Reason: noRaw})
 		return
 	case oldRaw == nil || newRaw == nil:
-		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: "one file has no raw in the same rounds: run " +
-			"measures it beside every framing"})
+		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: "one file has no raw in the same " +
+			"rounds: run measures it beside every framing"})
 		return
 	case new.Machine != old.Machine && !k.across:
 		unknown := logEstimate{}
@@ -255,8 +255,9 @@ func (k *cellComparer) compare(old Row) {
 		loaded = "in most rounds"
 	}
 	if loaded != "" {
-		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: "other programs took the CPUs " + loaded +
-			", and comparing with raw does not make up for that: measure again, or both in turns"})
+		reason = "other programs took the CPUs " + loaded + ", and comparing with raw does not " +
+			"make up for that: measure again, or both in turns"
+		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: reason})
 		return
 	}
 	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))

@@ -284,7 +284,8 @@ func TestAFramingAsAWholeIsOfOnePattern(t *testing.T) {
 		}
 	}
 	k.compareFramings()
-	wholes := slices.DeleteFunc(slices.Clone(k.changes), func(c Change) bool { return !c.IsWhole() })
+	isPart := func(c Change) bool { return !c.IsWhole() }
+	wholes := slices.DeleteFunc(slices.Clone(k.changes), isPart)
 	if len(wholes) != 2 {
 		t.Fatalf("%d wholes: %+v", len(wholes), wholes)
 	}

@@ -80,8 +80,9 @@ func TestClaimsOfAFleetStandInWords(t *testing.T) {
 
 // A few machines that differ from the first column are all named, however long their names are.
 func TestColumnsNameTheMachinesThatDiffer(t *testing.T) {
-	c := column{names: []string{"linux arm64-16k (emulated)", "linux ppc64le (emulated)", "a (Wine)"}}
-	if got := c.title(true); got != "linux arm64-16k (emulated) and 2 more" {
+	const first = "linux arm64-16k (emulated)"
+	c := column{names: []string{first, "linux ppc64le (emulated)", "a (Wine)"}}
+	if got := c.title(true); got != first+" and 2 more" {
 		t.Errorf("the first column is %q", got)
 	}
 	all := strings.Join(c.names, ", ")
@@ -89,7 +90,7 @@ func TestColumnsNameTheMachinesThatDiffer(t *testing.T) {
 		t.Errorf("got %q, want %q", got, all)
 	}
 	c.names = slices.Repeat(c.names, 3)
-	if got := c.title(false); got != "linux arm64-16k (emulated) and 8 more" {
+	if got := c.title(false); got != first+" and 8 more" {
 		t.Errorf("of many machines: %q", got)
 	}
 }

@@ -233,10 +233,10 @@ func (v fleetStream) differing(members []stat.Member) (differ, alike, noisy []fr
 		switch {
 		case s.differs():
 			differ = append(differ, s)
-		case len(s.known) > 1 && len(s.noisy) == 0:
-			alike = append(alike, s)
-		default:
+		case len(s.noisy) > 0:
 			noisy = append(noisy, s)
+		case len(s.known) > 1:
+			alike = append(alike, s)
 		}
 	}
 	slices.SortStableFunc(differ, func(a, b framingShares) int {
@@ -334,7 +334,7 @@ func (v fleetStream) difference(members []stat.Member) []string {
 	differ, alike, noisy := v.differing(members)
 	where := v.where() + "."
 	beyond := fmt.Sprintf("beyond the noise of ±%.0f %%", widest(alike))
-	if len(differ)+len(noisy) == 0 {
+	if len(differ)+len(noisy) == 0 && len(alike) > 0 {
 		machines := results.FormatCount(v.mostShares(members), "machine")
 		return []string{
 			"Compared with raw, no framing differs in goodput between " + machines + " " +
@@ -344,9 +344,7 @@ func (v fleetStream) difference(members []stat.Member) []string {
 	}
 	var texts, doubts []string
 	for _, s := range noisy {
-		if len(s.noisy) > 0 { // else only one machine has it
-			doubts = append(doubts, s.doubt())
-		}
+		doubts = append(doubts, s.doubt())
 	}
 	if len(doubts) > 0 {
 		texts = append(texts, capitalised(tooNoisyToTell)+": "+strings.Join(doubts, "; ")+where)

@@ -141,11 +141,8 @@ func outlierText(o stat.Outlier) string {
 	text := fmt.Sprintf("%s %s%s, usually %s%s", s.phrase(), s.share(own, own), s.ofRaw(),
 		s.share(usual, usual), s.stream.where())
 	if s.framing == results.FramingRaw {
-		times := own / usual
-		if !s.stream.isTrips() {
-			times = usual / own
-		}
-		text = "raw takes " + results.FormatNumber(times, 2) + " times as long: " + text
+		factor := results.FormatNumber(max(own/usual, usual/own), 2)
+		text = "raw is off by a factor of " + factor + ": " + text
 	}
 	if o.Compared > 1 {
 		text += fmt.Sprintf("; far off in %d of %d clear figures", o.Cells, o.Compared)

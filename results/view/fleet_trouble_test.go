@@ -69,7 +69,7 @@ func TestAFarFigureIsToldAsAFactor(t *testing.T) {
 	larger := results.UsualCell("ndjson", patternStream, "same", 256)
 	larger.Capacity = 1 << 20
 	for want, o := range map[string]stat.Outlier{
-		"raw takes 4.0 times as long: round trips of raw take 80.0 µs, usually 20.0 µs " +
+		"raw is off by a factor of 4.0: round trips of raw take 80.0 µs, usually 20.0 µs " +
 			"(messages of 256 B, on one CPU); far off in 2 of 5 clear figures": {
 			Cells: 2, Compared: 5, Cell: trips, Figures: [2]float64{80e3, 20e3}},
 		"ndjson keeps 40 % of raw's speed, usually 90 % (messages of 256 B, on one CPU, " +
