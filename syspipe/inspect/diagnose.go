@@ -240,13 +240,8 @@ func (f *finder) checkChannel(c *Channel) {
 		w := c.Writers[0]
 		const says = "nobody can read the %s of %s any more (%s): its next write fails with EPIPE"
 		f.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
-	case c.NoWriter && len(c.Readers) > 0:
-		r := c.Readers[0]
-		const says = "nobody can write to the %s of %s any more (%s): it gets the end of file"
-		found := f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
-		if found != nil && r.FD == stdin {
-			found.PID = r.PID
-		}
+	case c.NoWriter && c.Queued <= 0 && len(c.Readers) > 0:
+		f.addEnded(c)
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
 		w := firstWaiting(c.Writers)
 		name := w.stream()
@@ -269,6 +264,21 @@ func (f *finder) checkChannel(c *Channel) {
 		const says = "two processes read one pipe:" +
 			" each byte goes either to %s or to %s, as it happens (%s)"
 		f.add(TwoReaders, fmt.Sprintf(says, readers[0], readers[1], c.ID), c)
+	}
+}
+
+// addEnded records a channel that has no writer any more and, as far as is known, no bytes.
+func (f *finder) addEnded(c *Channel) {
+	r := c.Readers[0]
+	if !isStdin(r) {
+		const says = "nobody can write to the %s of %s any more (%s): it gets the end of file"
+		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
+		return
+	}
+	const says = "the input of %s has ended (%s), but the process stays"
+	found := f.add(PeerLeft, fmt.Sprintf(says, r, c.fill())+f.report.doesInstead(r.PID), c)
+	if found != nil {
+		found.PID = r.PID
 	}
 }
 
@@ -297,7 +307,7 @@ func (c *Channel) certainReaders() []Holder {
 
 // checkUnread finds bytes that a process leaves unread in its standard input.
 func (f *finder) checkUnread(c *Channel) {
-	i := slices.IndexFunc(c.Readers, func(h Holder) bool { return h.FD == stdin })
+	i := slices.IndexFunc(c.Readers, isStdin)
 	if i >= 0 && c.isLeftUnread() {
 		r := c.Readers[i]
 		const says = "%s is not reading its %s: %d bytes wait there (%s)"
@@ -396,7 +406,9 @@ func (f *finder) checkPauses(c *Channel) {
 	reader := firstWaiting(c.Readers)
 	for _, w := range c.Writers {
 		call := f.report.process(w.PID).pausesIn()
-		if w.FD != stdout || w.PID == reader.PID || call == "" {
+		ended := func(d Diagnosis) bool { return d.Kind == PeerLeft && d.PID == w.PID }
+		if w.FD != stdout || w.PID == reader.PID || call == "" ||
+			slices.ContainsFunc(f.found, ended) {
 			continue
 		}
 		waits := "waits"

@@ -67,7 +67,10 @@ func TestDiagnose(t *testing.T) {
 		}, PeerLeft, "nobody can read the stdout of 2 (server) any more"},
 		{"writer gone", []Channel{
 			{ID: "i", Readers: server(0, false), NoWriter: true},
-		}, PeerLeft, "nobody can write to the stdin of 2 (server) any more"},
+		}, PeerLeft, "the input of 2 (server) has ended (i, 0 bytes), but the process stays"},
+		{"writer gone, and bytes are left", []Channel{
+			{ID: "i", Readers: server(0, false), NoWriter: true, Queued: 3},
+		}, Unread, "2 (server) is not reading its stdin: 3 bytes wait there"},
 		{"waits for itself", []Channel{
 			{ID: "i", Writers: server(7, false),
 				Readers: []Holder{{PID: 2, Command: "server", FD: 0, Waits: true, inCall: true}}},
@@ -126,6 +129,22 @@ func TestAProcessThatPausesIsNamed(t *testing.T) {
 			!strings.Contains(found[0].Sentence, row.want)) {
 			t.Errorf("%+v, want %q", found[0], row.want)
 		}
+	}
+}
+
+// What a process does after the end of its input explains less than that it stays.
+func TestAProcessThatStaysIsNotToldToPause(t *testing.T) {
+	found := (&Report{
+		Processes: []Proc{{PID: 2, Threads: []Thread{{In: "futex"}}}},
+		Channels: []Channel{
+			{ID: "i", Readers: []Holder{{PID: 2, Command: "server", FD: 0}}, NoWriter: true},
+			{ID: "o", Writers: []Holder{{PID: 2, Command: "server", FD: 1}},
+				Readers: []Holder{{PID: 1, Command: "client", FD: 5, Waits: true}}},
+		},
+	}).diagnose()
+	const says = "but the process stays: it sleeps in futex"
+	if len(found) != 1 || found[0].PID != 2 || !strings.HasSuffix(found[0].Sentence, says) {
+		t.Errorf("found %+v, want one that ends %q", found, says)
 	}
 }
 
