@@ -56,8 +56,12 @@ var problems = []Problem{
 func (kind Problem) rank() int { return slices.Index(problems, kind) }
 
 // order returns a number to sort diagnoses by: first by the kind of problem, and within a kind,
-// causes before their consequences.
+// causes before their consequences. A stream whose other side has left explains no hang, unless it
+// is the standard input.
 func (d Diagnosis) order() int {
+	if d.Kind == PeerLeft && d.PID == 0 {
+		return 2 * len(problems)
+	}
 	n := 2 * d.Kind.rank()
 	if d.passedOn {
 		n++
