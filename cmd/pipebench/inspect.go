@@ -104,8 +104,12 @@ func nextStep(r *inspect.Report) []string {
 		case d.Kind == inspect.PeerLeft && d.PID > 0:
 			step = fmt.Sprintf("a server should leave at the end of its stdin: `pipebench check "+
 				"--server --only end-idle -- %s` tells whether this one does", command)
-		case d.Kind == inspect.MutualRead, d.Kind == inspect.Pauses,
-			d.Kind == inspect.Unread && d.PID > 0:
+		case d.Kind == inspect.MutualWrite:
+			step = "let each side read while it writes: with a thread for each, or with poll"
+		case d.Kind == inspect.Spins, d.Kind == inspect.Pauses:
+			step = fmt.Sprintf("look at its stack: py-spy dump --pid %d (Python), jstack %[1]d "+
+				"(Java), gdb -p %[1]d (C), or kill -QUIT %[1]d (Go; this ends it)", d.PID)
+		case d.Kind == inspect.MutualRead, d.Kind == inspect.Unread && d.PID > 0:
 			step = recordAndDrive(r, d.PID, command)
 		}
 		if step != "" {

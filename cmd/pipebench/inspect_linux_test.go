@@ -236,10 +236,13 @@ func TestInspectSaysWhatToTypeNext(t *testing.T) {
 		}
 	}
 	for kind, next := range map[inspect.Problem]string{
-		inspect.Unread:    "next: end the client: `pipebench report pipebench-out/tap-",
-		inspect.Undrained: "next: let the reader read it",
-		inspect.HeldOpen:  "next: end 2 (kill 2)",
-		inspect.PeerLeft:  "`pipebench check --server --only end-idle -- node server.js` tells",
+		inspect.Unread:      "next: end the client: `pipebench report ",
+		inspect.Undrained:   "next: let the reader read it",
+		inspect.HeldOpen:    "next: end 2 (kill 2)",
+		inspect.PeerLeft:    "`pipebench check --server --only end-idle -- node server.js` tells",
+		inspect.MutualWrite: "next: let each side read while it writes",
+		inspect.Spins:       "next: look at its stack: py-spy dump --pid 2 (Python)",
+		inspect.Pauses:      "next: look at its stack: py-spy dump --pid 2 (Python)",
 	} {
 		r.Diagnoses[0].Kind = kind
 		if found := text(r); !strings.Contains(found, next) {
