@@ -241,6 +241,9 @@ type DirectionTraffic struct {
 	// closed the stream.
 	Announced int64 `json:"announced_bytes,omitempty"`
 	Came      int64 `json:"came_bytes,omitempty"`
+	// Strays is how often text that is no message came between messages with headers.
+	Strays     int64  `json:"strays,omitempty"`
+	FirstStray string `json:"first_stray,omitempty"` // only if bodies are recorded as they are
 }
 
 func (Target) kind() string  { return KindTarget }

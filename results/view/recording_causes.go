@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -23,7 +24,7 @@ const (
 // surest cause first. All messages must be of one server.
 func causes(s *results.Set, messages []results.Message) []string {
 	return nonEmpty([]string{
-		cutText(s, messages),
+		cmp.Or(cutText(s, messages), strayText(s, messages)), // a cut leaves the rest as text
 		unfinishedText(s, messages),
 		owedText(messages),
 		stoppedText(s, messages, "request"),
@@ -118,6 +119,25 @@ func cutText(s *results.Set, messages []results.Message) string {
 		}
 		return fmt.Sprintf("Message %d %s, of %s, %s: its Content-Length may %s.",
 			count[d], sideText(m.Dir), stat.FormatBytes(m.Size), fault, why)
+	}
+	return ""
+}
+
+// strayText says how often a side wrote text between its messages.
+func strayText(s *results.Set, messages []results.Message) string {
+	for _, run := range grouped(messages, func(m results.Message) string { return m.Run }) {
+		for _, dir := range []string{"reply", "request"} {
+			t := traffic(s, run[0].Run, dir)
+			if t.Strays == 0 {
+				continue
+			}
+			first := ""
+			if t.FirstStray != "" {
+				first = fmt.Sprintf(", the first: %q", t.FirstStray)
+			}
+			return fmt.Sprintf("Text that is no message came %s at %s%s. Strict readers break at it.",
+				sideText(dir), results.FormatCount(int(t.Strays), "place"), first)
+		}
 	}
 	return ""
 }

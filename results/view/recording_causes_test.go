@@ -112,6 +112,20 @@ func TestAMessageThatIsNotWholeIsNamedFirst(t *testing.T) {
 	}
 }
 
+// Text between the messages is named first.
+func TestTextBetweenMessagesIsNamedFirst(t *testing.T) {
+	set := &results.Set{
+		Messages: []results.Message{{Dir: "request", Method: "hover", ID: []byte("2"), Size: 154}},
+		Targets: []results.Target{lspServer(results.DirectionTraffic{},
+			results.DirectionTraffic{Strays: 1, FirstStray: "hover debug"})},
+	}
+	const want = "Text that is no message came from the server at 1 place, the first: " +
+		`"hover debug". Strict readers break at it.`
+	if got := recordingSummary(set, "")[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A recording is sent again by its name and with its command, if both are known.
 func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 	messages := []results.Message{

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -45,6 +46,9 @@ type decoder struct {
 	message message // the last one that was found
 	at      int64   // when piece had been passed on
 	stalled int64   // ns of the writes that stalled since the last message ended
+
+	strays     int64  // how often text came that is neither a header nor a message
+	firstStray string // the first such line, or what is wrong with it
 }
 
 func newDecoder(f framers.Framing, limit int, emit func(m *message)) *decoder {
@@ -114,7 +118,7 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 		stream = io.MultiReader(bytes.NewReader(head), stream)
 	}
 	d.reader = d.framing.NewReader(stream,
-		framers.WithPolicy(framers.Resync), framers.WithVerbatim(), framers.WithLenient(),
+		framers.WithPolicy(framers.Resync), framers.WithVerbatim(),
 		framers.WithMaxMessage(d.limit), framers.WithSkipped(d.emitSkipped))
 	for {
 		msg, err := d.reader.ReadMessage()
@@ -123,13 +127,18 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 			continue
 		}
 		large, tooLarge := errors.AsType[*framers.TooLargeError](err)
-		_, badHeader := errors.AsType[*framers.HeaderError](err)
+		header, badHeader := errors.AsType[*framers.HeaderError](err)
 		_, badChunk := errors.AsType[*framers.ChunkError](err)
 		switch {
 		case tooLarge && large.Declared:
 			d.emitSkipped(large)
 		case tooLarge: // the reader calls emitSkipped when it knows the size
-		case badHeader, badChunk: // this was no message, but the next may be one
+		case badHeader: // this was no message, but the next may be one
+			if d.strays == 0 {
+				d.firstStray = cmp.Or(header.Line, header.Err.Error())
+			}
+			d.strays++
+		case badChunk: // as above
 		default:
 			return
 		}

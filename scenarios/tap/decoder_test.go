@@ -61,6 +61,23 @@ func TestDecoderFindsMessagesHoweverTheyAreCut(t *testing.T) {
 	}
 }
 
+// A blank line is told as what it lacks.
+func TestDecoderCountsWhatIsNoMessage(t *testing.T) {
+	const framed = "Content-Length: 2\r\n\r\n{}"
+	for first, want := range map[string]string{
+		"debug: on\na line\n": "a line",
+		"\n":                  "no Content-Length",
+	} {
+		messages := 0
+		d := newDecoder(nil, heldBytes, func(*message) { messages++ })
+		d.feed([]byte(framed+first+framed+"bye\n"), 1, 0)
+		d.close(2)
+		if messages != 2 || d.strays != 2 || d.firstStray != want {
+			t.Errorf("%d messages, %d strays, the first %q", messages, d.strays, d.firstStray)
+		}
+	}
+}
+
 func TestDecoderHoldsNothingOfALongLine(t *testing.T) {
 	if RaceEnabled {
 		t.Skip("the race detector uses memory of its own")

@@ -127,6 +127,10 @@ func (r *relay) account() results.DirectionTraffic {
 	a := r.track.account
 	pending := r.decoder.pending()
 	fed := r.decoder.fed
+	a.Strays = r.decoder.strays
+	if r.track.Bodies && !r.track.Redact {
+		a.FirstStray = r.decoder.firstStray
+	}
 	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
 	allPassed := r.hasEnded() && fed == a.Bytes // else the cause may be the other side
