@@ -135,8 +135,9 @@ func strayText(s *results.Set, messages []results.Message) string {
 			if t.FirstStray != "" {
 				first = fmt.Sprintf(", the first: %q", t.FirstStray)
 			}
-			return fmt.Sprintf("Text that is no message came %s at %s%s. Strict readers break at it.",
-				sideText(dir), results.FormatCount(int(t.Strays), "place"), first)
+			const says = "Text that is no message came %s at %s%s. Strict readers break at it."
+			places := results.FormatCount(int(t.Strays), "place")
+			return fmt.Sprintf(says, sideText(dir), places, first)
 		}
 	}
 	return ""
