@@ -253,7 +253,8 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 	child.Within(c.server.Closed(), c.target.Patience)
 	lines, first := c.server.Strays.Lines()
 	if lines > 0 {
-		c.fails("%d lines on standard output are no messages, the first: %q", lines, first)
+		c.fails("%s on standard output without a message, the first: %q",
+			results.FormatCount(int(lines), "line"), first)
 	}
 	c.ok("nothing but messages on standard output, from start to end, with one small request; " +
 		"for large answers see large-reply")

@@ -71,7 +71,7 @@ func TestServersThatAreWrongInOneWay(t *testing.T) {
 		"parent":            {"held-output": "still there 1.5s after it ended: ", "many-starts": "6 starts left processes: "},
 		"littering":         {"many-starts": "6 starts left 6 files in its folder for temporary files"},
 		"hoarding":          {"many-starts": "of memory in use, the first "},
-		"farewell":          {"stray-output": `1 lines on standard output are no messages, the first: "bye"`},
+		"farewell":          {"stray-output": `1 line on standard output without a message, the first: "bye"`},
 		"no-cancel":         {"cancel": "it ended after a request was cancelled: exit 1"},
 		"all-strings":       {"ids": `a request with the id 7 is answered under "7"`},
 		"numbers-only":      {"ids": `a request with the id "seven" is answered under null`},
