@@ -103,8 +103,8 @@ func (c *Conn) progress() reading {
 	return r
 }
 
-// isDelayed reports whether the program may be waiting for us to read its output, or for a CPU. On a
-// busy machine, we may also be the ones who wait for a CPU, with a message that has come.
+// isDelayed reports whether the program may be waiting for us to read its output, or for a CPU. We
+// may also wait for a CPU ourselves, with a message that has come.
 func (c *Conn) isDelayed() bool {
 	unread, _ := c.Out.Unread()
 	return unread > 0 || c.Out.handling.Load() || c.Process != nil && c.Process.Runnable()
