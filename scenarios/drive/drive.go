@@ -251,7 +251,8 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	}
 	lines, first := s.Strays.Lines()
 	if lines > 0 {
-		warn(t, "%d lines on standard output are no messages, the first: %q", lines, first)
+		warn(t, "%s on standard output without a message, the first: %q",
+			results.FormatCount(int(lines), "line"), first)
 	}
 	late := s.Strays.Unasked.Load()
 	if late > 0 {

@@ -77,7 +77,7 @@ func TestSweepNamesEachFault(t *testing.T) {
 			}
 			switch row.fault {
 			case "dirty":
-				if !strings.Contains(strings.Join(r.Warnings, " "), "are no messages") {
+				if !strings.Contains(strings.Join(r.Warnings, " "), "standard output without a message") {
 					t.Errorf("warnings %q", r.Warnings)
 				}
 			case "stderr-flood":
