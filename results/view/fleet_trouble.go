@@ -53,7 +53,6 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	for _, o := range outliers {
 		odd.add(members[o.Member].Name, outlierText(o), reasons(members, o))
 	}
-	var rows []stat.Row
 	for _, m := range members {
 		if failures := failuresOf(m); len(failures) > 0 {
 			what := results.FormatCount(len(failures), "failed measurement")
@@ -74,9 +73,6 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 				why = append(why, warningFound(m, id))
 			}
 			noisy.add(m.Name, what, why)
-		}
-		for _, f := range m.Figures {
-			rows = append(rows, stat.Row{Cell: f.Cell})
 		}
 	}
 	out := Section{ID: "attention", Title: "Machines to look at"}
