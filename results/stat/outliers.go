@@ -10,8 +10,8 @@ import (
 )
 
 // An Outlier is a machine on which at least two figures of a framing are far from those of similar
-// machines. One is enough if it differs by [OutlierFactor]. Noisy figures do not
-// count, and those that are not [results.Cell.IsBare].
+// machines. One is enough if it differs by [OutlierFactor]. Figures count only if they are not
+// noisy, and if [results.Cell.IsBare] holds for their settings.
 type Outlier struct {
 	Member   int          // in the list of members
 	Peers    []int        // the members that it was compared with, itself included
