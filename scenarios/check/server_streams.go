@@ -49,7 +49,7 @@ func splitsCharacters(ctx context.Context, c *serverCase) error {
 		return err
 	}
 	c.server.In.WriteApart()
-	err = c.roundTrip(ctx, r.WithCharacters())
+	err = c.roundTrip(ctx, r.WithCharacters(0))
 	if err == nil && c.Found == "" && c.server.In.Joined() {
 		return errors.New("it gave them back, but may have read several pieces at once: only " +
 			"Linux tells, and only of a server that reads within a second")

@@ -77,7 +77,8 @@ func TestSweepNamesEachFault(t *testing.T) {
 			}
 			switch row.fault {
 			case "dirty":
-				if !strings.Contains(strings.Join(r.Warnings, " "), "standard output without a message") {
+				warnings := strings.Join(r.Warnings, " ")
+				if !strings.Contains(warnings, "standard output without a message") {
 					t.Errorf("warnings %q", r.Warnings)
 				}
 			case "stderr-flood":

@@ -120,17 +120,19 @@ func Again(msg, id []byte) *Request {
 // Size returns the number of bytes of the message, without what the framing adds.
 func (r *Request) Size() int { return len(r.msg) }
 
-// characters are what WithCharacters writes. They have 2, 3, 4, 1, 2, 3 and 4 bytes.
-const characters = "é漢😀aß語🜁"
+// characters have 2, 3, 1, 2, 3 and 4 bytes.
+const characters = "é漢aß語🜁"
 
-// WithCharacters returns a copy of the request whose payload has characters of several bytes. A
-// server that decodes each of its reads by itself damages some of them, wherever its reads end. All
-// protocols here speak UTF-8.
-func (r *Request) WithCharacters() *Request {
+// WithCharacters returns a copy of the request whose payload has characters of several bytes,
+// behind shift letters. After the first few, all have 4 bytes: of two copies whose shifts differ by
+// less than 4, a server damages at least one if it decodes pieces of text that end at the same
+// places. All protocols here speak UTF-8.
+func (r *Request) WithCharacters(shift int) *Request {
 	c := r.Clone()
 	b := c.Payload()
-	for n := StampDigits; n+len(characters) <= len(b)-StampDigits; {
-		n += copy(b[n:], characters)
+	text := characters
+	for n := StampDigits + shift; n+len(text) <= len(b)-StampDigits; text = "😀" {
+		n += copy(b[n:], text)
 	}
 	return c
 }
