@@ -137,7 +137,7 @@ func (d *Driver) tryWithSmall(ctx context.Context, t *results.Target) {
 	answered := t.Verdict == string(target.ErrorReply) || t.Verdict == string(target.InFrames)
 	isKnown := answered || d.protocol.ToolFails || failure.Characters
 	if isKnown || failure.ServedBefore > mostSmall {
-		return // the second of these would take too long
+		return // the cause is known, or it would take too long
 	}
 	d.observe("trying whether the size is to blame")
 	r := d.protocol.Smallest(target.Tool)
@@ -225,38 +225,35 @@ func (d *Driver) measure(
 // server that reads 64 KiB at a time cuts them at 16 places.
 const charactersBytes = 1 << 20
 
-// tryCharacters sends requests with characters of several bytes. If one fails, it tries a request
-// without such characters, to see whether they are the cause. Unless the characters came back
-// damaged, it also tries the same request again.
+// tryCharacters sends requests with characters of several bytes, until one fails.
 func (s *series) tryCharacters(ctx context.Context) error {
-	requests := min(max(1, charactersBytes/s.request.Size()), 4)
-	var with *target.Request
-	var first target.Outcome
-	for shift := range requests {
-		var err error
-		with = s.request.WithCharacters(shift)
-		first, err = s.trip(ctx, with, s.served+1)
+	for shift := range min(max(1, charactersBytes/s.request.Size()), 4) {
+		r := s.request.WithCharacters(shift)
+		out, err := s.trip(ctx, r, s.served+1)
 		if err != nil {
 			return err
 		}
-		if first.Verdict != target.OK {
-			break
+		if out.Verdict != target.OK {
+			s.out = out
+			return s.judgeCharacters(ctx, r)
 		}
 	}
-	if first.Verdict == target.OK {
-		return nil
-	}
-	s.out = first
+	return nil
+}
+
+// judgeCharacters finds out whether its characters are why the request with has failed. It tries
+// the same size without such characters and, unless they came back damaged, the same request again.
+func (s *series) judgeCharacters(ctx context.Context, with *target.Request) error {
 	out, err := s.trip(ctx, s.request, s.served+2)
 	if err != nil || out.Verdict != target.OK {
 		return err
 	}
-	if first.Verdict == target.Corrupt { // another time, reads may end elsewhere
+	if s.out.Verdict == target.Corrupt { // another time, reads may end elsewhere
 		s.characters = true
 		return nil
 	}
 	out, err = s.trip(ctx, with, s.served+3)
-	s.characters = err == nil && out.Verdict == first.Verdict
+	s.characters = err == nil && out.Verdict == s.out.Verdict
 	return err
 }
 

@@ -1,0 +1,193 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkChannel finds what is wrong with one channel and its holders.
+func (f *finder) checkChannel(c *Channel) {
+	switch {
+	case c.NoReader && len(c.Writers) > 0:
+		w := c.Writers[0]
+		const says = "nobody can read the %s of %s any more (%s): its next write fails with EPIPE"
+		f.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
+	case c.NoWriter && c.Queued <= 0 && len(c.Readers) > 0:
+		f.addEnded(c)
+	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
+		w := firstWaiting(c.Writers)
+		name := w.stream()
+		if i := slices.IndexFunc(c.Readers, isStdin); i >= 0 && w.FD > stderr {
+			name = "the stdin of " + c.Readers[i].String()
+		}
+		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
+		found := f.add(Undrained,
+			fmt.Sprintf(says, name, w, c.fill(), f.describeIdle(c.Readers)), c)
+		if found != nil && len(c.Readers) > 0 {
+			_, found.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
+		}
+	}
+	if r, ok := c.readerOfItself(); ok && c.Queued == 0 {
+		const says = "%s waits at its %s for an end of file that cannot come:" +
+			" it holds the writing end itself (%s)"
+		f.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
+	}
+	if readers := c.certainReaders(); len(readers) > 1 {
+		const says = "two processes read one pipe:" +
+			" each byte goes either to %s or to %s, as it happens (%s)"
+		f.add(TwoReaders, fmt.Sprintf(says, readers[0], readers[1], c.ID), c)
+	}
+}
+
+// addEnded records a channel that has no writer any more and, as far as is known, no bytes.
+func (f *finder) addEnded(c *Channel) {
+	r := c.Readers[0]
+	if !isStdin(r) {
+		const says = "nobody can write to the %s of %s any more (%s): it gets the end of file"
+		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
+		return
+	}
+	const says = "the input of %s has ended (%s), but the process stays"
+	found := f.add(PeerLeft, fmt.Sprintf(says, r, c.fill())+f.report.doesInstead(r.PID), c)
+	if found != nil {
+		found.PID = r.PID
+	}
+}
+
+// readerOfItself returns a process that reads the channel and is its only writer. A process that
+// only polls the channel does not count: programs have such pipes to wake up their own threads.
+func (c *Channel) readerOfItself() (Holder, bool) {
+	for _, r := range c.Readers {
+		if r.inCall && heldOnlyBy(c.Writers, r.PID) {
+			return r, true
+		}
+	}
+	return Holder{}, false
+}
+
+// certainReaders returns the processes that wait to read the channel, except those that only new
+// bytes would wake up (EPOLLET). A Go program waits like that even for pipes that it never reads.
+func (c *Channel) certainReaders() []Holder {
+	var list []Holder
+	for _, r := range c.Readers {
+		if r.Waits && !r.edge && !holds(list, r.PID) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// checkUnread finds bytes that a process leaves unread in its standard input.
+func (f *finder) checkUnread(c *Channel) {
+	i := slices.IndexFunc(c.Readers, isStdin)
+	if i >= 0 && c.isLeftUnread() {
+		r := c.Readers[i]
+		const says = "%s is not reading its %s: %d bytes wait there (%s)"
+		f.addUnread(c, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID), r.PID)
+	}
+}
+
+// checkUnreadOutput finds unread bytes in the standard output of a process. Such bytes are often
+// harmless, so this check is for hangs that nothing else explains.
+func (f *finder) checkUnreadOutput(c *Channel) {
+	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
+	if i >= 0 && c.isLeftUnread() {
+		const says = "the stdout of %s holds unread bytes (%s), and %s"
+		f.addUnread(c, fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)), 0)
+	}
+}
+
+// isLeftUnread reports whether a channel has bytes and room for more, and no reader waits.
+func (c *Channel) isLeftUnread() bool {
+	return c.Queued > 0 && !c.Full && len(c.Readers) > 0 && !anyWaits(c.Readers)
+}
+
+func (f *finder) addUnread(c *Channel, sentence string, pid int) {
+	if found := f.add(Unread, sentence, c); found != nil {
+		found.PID = pid
+		found.queued = c.Queued
+	}
+}
+
+// heldOnlyBy reports whether the process pid is the only process in the list.
+func heldOnlyBy(list []Holder, pid int) bool {
+	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
+	return len(list) > 0 && !other
+}
+
+func isStdin(h Holder) bool { return h.FD == stdin }
+
+// firstWaiting returns the first holder that waits, or the first of all if none does.
+func firstWaiting(list []Holder) Holder {
+	i := slices.IndexFunc(list, func(h Holder) bool { return h.Waits })
+	return list[max(i, 0)]
+}
+
+// describeIdle names the processes that hold the reading end without reading. If there is only one
+// such process, the text also says what that process does instead.
+func (f *finder) describeIdle(readers []Holder) string {
+	if len(readers) == 0 {
+		return "who holds the reading end cannot be seen from here"
+	}
+	var names []string
+	for _, r := range readers {
+		name := r.String()
+		if r.stopped {
+			name += ", which is stopped,"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	text := strings.Join(names, " and ") + " does not read it"
+	if len(names) == 1 {
+		text += f.report.doesInstead(readers[0].PID)
+	}
+	return text
+}
+
+// doesInstead says what a process does instead of reading. It returns "" if that is not known.
+func (r *Report) doesInstead(pid int) string {
+	p := r.process(pid)
+	if r.Computes(p) {
+		return ": it computes"
+	}
+	if call := p.pausesIn(); call != "" {
+		return ": it sleeps in " + call
+	}
+	if reader, waits := r.waitsToWrite(pid); waits {
+		return fmt.Sprintf(": it waits to write to %s", reader)
+	}
+	return r.waitsElsewhere(pid)
+}
+
+// waitsToWrite returns the process to which the process pid waits to write.
+func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
+	for i := range r.Channels {
+		c := &r.Channels[i]
+		if c.Full && pidWaits(c.Writers, pid) && len(c.Readers) > 0 && c.Readers[0].PID != pid {
+			return c.Readers[0], true
+		}
+	}
+	return Holder{}, false
+}
+
+// waitsElsewhere names the channel from which a process waits to read, as in ": it waits for the
+// stdout of 4711 (server)". It returns "" if there is no such channel, or more than one.
+func (r *Report) waitsElsewhere(pid int) string {
+	text := ""
+	for i := range r.Channels {
+		c := &r.Channels[i]
+		_, oneHolder := c.Owner()
+		if oneHolder || !pidWaits(c.Readers, pid) || len(c.Writers) == 0 {
+			continue
+		}
+		if text != "" { // this is the second one
+			return ""
+		}
+		w := c.Writers[0]
+		text = fmt.Sprintf(": it waits for the %s of %s", w.stream(), w)
+	}
+	return text
+}
