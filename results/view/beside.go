@@ -122,17 +122,24 @@ func joinedAnswer(list []columnAnswer) columnAnswer {
 	return out
 }
 
-// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b, 256
-// KiB on the 7 others probed." In this example, the text others is "others probed".
-func answerSentence(asks, others string, columns []column, question int) string {
-	var answers []column // one for each different answer
+// answersTo returns a column for each different answer to a question.
+func answersTo(columns []column, question int) []column {
+	var answers []column
 	for _, c := range columns {
 		own := c.answers[question]
-		if own.Base != "" {
+		if own.Text != "" {
 			answers = append(answers, column{names: c.names, answers: []columnAnswer{own}})
 		}
 	}
-	answers = joinAlike(answers)
+	return joinAlike(answers)
+}
+
+// answerSentence says which machines give which answer: "A new pipe holds 64 KiB on a and b, 256
+// KiB on the 7 others probed." In this example, the text others is "others probed".
+func answerSentence(asks, others string, columns []column, question int) string {
+	answers := slices.DeleteFunc(answersTo(columns, question), func(c column) bool {
+		return c.answers[0].Base == "" // it cannot be compared
+	})
 	slices.SortStableFunc(answers, func(a, b column) int {
 		// answers of one machine and of two machines keep their order
 		return max(len(a.names), 2) - max(len(b.names), 2)

@@ -115,81 +115,72 @@ const FewMachines = 7
 // there are many, on groups of machines. The title says what differs most, or that nothing does; it
 // is "" if noise hides that. isCertain is true if something surely differs.
 func differenceSections(members []stat.Member) (all []Section, title string, isCertain bool) {
-	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
-	streams := streamsToCompare(members)
+	streams := mainStreams(members)
 	if len(streams) == 0 {
 		return nil, "", false
 	}
-	first := streams[0]
-	measured := first.measured(members)
-	certain, missing := wellMeasured(members, streams)
-	raw := rawDifferences(members)
-	out.Notes = []string{"Shares of the goodput of raw messages of the same size on the same " +
-		"machine. In a group of several machines: the median, and 10 to 90 of 100 of them.",
-		"Raw itself, which depends on load and clock, too, is compared at one size. CPU time, " +
-			"which noise hides less, calls and bytes: pipebench compare --across A B. EAGAIN " +
-			"and wake-ups are not compared."}
+	measured := streams[0].measured(members)
 	if len(measured) > FewMachines {
-		groups, sure, perhaps := first.groups(measured)
-		differ := slices.Concat(sure, perhaps, raw)
-		if len(certain) > 0 {
-			missing = append(missing, first.sentence(measured))
-		}
-		out.Lead = append(missing, differ...)
-		out.Tables = []Table{first.table("machines", groups)}
-		return []Section{out}, strings.Join(differ[:min(1, len(differ))], ""), len(sure) > 0
+		all, title, isCertain = groupSections(measured, streams[0])
+	} else {
+		all, title, isCertain = machineSections(measured, streams)
 	}
-	found, told := differences(streams, members)
-	others := Section{Title: "How the machines differ at other sizes and placements",
-		ID: "differences-others", Folded: true}
-	for i, stream := range streams {
-		var each []group
-		for _, m := range stream.measured(members) {
-			each = append(each, group{m.Name, []stat.Member{m}})
-		}
-		table := stream.table("machine", each)
-		isTold := func(v fleetStream) bool { return v.cell == stream.cell }
-		if i == 0 || slices.ContainsFunc(told, isTold) {
-			out.Tables = append(out.Tables, table)
-		} else {
-			others.Tables = append(others.Tables, table)
-		}
+	if missing := len(members) - len(measured); missing > 0 {
+		all[0].Lead = append(all[0].Lead, fmt.Sprintf("%d of %d machines did not measure this.",
+			missing, len(members)))
 	}
-	out.Notes = nonEmpty(append(out.Notes, RoughNote(out.Tables)))
-	own := first.difference(members)
-	_, alike, _ := first.differing(members)
-	isAlike := len(alike) == len(first.framings)
-	switch {
-	case len(certain) == 0:
-		own = nil
-	case len(certain) == 1 && first.mostShares(certain) > 0:
-		own = []string{first.sentence(certain)}
-	}
-	out.Lead = slices.Concat(found, raw, own, missing)
-	if len(found)+len(raw) > 0 || isAlike {
-		title = out.Lead[0]
-	}
-	return []Section{out, others}, title, len(found) > 0
+	return all, title, isCertain
 }
 
-// wellMeasured returns the machines that measured well enough to tell how framings compare with
-// raw. A sentence names those that did not.
-func wellMeasured(members []stat.Member, streams []fleetStream) (
-	certain []stat.Member, missing []string,
-) {
-	var others []string
-	for _, m := range members {
-		if slices.ContainsFunc(streams, func(v fleetStream) bool {
-			return v.mostShares([]stat.Member{m}) > 0
-		}) {
-			certain = append(certain, m)
-		} else {
-			others = append(others, m.Name)
+// groupSections is differenceSections for many machines.
+func groupSections(
+	members []stat.Member, v fleetStream,
+) (all []Section, title string, isCertain bool) {
+	groups, sure, perhaps := v.groups(members)
+	differ := slices.Concat(sure, perhaps)
+	out := Section{
+		ID:     "differences",
+		Title:  "Which machines differ, and in what",
+		Lead:   append(differ, v.sentence(members)),
+		Tables: []Table{v.table("machines", groups)},
+		Notes: []string{"A group of several machines has the median share of raw's goodput, " +
+			"and 10 to 90 of 100 of them."},
+	}
+	return []Section{out}, strings.Join(differ[:min(1, len(differ))], ""), len(sure) > 0
+}
+
+// machineSections is differenceSections for a few machines. The first of the streams is told in a
+// sentence.
+func machineSections(
+	members []stat.Member, streams []fleetStream,
+) (all []Section, title string, isCertain bool) {
+	out := Section{ID: "differences", Title: "Which machines differ, and in what"}
+	others := Section{Title: "How the machines differ at other placements",
+		ID: "differences-others", Folded: true}
+	found, compared := differencesBetween(members)
+	noise := streams[0].noiseSentence(members)
+	switch {
+	case len(found) > 0:
+		title = found[0].sentence()
+		out.Lead = []string{title}
+		out.Tables = []Table{differenceTable(found)}
+	case compared > 0:
+		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs beyond the noise, "+
+			"in %s clear enough to compare.", len(members),
+			results.FormatCount(compared, "measurement"))}
+		if noise == "" {
+			title = out.Lead[0]
 		}
 	}
-	if len(others) == 0 {
-		return certain, nil
+	out.Lead = nonEmpty(append(out.Lead, streams[0].sentence(members), noise))
+	var each []group
+	for _, m := range members {
+		each = append(each, group{m.Name, []stat.Member{m}})
 	}
-	return certain, []string{fmt.Sprintf("%d of %d machines measured well enough to tell how "+
-		"framings compare with raw; not %s.", len(certain), len(members), nameSome(others))}
+	out.Tables = append(out.Tables, streams[0].table("machine", each))
+	out.Notes = nonEmpty([]string{RoughNote(out.Tables)})
+	for _, stream := range streams[1:] {
+		others.Tables = append(others.Tables, stream.table("machine", each))
+	}
+	return []Section{out, others}, title, len(found) > 0
 }

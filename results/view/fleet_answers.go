@@ -11,8 +11,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-const mostColumns = 6 // the most groups of machines that a table shows side by side
-
 // answerSections compares what machines found out, area by area.
 func answerSections(members []stat.Member) []Section {
 	var all []Section
@@ -81,7 +79,6 @@ func answerSection(members []stat.Member, area, title string,
 		agreement += alikeAnswers(columns)
 	}
 	out.Lead = append(out.Lead, agreement)
-	out.Notes = []string{"≠ differs from the first column"}
 	out.compare(title+", where machines disagree", questions, columns, disputed)
 	if area == results.AreaRule {
 		same.compare("", questions, columns, alike)
@@ -103,39 +100,30 @@ func answerSentences(questions []string, columns []column, disputed []int) []str
 	return []string{answerSentence(questions[i]+":", "others asked", columns, i)}
 }
 
-// compare adds a table with the questions of these indexes. Machines that answer alike share a
-// column. A note names the machines for whose columns the table has no room.
+// compare adds a table with the questions of these indexes. Each answer has a row with the machines
+// that gave it, the answer of most machines first.
 func (s *Section) compare(title string, questions []string, columns []column, indexes []int) {
-	var asks []string
+	t := Table{Title: title, Columns: []Column{
+		{Title: "question", Key: true},
+		{Title: "answer", Style: Verdict, Key: true},
+		{Title: "machines", Style: Long, Key: true},
+	}}
 	for _, i := range indexes {
-		asks = append(asks, questions[i])
-	}
-	var shown []column
-	for _, c := range columns {
-		own := column{names: c.names}
-		for _, i := range indexes {
-			own.answers = append(own.answers, c.answers[i])
+		asks := questions[i]
+		given := answersTo(columns, i)
+		slices.SortStableFunc(given, func(a, b column) int { return len(b.names) - len(a.names) })
+		for n, c := range given {
+			names := Truncate(strings.Join(c.names, ", "), mostReason)
+			if isMost := n == 0 && len(c.names) > mostNamedMachines; isMost {
+				names = results.FormatCount(len(c.names), "machine")
+			}
+			t.AppendValues(textValue(asks), c.answers[0].Value, textValue(names))
+			asks = " "
 		}
-		if own.isAsked() {
-			shown = append(shown, own)
-		}
 	}
-	if len(shown) == 0 {
-		return
+	if t.hasRows() {
+		s.Tables = append(s.Tables, t)
 	}
-	shown = joinAlike(shown)
-	slices.SortStableFunc(shown, func(a, b column) int { return len(b.names) - len(a.names) })
-	if len(shown) > mostColumns {
-		var leftOut []string
-		for _, c := range shown[mostColumns:] {
-			leftOut = append(leftOut, c.names...)
-		}
-		s.Notes = append(s.Notes, "these give other answers or fewer, and are not shown: "+
-			nameSome(leftOut))
-		shown = shown[:mostColumns]
-	}
-	markDifferences(shown)
-	s.Tables = append(s.Tables, questionTable(title, asks, shown))
 }
 
 // alikeAnswers says which answers to the main questions are the same on all of several machines. It
@@ -158,9 +146,8 @@ func alikeAnswers(columns []column) string {
 	return " On all of them " + joinAnd(parts) + "."
 }
 
-// agreementText says how many questions machines answer differently, and names them if they are
-// few. It counts only questions that at least two machines answered. It names the machines if
-// others were not asked.
+// agreementText says how many questions machines answer differently. It counts only questions that
+// at least two machines answered. It names the machines if others were not asked.
 func agreementText(title string, questions []string, columns []column, disputed []int,
 	members int) string {
 	var names []string
@@ -185,18 +172,13 @@ func agreementText(title string, questions []string, columns []column, disputed 
 		}
 	}
 	answers := results.FormatCount(compared, "answer")
-	var asks []string
-	for _, i := range disputed {
-		asks = append(asks, "“"+questions[i]+"”")
-	}
 	switch {
 	case compared == 0:
 		return title + ": no question was answered on two machines, nothing to compare."
 	case len(disputed) == 0:
 		return fmt.Sprintf("%s: %s, alike on %s.", title, answers, where)
 	}
-	return fmt.Sprintf("%s: %d of %s differ between %s: %s.", title, len(disputed), answers, where,
-		nameSome(asks))
+	return fmt.Sprintf("%s: %d of %s differ between %s.", title, len(disputed), answers, where)
 }
 
 // foundIn returns the findings of one machine in an area. Only some fields of these findings are

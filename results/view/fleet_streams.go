@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,216 +11,195 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// FleetStreams lists the measurements by which machines are compared. Their messages go one way,
-// each written at once, and they have a ratio to raw bytes. Measurements that only few machines
-// made are left out.
-func FleetStreams(members []stat.Member) []results.Cell {
-	var all []results.Cell
-	for _, p := range placements {
-		all = append(all, fleetCells(members, patternStream, p.name)...)
-	}
-	return all
-}
-
-// fleetCells does what FleetStreams does, for one placement and any pattern of messages.
-func fleetCells(members []stat.Member, pattern, placement string) []results.Cell {
+// comparedCells lists the measurements by which machines are compared: streams and round trips in
+// which nothing else is done with the bytes. Of each pattern and placement, measurements that only
+// few machines made are left out.
+func comparedCells(members []stat.Member) []results.Cell {
 	count := make(map[results.Cell]int)
-	most := 0
 	for _, m := range members {
 		for _, f := range m.Figures {
-			c := f.Cell
-			isWanted := c.Placement == placement && c.Pattern == pattern && c.IsBare()
-			if isWanted && f.ToRaw.N > 0 {
-				count[c]++
-				most = max(most, count[c])
+			isPlain := f.Cell.Pattern == patternStream || isTrip(f.Cell)
+			if isPlain && f.Cell.IsBare() && comparedFigure(f).N > 0 {
+				count[f.Cell]++
 			}
 		}
 	}
+	patternAndPlacement := func(c results.Cell) string { return c.Pattern + " " + c.Placement }
 	var cells []results.Cell
-	for c, n := range count {
-		if 2*n >= most {
-			cells = append(cells, c)
+	for _, own := range grouped(slices.Collect(maps.Keys(count)), patternAndPlacement) {
+		most := 0
+		for _, c := range own {
+			most = max(most, count[c])
+		}
+		for _, c := range own {
+			if 2*count[c] >= most {
+				cells = append(cells, c)
+			}
 		}
 	}
 	slices.SortFunc(cells, func(a, b results.Cell) int {
-		return cmp.Or(cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
+		return cmp.Or(placementIndex(a.Placement)-placementIndex(b.Placement),
+			cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
 			cmp.Compare(a.Key(), b.Key()))
 	})
 	return cells
 }
 
+// FleetStreams lists the measurements by which the framings of machines are compared: their
+// messages go one way, each written at once. Measurements that only few machines made are left out.
+func FleetStreams(members []stat.Member) []results.Cell {
+	return slices.DeleteFunc(comparedCells(members), func(c results.Cell) bool {
+		return isTrip(c) || c.Framing == results.FramingRaw
+	})
+}
+
 // A fleetStream is a group of measurements that differ only in their framing.
 type fleetStream struct {
-	cell     results.Cell // of all these streams, without the framing
-	framings []string
+	cell     results.Cell // of all these measurements, without the framing
+	framings []string     // without raw
 }
 
-// isTrips reports whether the messages go there and back. A ratio to raw is then one of times.
-func (v fleetStream) isTrips() bool { return v.cell.Pattern == results.PatternRoundtrip }
-
-// where says which messages these are, and which settings are not the usual ones.
-func (v fleetStream) where() string {
-	c := v.cell
-	text := "messages of " + SizeTitle(c.Size) + ", " + PlacementPhrase(c.Placement)
-	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
-	for _, name := range results.DifferingFields([]results.Cell{usual, c}) {
-		if value := c.Field(name); value != "" {
-			text += ", " + FieldPhrase(name, value)
-		}
-	}
-	return " (" + text + ")"
-}
-
-// streamsToCompare returns a group of measurements for each placement, at the message size that
-// most machines measured there. Of several such sizes, it takes the one at which a few machines
-// differ most; the other sizes at which they differ follow. Groups of round trips follow if a few
-// machines differ in them.
-func streamsToCompare(members []stat.Member) []fleetStream {
-	out := comparedStreams(members, patternStream)
-	for _, trips := range comparedStreams(members, results.PatternRoundtrip) {
-		if len(out) > 0 && trips.largestDistance(members) > 0 {
-			out = append(out, trips)
-		}
-	}
-	return out
-}
-
-func comparedStreams(members []stat.Member, pattern string) []fleetStream {
-	var out []fleetStream
-	for _, p := range placements {
-		streams := streamsOf(fleetCells(members, pattern, p.name))
-		slices.SortFunc(streams, func(a, b fleetStream) int {
-			return cmp.Or(cmp.Compare(b.mostShares(members), a.mostShares(members)),
-				cmp.Compare(b.largestDistance(members), a.largestDistance(members)),
-				cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
-		})
-		for i, stream := range streams {
-			if i == 0 || stream.largestDistance(members) > 0 {
-				out = append(out, stream)
-			}
-		}
-	}
-	sortFramings(out, members)
-	return out
+// of returns the measurement of a framing.
+func (v fleetStream) of(framing string) results.Cell {
+	cell := v.cell
+	cell.Framing = framing
+	return cell
 }
 
 // streamsOf puts measurements that differ only in their framing into one stream.
 func streamsOf(cells []results.Cell) []fleetStream {
-	var out []fleetStream
-	for _, c := range cells {
-		framing := c.Framing
+	withoutFraming := func(c results.Cell) results.Cell {
 		c.Framing = ""
-		i := slices.IndexFunc(out, func(v fleetStream) bool { return v.cell == c })
-		if i < 0 {
-			i = len(out)
-			out = append(out, fleetStream{cell: c})
+		return c
+	}
+	var out []fleetStream
+	for _, same := range grouped(cells, withoutFraming) {
+		v := fleetStream{cell: withoutFraming(same[0])}
+		for _, c := range same {
+			v.framings = append(v.framings, c.Framing)
 		}
-		out[i].framings = append(out[i].framings, framing)
+		out = append(out, v)
 	}
 	return out
 }
 
-// mostShares returns how many machines measured the framing that most of them measured well enough.
-func (v fleetStream) mostShares(members []stat.Member) int {
-	most := 0
-	for _, framing := range v.framings {
-		most = max(most, len(v.sharesOf(members, framing).known))
+// mainStreams returns a stream for each placement: the one that most machines measured, at the size
+// nearest to the usual one. The framings in which machines differ most come first.
+func mainStreams(members []stat.Member) []fleetStream {
+	var out []fleetStream
+	placementOf := func(v fleetStream) string { return v.cell.Placement }
+	for _, own := range grouped(streamsOf(FleetStreams(members)), placementOf) {
+		best := slices.MinFunc(own, func(a, b fleetStream) int {
+			return cmp.Or(len(b.measured(members))-len(a.measured(members)),
+				cmp.Compare(sizeDistance(a.cell.Size), sizeDistance(b.cell.Size)))
+		})
+		out = append(out, best)
 	}
-	return most
-}
-
-// largestDistance returns by how much a framing's share of raw's speed differs between a few
-// machines. It returns 0 if no difference is certain, and for many machines.
-func (v fleetStream) largestDistance(members []stat.Member) float64 {
-	if len(members) > FewMachines {
-		return 0
-	}
-	differ, _, _ := v.differing(members)
-	if len(differ) == 0 {
-		return 0
-	}
-	return differ[0].distance()
-}
-
-// sortFramings gives the framings of all streams the same order. Framings whose speed differs
-// between machines come first.
-func sortFramings(streams []fleetStream, members []stat.Member) {
-	var order, others []string
-	for _, v := range streams {
-		differ, alike, noisy := v.differing(members)
-		for _, s := range differ {
-			order = append(order, s.framing)
-		}
-		for _, s := range slices.Concat(alike, noisy) {
-			others = append(others, s.framing)
-		}
-	}
-	order = append(order, others...)
-	for _, v := range streams {
-		slices.SortFunc(v.framings, func(a, b string) int {
-			return slices.Index(order, a) - slices.Index(order, b)
+	for _, v := range out {
+		slices.SortStableFunc(v.framings, func(a, b string) int {
+			return cmp.Compare(out[0].distance(members, b), out[0].distance(members, a))
 		})
 	}
+	return out
 }
 
-// share returns the goodput of a framing on a machine as a share of that of raw bytes or, for round
-// trips, its time as a share of theirs. For raw itself, it returns the goodput or the time. The
-// estimate has N = 0 if the machine did not measure it.
-func (v fleetStream) share(m stat.Member, framing string) stat.Estimate {
-	cell := v.cell
-	cell.Framing = framing
-	for _, f := range m.Figures {
-		if f.Cell == cell && framing == results.FramingRaw {
-			return f.Speed
-		}
-		if f.Cell == cell {
-			return f.ToRaw
-		}
+// distance returns how many times the largest share of a framing is the smallest one.
+func (v fleetStream) distance(members []stat.Member, framing string) float64 {
+	known, _ := standings(members, v.of(framing))
+	if len(known) == 0 {
+		return 0
 	}
-	return stat.Estimate{}
+	return known[len(known)-1].Median / known[0].Median
 }
 
 // measured returns the machines on which at least one framing was compared with raw bytes.
 func (v fleetStream) measured(members []stat.Member) []stat.Member {
-	return slices.DeleteFunc(slices.Clone(members), func(m stat.Member) bool {
-		return !slices.ContainsFunc(v.framings, func(framing string) bool {
-			return v.share(m, framing).N > 0
-		})
+	var out []stat.Member
+	for _, m := range members {
+		if slices.ContainsFunc(m.Figures, func(f stat.Figure) bool {
+			return f.ToRaw.N > 0 && v.of(f.Cell.Framing) == f.Cell
+		}) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// sentence says what share of the goodput of raw bytes each framing keeps on the machines. Of many
+// machines, it leaves out the tenth with the smallest shares and the tenth with the largest. It is
+// "" if everything is too noisy.
+func (v fleetStream) sentence(members []stat.Member) string {
+	var parts []string
+	least := len(members)
+	for _, framing := range v.framings {
+		known, _ := standings(members, v.of(framing))
+		if len(known) == 0 {
+			continue
+		}
+		most := mostOf(known)
+		least = min(least, len(most))
+		text := results.FramingPhrase(framing) + " " + speedText(v.of(framing), most)
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	where := members[0].Name
+	switch {
+	case len(members) > FewMachines:
+		where = fmt.Sprintf("at least %d of %d machines", least, len(members))
+	case len(members) > 1:
+		where = results.FormatCount(len(members), "machine")
+	}
+	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on %s: %s.",
+		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
+}
+
+// mostOf returns the standings of a few machines. Of many, it returns those from the 10th to the
+// 90th percentile.
+func mostOf(known []standing) []standing {
+	if len(known) <= FewMachines {
+		return known
+	}
+	spread := stat.SpreadOf(mediansOf(known))
+	return slices.DeleteFunc(slices.Clone(known), func(s standing) bool {
+		return s.Median < spread.P10 || s.Median > spread.P90
 	})
 }
 
-// sentence says what share of the goodput of raw bytes each framing keeps on a machine, or on most
-// of several machines.
-func (v fleetStream) sentence(members []stat.Member) string {
-	where := members[0].Name
-	if len(members) > 1 {
-		least := len(members)
-		for _, framing := range v.framings {
-			least = min(least, len(v.sharesOf(members, framing).most()))
-		}
-		where = fmt.Sprintf("at least %d of %d machines", least, len(members))
+func mediansOf(all []standing) []float64 {
+	var out []float64
+	for _, s := range all {
+		out = append(out, s.Median)
 	}
-	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on %s: %s.",
-		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, v.sharesText(members))
+	return out
 }
 
-// sharesText lists the framings, each with the range of its share of the goodput of raw bytes on
-// most machines. It leaves out shares that are too noisy to tell.
-func (v fleetStream) sharesText(members []stat.Member) string {
-	var parts, noisy []string
-	for _, framing := range v.framings {
-		all := v.sharesOf(members, framing).most()
-		if len(all) == 0 {
-			noisy = append(noisy, results.FramingPhrase(framing))
-			continue
+// noiseSentence says which framings are too noisy to tell on which of a few machines, or "".
+func (v fleetStream) noiseSentence(members []stat.Member) string {
+	var everything, parts []string
+	for _, m := range members {
+		var noisy []string
+		for _, framing := range v.framings {
+			if known, _ := standings([]stat.Member{m}, v.of(framing)); len(known) == 0 {
+				noisy = append(noisy, results.FramingPhrase(framing))
+			}
 		}
-		text := percentRange(all[0].Median, all[len(all)-1].Median)
-		parts = append(parts, results.FramingPhrase(framing)+" "+text)
+		switch len(noisy) {
+		case 0:
+		case len(v.framings):
+			everything = append(everything, m.Name)
+		default:
+			parts = append(parts, joinAnd(noisy)+" on "+m.Name)
+		}
 	}
-	if len(noisy) > 0 {
-		return joinAnd(parts) + "; " + joinAnd(noisy) + ": " + tooNoisyToTell
+	if len(everything) > 0 {
+		parts = append(parts, "every framing on "+joinAnd(everything))
 	}
-	return joinAnd(parts)
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Left out of this as too noisy to tell: " + strings.Join(parts, "; ") + "."
 }
 
 // A group is a set of machines that share a row of a table.
@@ -228,81 +208,11 @@ type group struct {
 	members []stat.Member
 }
 
-// groups returns a group of all machines, then groups by each property, such as the processor, on
-// which the speed of a framing depends. A sentence for each such property says how. Those in
-// perhaps may be chance.
-func (v fleetStream) groups(members []stat.Member) (all []group, sure, perhaps []string) {
-	all = []group{{"all", members}}
-	for _, factor := range factors {
-		byValue := grouped(members, func(m stat.Member) string { return factorOf(m, factor) })
-		// true if at least two machines have the same value, but not all do
-		isShared := len(byValue) > 1 && len(byValue) < len(members)
-		if !isShared {
-			continue
-		}
-		slices.SortStableFunc(byValue, func(a, b []stat.Member) int { return len(b) - len(a) })
-		text, isCertain := v.dependence(factor, byValue)
-		switch {
-		case text == "":
-			continue
-		case isCertain:
-			sure = append(sure, text)
-		default:
-			perhaps = append(perhaps, text)
-		}
-		for _, own := range byValue[:min(len(byValue), mostGroups)] {
-			all = append(all, group{factorPhrase(own[0], factor), own})
-		}
-	}
-	return all, sure, perhaps
-}
-
-// mostGroups is how many groups of machines by one property, such as the processor, a table may
-// have.
-const mostGroups = 12
-
-// dependence says which framings' speed, relative to raw bytes, differs between groups of machines
-// by one property: "ndjson keeps 60 % of raw's speed on linux 6.1 and 84 % on linux 6.18". If no
-// such difference is certain, it says those that may be chance.
-func (v fleetStream) dependence(
-	factor string, byValue [][]stat.Member,
-) (text string, isCertain bool) {
-	var sure, perhaps []string
-	for _, framing := range v.framings {
-		var shares [][]float64
-		var ranges []shareRange
-		for _, own := range byValue {
-			all := v.sharesOf(own, framing)
-			if len(all.known) == 0 {
-				continue
-			}
-			shares = append(shares, all.medians())
-			ranges = append(ranges, rangeOf(all.most(), factorPhrase(own[0], factor)))
-		}
-		slices.SortFunc(ranges, func(a, b shareRange) int { return cmp.Compare(a.least, b.least) })
-		text := framingShares{stream: v, framing: framing}.say(ranges)
-		switch certain, likely := stat.Differ(shares); {
-		case certain:
-			sure = append(sure, text)
-		case likely:
-			perhaps = append(perhaps, text)
-		}
-	}
-	switch {
-	case len(sure) > 0:
-		return strings.Join(sure, "; ") + v.where() + ".", true
-	case len(perhaps) > 0:
-		return strings.Join(perhaps, "; ") + v.where() +
-			": too few machines to rule out chance.", false
-	}
-	return "", false
-}
-
 // table returns a table with a row for each group of machines and a column for each framing. The
 // first column has the title in firstTitle.
 func (v fleetStream) table(firstTitle string, groups []group) Table {
 	metric := "Goodput"
-	if v.isTrips() {
+	if isTrip(v.cell) {
 		metric = "Time of a round trip"
 	}
 	t := Table{
@@ -325,25 +235,26 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 		}
 		row := []Value{textValue(g.title), number}
 		for _, framing := range slices.Concat([]string{results.FramingRaw}, v.framings) {
-			row = append(row, v.sharesOf(g.members, framing).value())
+			row = append(row, groupValue(g.members, v.of(framing)))
 		}
 		t.AppendValues(row...)
 	}
 	return t.dropEmpty()
 }
 
-// value shows one share of the goodput of raw bytes with its interval, or the median of several
-// shares with their 10th and 90th percentile. For raw, it shows the goodput alone.
-func (s framingShares) value() Value {
-	metric := stat.RelativeMetric(s.stream.cell)
-	isRaw := s.framing == results.FramingRaw
-	spread := stat.SpreadOf(s.medians())
-	switch all := slices.Concat(s.known, s.noisy); {
+// groupValue shows one share of the goodput of raw bytes with its interval, or the median of
+// several shares with their 10th and 90th percentile. For raw, it shows the goodput alone.
+func groupValue(members []stat.Member, cell results.Cell) Value {
+	metric := stat.RelativeMetric(cell)
+	isRaw := cell.Framing == results.FramingRaw
+	known, noisy := standings(members, cell)
+	spread := stat.SpreadOf(mediansOf(known))
+	switch all := slices.Concat(known, noisy); {
 	case len(all) == 1 && isRaw:
 		return figureValue(all[0].Median, RoughText(metric.Name, all[0].Estimate))
 	case len(all) == 1:
 		return figureValue(all[0].Median, ratioText(&all[0].Estimate))
-	case len(s.known) == 0:
+	case len(known) == 0:
 		return Value{}
 	case isRaw:
 		return figureValue(spread.Median, metric.Format(spread.Median))

@@ -132,11 +132,11 @@ func refutedRules(m stat.Member) []string {
 // outlierText says how far a machine stands out: in the speed of raw, or in the share of it that a
 // framing keeps.
 func outlierText(o stat.Outlier) string {
-	s := framingShares{stream: fleetStream{cell: o.Cell}, framing: o.Cell.Framing}
 	own, usual := o.Figures[0], o.Figures[1]
-	text := fmt.Sprintf("%s %s%s, usually %s%s", s.phrase(), s.share(own, own), s.ofRaw(),
-		s.share(usual, usual), s.stream.where())
-	if s.framing == results.FramingRaw {
+	text := fmt.Sprintf("%s %s%s, usually %s%s", framingVerb(o.Cell),
+		speedRange(o.Cell, own, own), ofRaw(o.Cell), speedRange(o.Cell, usual, usual),
+		whereMeasured(o.Cell))
+	if o.Cell.Framing == results.FramingRaw {
 		factor := results.FormatNumber(max(own/usual, usual/own), 2)
 		text = "raw is off by a factor of " + factor + ": " + text
 	}

@@ -95,7 +95,7 @@ func TestSeveralDifferencesAreCounted(t *testing.T) {
 	larger := rule("anonymous/slot", results.Refuted, 8192, "B", "8 KiB")
 	text := writtenRules(t, FormatTable, Options{Width: 400},
 		results.Merge(rulesOn("a", agreeing, poll), rulesOn("b", larger, other)))
-	const want = "Anonymous pipes: 2 of 2 answers differ between 2 machines: "
+	const want = "Anonymous pipes: 2 of 2 answers differ between 2 machines."
 	if !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
@@ -240,7 +240,7 @@ func TestCostsOfMachinesAreNotMerged(t *testing.T) {
 	}
 }
 
-// A machine that came to no result is not in the column of one that did.
+// A machine that came to no result does not stand with one that did.
 func TestNoResultIsNotMergedWithAnAnswer(t *testing.T) {
 	claim := func(name string, first, second results.Verdict) stat.Member {
 		return stat.Member{
@@ -254,8 +254,10 @@ func TestNoResultIsNotMergedWithAnAnswer(t *testing.T) {
 		claim("a", results.Holds, results.CannotTell), claim("b", results.Holds, results.Holds),
 		claim("c", results.Refuted, results.Refuted),
 	})
-	if got := headsOf(sections[1].Tables[0]); got != "question|a|b|c" {
-		t.Errorf("columns %s", got)
+	const want = "0 | holds | a, b\n | refuted | c\n" +
+		"1 | cannot tell | a\n | holds | b\n | refuted | c"
+	if got := textOf(sections[1].Tables[0]); got != want {
+		t.Errorf("rows %q", got)
 	}
 }
 

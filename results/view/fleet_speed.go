@@ -1,0 +1,285 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
+)
+
+// A standing is the figure of one machine in one measurement: the goodput of a framing divided by
+// that of raw bytes, or the time of a round trip divided by raw's. For raw itself, it is the
+// goodput or the time.
+type standing struct {
+	stat.Member
+	stat.Estimate
+}
+
+// standings returns the figures of the machines that made a measurement, the smallest first. The
+// second result has those that are too noisy to compare.
+func standings(members []stat.Member, cell results.Cell) (known, noisy []standing) {
+	for _, m := range members {
+		for _, f := range m.Figures {
+			if f.Cell != cell {
+				continue
+			}
+			e := comparedFigure(f)
+			percent, ok := e.Spread()
+			switch {
+			case ok && percent <= maxBlur:
+				known = append(known, standing{m, e})
+			case e.N > 0:
+				noisy = append(noisy, standing{m, e})
+			}
+		}
+	}
+	slices.SortStableFunc(known, func(a, b standing) int { return cmp.Compare(a.Median, b.Median) })
+	return known, noisy
+}
+
+// comparedFigure returns the estimate by which machines are compared.
+func comparedFigure(f stat.Figure) stat.Estimate {
+	if f.Cell.Framing == results.FramingRaw {
+		return f.Speed
+	}
+	return f.ToRaw
+}
+
+// surelyDiffer reports whether the intervals show that machines differ in a measurement. The speed
+// of raw depends on load and clock, too, so only a difference by [stat.SlowFactor] counts. The
+// smallest figure must come first.
+func surelyDiffer(cell results.Cell, known []standing) bool {
+	if len(known) < 2 {
+		return false
+	}
+	least, most := known[0].Estimate, known[len(known)-1].Estimate
+	if cell.Framing == results.FramingRaw && most.Median < stat.SlowFactor*least.Median {
+		return false
+	}
+	return !sharesAlike(least, most)
+}
+
+// MachinesDiffer reports whether the goodput of a measured combination, relative to that of raw
+// bytes, surely differs between machines.
+func MachinesDiffer(members []stat.Member, cell results.Cell) bool {
+	known, _ := standings(members, cell)
+	return surelyDiffer(cell, known)
+}
+
+// A difference says in which measurement machines differ most in the speed of a framing.
+type difference struct {
+	cell      results.Cell
+	low, high []standing // the machines, split where neighbours are furthest apart
+	cells     int        // number of measurements of this framing in which machines surely differ
+	compared  int        // number of those that two machines measured well enough
+}
+
+// ratio returns how many times the largest figure is the smallest one.
+func (d difference) ratio() float64 { return d.high[len(d.high)-1].Median / d.low[0].Median }
+
+// differencesBetween lists the framings in which a few machines surely differ, the largest
+// difference first, and raw last. Streams and round trips of a framing are told apart. compared is
+// the number of measurements that could be compared.
+func differencesBetween(members []stat.Member) (all []difference, compared int) {
+	framingAndPattern := func(c results.Cell) string { return c.Framing + " " + c.Pattern }
+	for _, cells := range grouped(comparedCells(members), framingAndPattern) {
+		var most difference
+		for _, cell := range cells {
+			known, _ := standings(members, cell)
+			if len(known) < 2 {
+				continue
+			}
+			most.compared++
+			if !surelyDiffer(cell, known) {
+				continue
+			}
+			most.cells++
+			own := difference{cell: cell}
+			own.low, own.high = split(known)
+			if most.cells == 1 || own.ratio() > most.ratio() {
+				most.cell, most.low, most.high = cell, own.low, own.high
+			}
+		}
+		compared += most.compared
+		if most.cells > 0 {
+			all = append(all, most)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b difference) int {
+		isRaw := func(d difference) int { return strings.Count(d.cell.Framing, results.FramingRaw) }
+		return cmp.Or(isRaw(a)-isRaw(b), cmp.Compare(b.ratio(), a.ratio()))
+	})
+	return all, compared
+}
+
+// split cuts standings into two where neighbours are furthest apart. The smallest figure must come
+// first.
+func split(known []standing) (low, high []standing) {
+	at := 1
+	for i := 2; i < len(known); i++ {
+		if known[i].Median/known[i-1].Median > known[at].Median/known[at-1].Median {
+			at = i
+		}
+	}
+	return known[:at], known[at:]
+}
+
+// sentence says which machines reach what. It begins with the side of fewer machines.
+func (d difference) sentence() string {
+	factor := d.cause()
+	var where []place
+	for _, side := range [][]standing{d.low, d.high} {
+		name := nameSome(standingNames(side))
+		if factor != "" {
+			name = factorPhrase(side[0].Member, factor) + " (" + name + ")"
+		}
+		where = append(where, place{name, side})
+	}
+	if len(d.high) < len(d.low) {
+		slices.Reverse(where)
+	}
+	text := speedsText(d.cell, where) + whereMeasured(d.cell) + "."
+	if isTrip(d.cell) {
+		return capitalised(text)
+	}
+	return text // names of framings keep their small letters
+}
+
+// cause returns the one property, such as the processor, of which all machines on one side have one
+// value, and all on the other side another. It returns "" if there is none or several, or if there
+// are only two machines.
+func (d difference) cause() string {
+	cause := ""
+	for _, factor := range factors {
+		sides := grouped(slices.Concat(d.low, d.high), func(s standing) string {
+			return factorOf(s.Member, factor)
+		})
+		isCause := len(sides) == 2 && len(sides[0]) == len(d.low) &&
+			slices.Equal(standingNames(sides[0]), standingNames(d.low))
+		switch {
+		case !isCause:
+		case cause != "" || len(d.low)+len(d.high) == 2:
+			return ""
+		default:
+			cause = factor
+		}
+	}
+	return cause
+}
+
+// A place is where some machines stand: their names, or what they have in common.
+type place struct {
+	name  string
+	known []standing
+}
+
+// speedsText says how fast a framing is where: "ndjson keeps 57 % of raw's speed on a and 83 % on
+// b".
+func speedsText(c results.Cell, where []place) string {
+	var parts []string
+	for i, p := range where {
+		share := speedText(c, p.known)
+		if i == 0 {
+			share += ofRaw(c)
+		}
+		parts = append(parts, share+" on "+p.name)
+	}
+	return framingVerb(c) + " " + nameSome(parts)
+}
+
+// differenceTable has a row for each difference.
+func differenceTable(all []difference) Table {
+	t := Table{
+		Title: "Where the machines differ most, beyond the noise",
+		Columns: []Column{
+			{Title: "what", Key: true},
+			{Title: "messages", Key: true},
+			{Title: "lower on", Key: true},
+			{Title: "higher on", Key: true},
+			{Title: "differ in", Right: true, Key: true},
+		},
+	}
+	for _, d := range all {
+		t.Append(framingSubject(d.cell),
+			SizeTitle(d.cell.Size)+", "+ShortPlacement(d.cell.Placement),
+			strings.Join(standingNames(d.low), ", ")+": "+speedText(d.cell, d.low),
+			strings.Join(standingNames(d.high), ", ")+": "+speedText(d.cell, d.high),
+			fmt.Sprintf("%d of %d", d.cells, d.compared))
+	}
+	return t
+}
+
+func standingNames(all []standing) []string {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func isTrip(c results.Cell) bool { return c.Pattern == results.PatternRoundtrip }
+
+// framingSubject says what was measured: "ndjson", or "round trips of ndjson".
+func framingSubject(c results.Cell) string {
+	if isTrip(c) {
+		return "round trips of " + results.FramingPhrase(c.Framing)
+	}
+	return results.FramingPhrase(c.Framing)
+}
+
+// framingVerb returns what was measured, with its verb: "60 KiB chunks keep".
+func framingVerb(c results.Cell) string {
+	subject := framingSubject(c)
+	switch {
+	case isTrip(c):
+		return subject + " take"
+	case c.Framing == results.FramingRaw:
+		return subject + " reaches"
+	case strings.HasSuffix(subject, " chunks"):
+		return subject + " keep"
+	}
+	return subject + " keeps"
+}
+
+// speedText writes the range of figures, the smallest of which must come first.
+func speedText(c results.Cell, all []standing) string {
+	return speedRange(c, all[0].Median, all[len(all)-1].Median)
+}
+
+// speedRange writes two shares of raw's speed or, for raw, two speeds.
+func speedRange(c results.Cell, least, most float64) string {
+	switch {
+	case c.Framing == results.FramingRaw:
+		metric := stat.RelativeMetric(c)
+		return FromTo(metric.Format(least), metric.Format(most))
+	case isTrip(c):
+		return FromTo(fmt.Sprintf("%.2f times", least), fmt.Sprintf("%.2f times", most))
+	}
+	return percentRange(least, most)
+}
+
+// ofRaw ends a phrase that begins with what speedRange returns.
+func ofRaw(c results.Cell) string {
+	switch {
+	case c.Framing == results.FramingRaw:
+		return ""
+	case isTrip(c):
+		return " as long as raw's"
+	}
+	return " of raw's speed"
+}
+
+// whereMeasured says which messages these are, and which settings are not the usual ones.
+func whereMeasured(c results.Cell) string {
+	text := "messages of " + SizeTitle(c.Size) + ", " + PlacementPhrase(c.Placement)
+	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
+	for _, name := range results.DifferingFields([]results.Cell{usual, c}) {
+		if value := c.Field(name); value != "" {
+			text += ", " + FieldPhrase(name, value)
+		}
+	}
+	return " (" + text + ")"
+}
