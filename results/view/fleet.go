@@ -165,9 +165,9 @@ func machineSections(
 		out.Lead = []string{title}
 		out.Tables = []Table{differenceTable(found)}
 	case compared > 0:
-		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs beyond the noise, "+
-			"in %s clear enough to compare.", len(members),
-			results.FormatCount(compared, "measurement"))}
+		clear := results.FormatCount(compared, "measurement")
+		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs beyond the "+
+			"noise, in %s clear enough to compare.", len(members), clear)}
 		if noise == "" {
 			title = out.Lead[0]
 		}
