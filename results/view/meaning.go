@@ -36,7 +36,11 @@ func meaning(rows []stat.Row) []string {
 		}
 		return noisyMeaning(rows, effects)
 	}
-	texts := append(transportSentences(run.bare), program.text)
+	start := "Speed compared with raw bytes "
+	if program.text != "" {
+		start = "If the reader does nothing with the bytes, speed compared with raw "
+	}
+	texts := append([]string{program.text}, transportSentences(run.bare, start)...)
 	isUnanswered := len(nonEmpty(texts)) == 0 && len(run.bare) == len(rows)
 	if isUnanswered && !allHaveTooFewSamples(rows) {
 		texts = figureSentences(run.bare)
@@ -108,8 +112,8 @@ func splitRun(rows []stat.Row) runRows {
 const mostSentencesOnSeries = 4
 
 // transportSentences say what share of the goodput of raw bytes each framing keeps if a program
-// does nothing else with the bytes.
-func transportSentences(bare []stat.Row) []string {
+// does nothing else with the bytes. The first sentence begins with start.
+func transportSentences(bare []stat.Row, start string) []string {
 	var out []string
 	var noisy []string // the placements of series that are too noisy
 	more := 0
@@ -127,15 +131,15 @@ func transportSentences(bare []stat.Row) []string {
 			more++
 			continue
 		}
-		start := capitalised(one.where)
+		about := capitalised(one.where)
 		if len(out) == 0 {
-			start = "Speed compared with raw bytes " + one.where
+			about = start + one.where
 		}
 		if one.size != toldSize {
-			start += " (messages of " + SizeTitle(one.size) + ")"
+			about += " (messages of " + SizeTitle(one.size) + ")"
 			toldSize = one.size
 		}
-		out = append(out, start+": "+text+".")
+		out = append(out, about+": "+text+".")
 		known, _ := one.comparedRows()
 		faster = faster || len(known) > 0 && known[0].ToRaw.Above(GainThatCounts)
 	}
@@ -144,11 +148,11 @@ func transportSentences(bare []stat.Row) []string {
 		noisy = noisy[:room]
 	}
 	if len(noisy) > 0 {
-		start := "Speed compared with raw bytes " + joinAnd(noisy)
+		about := start + joinAnd(noisy)
 		if len(out) > 0 {
-			start = capitalised(joinAnd(noisy))
+			about = capitalised(joinAnd(noisy))
 		}
-		out = append(out, start+": "+tooNoisyToTell+".")
+		out = append(out, about+": "+tooNoisyToTell+".")
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
@@ -230,17 +234,17 @@ func programSentence(program []stat.Row) sentence {
 	if len(shares)+len(noisy) == 0 {
 		return sentence{}
 	}
-	start := fmt.Sprintf("If the reader parses (%g ns per byte), compared with raw %s: ",
-		all[0].cell.Work, all[0].where)
-	text := start + all[0].sharesText() + ". "
+	text := fmt.Sprintf("If the reader parses (%g ns per byte), compared with raw %s: %s.",
+		all[0].cell.Work, all[0].where, all[0].sharesText())
 	switch {
 	case len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred):
-		return sentence{text: text + untilKnown, noisy: true}
+		return sentence{text: text + " " + untilKnown, noisy: true}
 	case shares[len(shares)-1].ToRaw.Median < littleCost:
-		return sentence{text: strings.TrimSpace(text)}
+		return sentence{text: text}
 	}
-	return sentence{text: fmt.Sprintf("%severy framing %s (%s). Use the one that the other end "+
-		"speaks.", start, rangeText(shares), noiseText(shares))}
+	return sentence{text: fmt.Sprintf("Use the framing that the other end speaks. If the reader "+
+		"parses (%g ns per byte), every framing reaches %s (%s) of raw's speed %s.",
+		all[0].cell.Work, rangeText(shares), noiseText(shares), all[0].where)}
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.
