@@ -58,6 +58,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"slope<1@64KiB":            "a slope is over all sizes",
 		"limit>=16MiB@4KiB":        "a limit is over all sizes",
 		"p99<50ms@64KiB,4KiB":      "give --assert once per size",
+		"p99<1s@io=a,io=b":         "two values of io after @",
 		"p99<50ms@placement=":      "nothing after placement=",
 		"limit>=lots":              `size "lots"`,
 		"p99<50ms@64KiB extra":     "size",

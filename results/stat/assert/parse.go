@@ -110,6 +110,10 @@ func (c *Condition) parseCells(about string) error {
 		if value == "" {
 			return fmt.Errorf("nothing after %s=", name)
 		}
+		isSame := func(f results.FieldText) bool { return f.Name == name }
+		if slices.ContainsFunc(c.Where, isSame) {
+			return fmt.Errorf("two values of %s after @: give --assert once per value", name)
+		}
 		c.Where = append(c.Where, results.FieldText{Name: name, Text: value})
 	}
 	if c.Size >= 0 && (c.Metric == slopeName || c.Metric == limitName) {
