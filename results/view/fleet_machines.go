@@ -54,7 +54,7 @@ func machineTable(members []stat.Member) Table {
 // factors are properties of a machine that may influence figures, by their titles in machineFields.
 var factors = []string{
 	"imitation", "operating system", "architecture", "processor", "virtualisation", "page", "CPUs",
-	"largest pipe", "governor",
+	"largest pipe", "governor", "pipebench", "Go",
 }
 
 // factorOf returns a property of a machine, such as its processor, or "unknown".

@@ -589,3 +589,14 @@ func TestMostMachinesAreCounted(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Which version measured may be the reason for a difference, as the kernel may.
+func TestVersionsTellMachinesApart(t *testing.T) {
+	a, b := measuringMember("a", 0.9), measuringMember("b", 0.9)
+	b.Runs[0].Version = "0.1.0"
+	b.Runs[0].Go = "go1.25"
+	table := machineTable([]stat.Member{a, b})
+	if len(table.Columns) != 3 || table.Rows[1][1].Text != "0.1.0" {
+		t.Errorf("columns %v, rows %v", table.Columns, table.Rows)
+	}
+}
