@@ -38,7 +38,7 @@ func (f *probeFlags) register(cmd *cobra.Command) {
 		"experiments, of "+strings.Join(rules.Steps(), ", ")+" (default all)")
 	flags.StringSliceVar(&f.against, "against", nil,
 		"compare with: result files of other machines, or the documented rules of "+
-			strings.Join(documentedSystems, ", ")+" (default all of them)")
+			strings.Join(documentedSystems, ", "))
 	flags.BoolVar(&f.failures, "failures", false,
 		"reproduce the ways in which stdio fails, with what to do about each")
 	flags.BoolVar(&f.claims, "claims", false, "judge what people say about stdio")
@@ -135,9 +135,6 @@ func (f *probeFlags) comparedWith(
 			return nil, nil, wrap("--against", err)
 		}
 		others = append(others, set)
-	}
-	if len(others) > 0 && len(systems) == 0 {
-		systems = documentedSystems
 	}
 	return others, systems, nil
 }

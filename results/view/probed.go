@@ -70,20 +70,13 @@ func machineColumns(machines []probedMachine, kind string, questions []question)
 	return columns
 }
 
-// withoutKind returns the names of the machines that lack a kind of pipe, if another one has it.
+// withoutKind returns the names of the machines that lack a kind of pipe.
 func withoutKind(machines []probedMachine, kind string) []string {
 	var without []string
-	isThere := false
 	for _, m := range machines {
-		switch {
-		case lacksKind(m.found, kind):
+		if lacksKind(m.found, kind) {
 			without = append(without, m.name)
-		case len(aboutKind(m.found, kind)) > 0:
-			isThere = true
 		}
-	}
-	if !isThere {
-		return nil
 	}
 	return without
 }

@@ -138,16 +138,13 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 			where = append(where, m.name)
 		}
 	}
-	differ := fmt.Sprintf("%d differ", count[results.Refuted])
-	if count[results.Refuted] == 1 {
-		differ += "s"
-	}
+	otherwise := ""
 	if len(machines) > 1 && len(where) > 0 {
-		differ += " (on " + nameSome(where) + ")"
+		otherwise = " (on " + nameSome(where) + ")"
 	}
-	text := fmt.Sprintf("%s: %d agree with the documented rules, %s, %d are not documented",
-		results.FormatCount(len(all), "finding"), count[results.Holds], differ,
-		count[results.Noted])
+	text := fmt.Sprintf("%s: %d as documented, %d otherwise%s, %d not documented",
+		results.FormatCount(len(all), "finding"), count[results.Holds], count[results.Refuted],
+		otherwise, count[results.Noted])
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
 		text += ", " + results.FormatCount(none, "experiment") + " came to no result"
 	}
