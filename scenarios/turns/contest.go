@@ -140,8 +140,12 @@ func inOrder[T any](
 		old, err = runOld(ctx)
 	}
 	switch {
-	case ctx.Err() != nil:
-		err = cmp.Or(newErr, err)
+	case errors.Is(cmp.Or(err, newErr), errValgrind):
+		err = cmp.Or(err, newErr) // which names the command
+	case ctx.Err() != nil && newErr != nil:
+		err = fmt.Errorf("the new one: %w", newErr)
+	case ctx.Err() != nil && err != nil:
+		err = fmt.Errorf("the old one: %w", err)
 	case err != nil:
 		err = fmt.Errorf("the old one fails: %w", err)
 	case newErr != nil:

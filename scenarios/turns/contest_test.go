@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -146,6 +147,7 @@ func TestNewFailsIfTheOldOneWorks(t *testing.T) {
 		{t.Context(), nil, broken, true},
 		{t.Context(), broken, nil, false},
 		{t.Context(), broken, broken, false},
+		{t.Context(), nil, fmt.Errorf("%w: %w", errValgrind, broken), false},
 		{ended, nil, broken, false},
 	} {
 		for _, oldFirst := range []bool{false, true} {
@@ -158,6 +160,10 @@ func TestNewFailsIfTheOldOneWorks(t *testing.T) {
 			saysOld := strings.HasPrefix(err.Error(), "the old one fails: ")
 			if saysOld != (tt.old != nil) {
 				t.Errorf("old first %t, %v, %v: %v", oldFirst, tt.old, tt.new, err)
+			}
+			saysNew := strings.HasPrefix(err.Error(), "the new one: ")
+			if saysNew != (tt.ctx == ended) {
+				t.Errorf("the time ended, old first %t: %v", oldFirst, err)
 			}
 		}
 	}

@@ -21,11 +21,6 @@ var (
 	writes       = figure{"writes", "", func(s Start) float64 { return float64(s.Counts.Writes) }}
 	bytesRead    = figure{"bytes read", "B", readBytes}
 	bytesWritten = figure{"bytes written", "B", writtenBytes}
-	resources    = []figure{
-		{"page faults", "", func(s Start) float64 { return float64(s.Counts.Faults) }},
-		{"forced switches", "", func(s Start) float64 { return float64(s.Counts.Forced) }},
-		{"peak memory", "B", func(s Start) float64 { return float64(s.Peak) }},
-	}
 	instructions = figure{"instructions", "", executed}
 
 	cpuTime = figure{"CPU time", "ns", func(s Start) float64 { return s.CPU }}
@@ -41,11 +36,7 @@ type table struct {
 	old, new stat.Dataset
 }
 
-const (
-	shownOnly = true  // never a reason to fail
-	judged    = false // may be a reason to fail
-)
-
+// add adds a figure of both sides. If isShownOnly is true, it is never a reason to fail.
 func (t *table) add(f figure, from starts, isShownOnly bool) {
 	isCount := f.unit != "ns"
 	m := stat.Metric{
@@ -72,19 +63,6 @@ func seriesOf(m stat.Metric, f figure, from []Start) stat.Series {
 	return s
 }
 
-// addCounts adds the calls and the resources that were counted. The calls may be only shown;
-// resources always are.
-func (t *table) addCounts(counted starts, isShownOnly bool) {
-	for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
-		t.add(f, counted, isShownOnly)
-	}
-	for _, f := range resources {
-		if f.name != "peak memory" || counted.knows(f) {
-			t.add(f, counted, shownOnly)
-		}
-	}
-}
-
 // Compare judges both commands by what was counted and timed so far. Unless the user names figures,
 // the CPU time decides. If the clock of CPU time is too coarse, the elapsed time decides. If
 // nothing was timed, the counts decide.
@@ -95,33 +73,36 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	newFails := p.newFails() && !p.MayDiffer
 	doubt := p.whyNotJudged()
 	isTimed := len(p.timed.old) > 0 // if so, what was counted is only shown
-	isUnfit := newFails || doubt != ""
+	different := p.whyDifferent()
+	isOther := different != "" && !p.MayDiffer
+	isUnfit := isOther || doubt != ""
 	if p.counted.isCounted() {
-		t.addCounts(p.counted, isTimed || isUnfit)
+		for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
+			t.add(f, p.counted, isTimed || isUnfit)
+		}
 	}
 	if len(p.underValgrind.old) > 0 {
 		t.add(instructions, p.underValgrind, isTimed || isUnfit)
 	}
 	isCoarse := isTimed && p.timed.isCoarse()
 	if isTimed && !isCoarse {
-		t.add(cpuTime, p.timed, judged)
+		t.add(cpuTime, p.timed, false)
 	}
 	if isTimed {
 		t.add(elapsed, p.timed, !isCoarse)
 	}
 	c := stat.CompareTextPairs(t.old, t.new, o)
 	c.Pairs = len(p.timed.old)
-	c.Different = p.whyDifferent()
-	if c.Different != "" && !p.MayDiffer && !newFails {
-		c.Different += ": --allow-different-output compares them all the same"
-	}
 	c.Doubt = doubt
-	c.Calls = p.causes(c)
-	if newFails { // then the figures say nothing
+	switch {
+	case newFails:
 		c.NewFails = true
-		c.Doubt = "the new one fails: " + c.Different
-		c.Different = ""
-		c.Calls = ""
+		c.Doubt = "the new one fails: " + different
+	case isOther:
+		c.Different = different + ": --allow-different-output compares them all the same"
+	default:
+		c.Different = different
+		c.Calls = p.causes(c)
 	}
 	if isCoarse {
 		c.Notes = append(c.Notes, "this system's clock of CPU time is too coarse for so short a "+
@@ -143,16 +124,11 @@ func (s *starts) isCounted() bool {
 	return len(s.old) > 0 && !slices.ContainsFunc(slices.Concat(s.old, s.new), isUncounted)
 }
 
-// knows reports whether a figure is known for every start.
-func (s *starts) knows(f figure) bool {
-	isUnknown := func(one Start) bool { return f.value(one) <= 0 }
-	return !slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown)
-}
-
 // isCoarse reports whether the clock of CPU time ticks too slowly. It does if a start of a command
 // took no CPU time, or if too many of the first starts took the same time.
 func (s *starts) isCoarse() bool {
-	if !s.knows(cpuTime) {
+	isUnknown := func(one Start) bool { return one.CPU <= 0 }
+	if slices.ContainsFunc(slices.Concat(s.old, s.new), isUnknown) {
 		return true
 	}
 	if len(s.old) < stat.LeastPairs {

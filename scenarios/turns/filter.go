@@ -68,7 +68,6 @@ func (f filter) start(ctx context.Context) (Start, error) {
 		s.CPU = float64(cpu)
 	}
 	s.Counts, s.Counted = p.Counts()
-	s.Peak = peakOf(p)
 	printed, err := out.Seek(0, io.SeekEnd)
 	if err != nil {
 		return s, fmt.Errorf("read the output: %w", err)
@@ -88,17 +87,6 @@ func isUnread(input io.Reader) bool {
 	// The child shares its position in the file with this process.
 	at, err := f.Seek(0, io.SeekCurrent)
 	return err == nil && at == 0
-}
-
-// peakOf returns the largest memory of a process in bytes, or 0 if it is not known.
-func peakOf(p *proc.Process) int64 {
-	peak, _ := p.PeakMemory()
-	own, _ := proc.PeakMemory(os.Getpid())
-	// A new process has its parent's memory until it executes its program.
-	if peak <= own {
-		return 0
-	}
-	return peak
 }
 
 // digest returns the length and a hash of the content of a file.

@@ -3,6 +3,7 @@ package turns
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,9 @@ func (p *Programs) CountInstructions(old, new []string, input, folder string) er
 	return nil
 }
 
+// errValgrind says that valgrind could not count, which is no failure of the command.
+var errValgrind = errors.New("leave out --instructions")
+
 func underValgrind(valgrind string, argv []string, input, folder string) Starter {
 	name := strings.Join(argv, " ") + ", under valgrind"
 	return func(ctx context.Context) (Start, error) {
@@ -42,8 +46,8 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 		start, err := f.start(ctx)
 		said, _ := os.ReadFile(log) // there is none if valgrind has not begun
 		if instruction := unrecognised(string(said)); instruction != "" {
-			return Start{}, fmt.Errorf("valgrind cannot run %s here (%s): leave out --instructions",
-				strings.Join(argv, " "), instruction)
+			return Start{}, fmt.Errorf("valgrind cannot run %s here (%s): %w",
+				strings.Join(argv, " "), instruction, errValgrind)
 		}
 		if err != nil {
 			return Start{}, err
@@ -53,7 +57,8 @@ func underValgrind(valgrind string, argv []string, input, folder string) Starter
 			return Start{}, fmt.Errorf("%s: %w", name, err)
 		}
 		if counted == 0 {
-			return Start{}, fmt.Errorf("%s: it counted nothing: %s", name, bytes.TrimSpace(said))
+			return Start{}, fmt.Errorf("%s: it counted nothing (%s): %w", name,
+				bytes.TrimSpace(said), errValgrind)
 		}
 		return Start{Instructions: counted, Exit: start.Exit, Output: start.Output}, nil
 	}

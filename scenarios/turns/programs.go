@@ -19,7 +19,6 @@ type Start struct {
 
 	Counted bool // the system has filled Counts
 	Counts  proc.Counts
-	Peak    int64  // bytes of memory; 0 if it is not known
 	Exit    int    // exit code
 	Output  string // a digest of what it printed; "" for a server
 	Said    string // its last words on standard error, if it failed

@@ -245,7 +245,7 @@ func TestCountsOutliveAPairThatNeverEnds(t *testing.T) {
 	new := func(context.Context) (Start, error) { return counted, nil }
 	p := Programs{Old: old, New: new}
 	c, err := p.Run(t.Context(), Plan{MaxTime: 50 * time.Millisecond})
-	if err == nil || !strings.Contains(err.Error(), "pair 1: it still ran when --max-time 50ms") {
+	if err == nil || !strings.Contains(err.Error(), "pair 1: the old one: it still ran") {
 		t.Errorf("the first pair never ends: %v", err)
 	}
 	if f := changeOf(t, c, "reads"); f.Verdict != stat.NoChange || c.Pairs != 0 {

@@ -4,8 +4,6 @@ package proc
 type Counts struct {
 	Reads, Writes           int64 // how many system calls read and wrote
 	ReadBytes, WrittenBytes int64 // bytes that these calls moved
-	Faults                  int64 // page faults
-	Forced                  int64 // involuntary context switches: the kernel took the CPU away
 }
 
 // Counts returns the counts of a process that has ended. It returns false before that, and on

@@ -48,7 +48,7 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 	shell := []string{"sh", "-c", `"$@"; exit`, "sh"}
 	child := count(append(shell, dd("4K")...)...)
-	if child.ReadBytes < many.ReadBytes || child.Reads < many.Reads || many.Faults == 0 {
+	if child.ReadBytes < many.ReadBytes || child.Reads < many.Reads {
 		t.Errorf("in a shell: %+v, without: %+v", child, many)
 	}
 }

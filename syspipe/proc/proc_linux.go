@@ -81,14 +81,3 @@ func readCounts(pid int) (c Counts, ok bool) {
 	}
 	return c, true
 }
-
-// addUsage adds the counts that the kernel told us when we waited for the end of the process.
-func (p *Process) addUsage() {
-	if p.Cmd.ProcessState == nil {
-		return
-	}
-	if r, ok := p.Cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		p.counts.Faults = int64(r.Minflt) + int64(r.Majflt)
-		p.counts.Forced = int64(r.Nivcsw)
-	}
-}

@@ -58,7 +58,6 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
 		p.endGroup()
 		p.exit = p.Cmd.Wait()
-		p.addUsage()
 	} else {
 		p.exit = p.Cmd.Wait()
 		p.endGroup() // at once, before another group gets the same number
