@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -173,58 +173,25 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	if err := f.checkMetrics(c); err != nil {
 		return err
 	}
-	if len(c.Changes) == 0 {
-		isText := after == nil
-		return f.nothingInCommon(c, isText)
-	}
 	o := viewOptions(cmd, f.detail)
-	if err := view.WriteComparison(cmd.OutOrStdout(), c, f.format, o); err != nil {
+	err = view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)
+	if errors.Is(err, view.ErrNothing) {
+		return f.judgeChanges(c)
+	}
+	if err != nil {
 		return err
 	}
 	return allGates(f.judgeChanges(c), f.judge(cmd, f.format, after))
 }
 
-// nothingInCommon returns the error for two sides with nothing to compare. If isText is true, they
-// are benchmark text. A gate has no verdict then.
-func (g *gateFlags) nothingInCommon(c *stat.Comparison, isText bool) error {
-	err := whyNothing(c, isText)
-	switch {
-	case c.NewFails && g.isGate():
-		return g.judgeChanges(c)
-	case g.isGate():
-		return &statusError{exitInconclusive, err}
+// whyNothing says why there is nothing to compare.
+func whyNothing(c *stat.Comparison) error {
+	why := cmp.Or(c.Doubt, strings.Join(c.Notes, "; "))
+	if why != "" && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
+		return fmt.Errorf("nothing of the two can be judged: %s", why)
 	}
-	return err
-}
-
-func whyNothing(c *stat.Comparison, isText bool) error {
-	if len(c.Notes) > 0 && len(c.OnlyOld)+len(c.OnlyNew) == 0 {
-		return fmt.Errorf("nothing of the two can be judged: %s", strings.Join(c.Notes, "; "))
-	}
-	kind := "cell"
-	if isText {
-		kind = "benchmark"
-	}
-	if isText && len(c.OnlyOld) > 0 && len(c.OnlyNew) > 0 {
-		oldName, oldCPUs := splitCPUs(c.OnlyOld[0])
-		newName, newCPUs := splitCPUs(c.OnlyNew[0])
-		if oldName == newName {
-			return fmt.Errorf("no benchmark is in both; GOMAXPROCS was %s and %s", oldCPUs, newCPUs)
-		}
-	}
-	return fmt.Errorf("no %s is in both: %s has %s, %s has %s",
-		kind, c.Old, someNames(c.OnlyOld), c.New, someNames(c.OnlyNew))
-}
-
-// splitCPUs splits "BenchmarkEcho-8" into "BenchmarkEcho" and "8", the value of GOMAXPROCS. If that
-// value is 1, go test does not write it.
-func splitCPUs(benchmark string) (name, cpus string) {
-	dash := strings.LastIndex(benchmark, "-")
-	_, err := strconv.ParseUint(benchmark[dash+1:], 10, 32)
-	if dash < 0 || err != nil {
-		return benchmark, "1"
-	}
-	return benchmark[:dash], benchmark[dash+1:]
+	return fmt.Errorf("nothing is in both: %s has %s, %s has %s",
+		c.Old, someNames(c.OnlyOld), c.New, someNames(c.OnlyNew))
 }
 
 func someNames(names []string) string {

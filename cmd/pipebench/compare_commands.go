@@ -388,9 +388,7 @@ func (f *compareFlags) contestTask(
 		measure: func(ctx context.Context, s *session) error {
 			var err error
 			c, err = run(ctx, s)
-			if f.isGate() {
-				err = gateError(err, c)
-			}
+			err = f.gateError(err, c)
 			if c == nil {
 				return err
 			}
@@ -408,8 +406,7 @@ func (f *compareFlags) contestTask(
 				return err
 			}
 			if len(c.Changes) == 0 {
-				const isText = true // builds and programs always have figures in common
-				return f.nothingInCommon(c, isText)
+				return f.judgeChanges(c)
 			}
 			c.Limit = max(f.failAbove, 0)
 			if !f.isGate() && !c.Decided() { // a gate says it
@@ -423,9 +420,6 @@ func (f *compareFlags) contestTask(
 			if isFailed {
 				return nil // what failed decides the exit code
 			}
-			if c.NewFails && !f.isGate() {
-				return &statusError{exitInconclusive, errors.New(c.Doubt)}
-			}
 			if c.Different != "" && !f.different {
 				return &statusError{exitInconclusive, errors.New(c.Different)}
 			}
@@ -434,13 +428,14 @@ func (f *compareFlags) contestTask(
 	}
 }
 
-// gateError gives the error of a comparison, which may be nil, the exit code of a gate.
-func gateError(err error, c *stat.Comparison) error {
+// gateError gives the error of a comparison, which may be nil, the exit code of a gate: that of a
+// failure if the new side alone fails.
+func (g *gateFlags) gateError(err error, c *stat.Comparison) error {
 	_, isUp := errors.AsType[turns.TimeUp](err)
 	switch {
 	case errors.Is(err, turns.ErrNewFails):
 		return &statusError{exitGate, err}
-	case isUp && c != nil && len(c.Changes) > 0:
+	case isUp && g.isGate() && c != nil && len(c.Changes) > 0:
 		return &statusError{exitInconclusive, err}
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 // A gate whose time ended has no verdict if there are figures, and has failed if there are none.
 func TestTimeThatEndsIsNoVerdictOfAGate(t *testing.T) {
 	up := fmt.Errorf("pair 1: %w", turns.TimeUp(time.Second))
+	gate := &gateFlags{requireVerdict: true}
 	measured := &stat.Comparison{Changes: []stat.Change{{}}}
 	for _, tt := range []struct {
 		name string
@@ -27,7 +28,7 @@ func TestTimeThatEndsIsNoVerdictOfAGate(t *testing.T) {
 		{"another error", errors.New("no such file"), measured, exitFailed},
 	} {
 		got := exitFailed
-		if err, ok := errors.AsType[*statusError](gateError(tt.err, tt.c)); ok {
+		if err, ok := errors.AsType[*statusError](gate.gateError(tt.err, tt.c)); ok {
 			got = err.code
 		}
 		if got != tt.want {

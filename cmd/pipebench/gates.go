@@ -71,7 +71,7 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
 		"compare and judge only these figures, named as in the tables: goodput,p50,wire, … "+
 			"(default all); for two programs, time judges by the clock instead of by CPU time")
-	g.registerAsserts(cmd, "exit 3 unless this holds of the new side, such as "+
+	g.registerAsserts(cmd, "exit 3 unless this holds of the new side's records, such as "+
 		"'p99<50ms@64KiB', and 4 if it cannot be told")
 }
 
@@ -89,11 +89,17 @@ func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
 		missing, strings.Join(c.Names, ", ")))
 }
 
-// judgeChanges returns an error with an exit code if the changes do not meet the conditions that
-// the flags set.
+// judgeChanges returns an error if the new side alone fails, if nothing was compared, or if the
+// changes do not meet the conditions that the flags set.
 func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
-	if c.NewFails && g.isGate() {
+	if c.NewFails {
 		return &statusError{exitGate, errors.New(c.Doubt)}
+	}
+	if len(c.Changes) == 0 && !g.isGate() {
+		return whyNothing(c)
+	}
+	if len(c.Changes) == 0 {
+		return &statusError{exitInconclusive, whyNothing(c)}
 	}
 	if g.failAbove >= 0 {
 		limit := results.FormatPercent(100 * g.failAbove)
@@ -152,26 +158,16 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 			"judge the time, without --counts"
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
-	case slices.ContainsFunc(c.Changes, stat.Change.HasFewLines):
-		return fmt.Sprintf("a benchmark has too few lines: use -count %d or more",
-			stat.LeastSamples)
 	}
-	return inTurns(c)
-}
-
-// inTurns says how to compare in turns what two files hold.
-func inTurns(c *stat.Comparison) string {
 	change := c.Changes[max(0, slices.IndexFunc(c.Changes, stat.Change.LacksVerdict))]
 	switch {
+	case change.Basis != "":
+		return change.Basis
 	case change.Cell != nil:
 		return "compare both programs in turns: pipebench compare ./old ./new"
-	case change.Metric == "time": // of a server
-		return "compare both servers in turns: pipebench compare --drive ./old ./new"
 	}
-	benchmark, _, _ := strings.Cut(change.Name, "/")
-	benchmark, _ = splitCPUs(benchmark)
 	return "compare the binaries of go test -c in turns: pipebench compare old.test new.test -- " +
-		"-test.bench " + benchmark
+		"-test.bench ."
 }
 
 // assertFlags are the conditions of --assert, which the measured figures have to meet.

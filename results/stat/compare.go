@@ -21,8 +21,8 @@ const (
 	Fewer             Verdict = "fewer"
 	NoChange          Verdict = "no change"
 	TooNoisy          Verdict = "too noisy"
-	Indicative        Verdict = "unpaired, indicative" // cannot be judged; Change.Basis says why
-	Varies            Verdict = "varies: no verdict"   // a count that differs from start to start
+	NoVerdict         Verdict = "no verdict"         // Change.Basis says why
+	Varies            Verdict = "varies: no verdict" // a count that differs from start to start
 	DifferentMachines Verdict = "different machines"
 )
 
@@ -69,8 +69,7 @@ type Comparison struct {
 	Different string `json:"different,omitempty"`
 	Calls     string `json:"calls,omitempty"`
 
-	// Raw says by what factor raw's own times differ, if most of them certainly differ by much:
-	// "raw bytes take 2.0 times as long on b.jsonl". Only sides compared across machines have it.
+	// Raw says how raw's own speed differs between two files: "raw is 12 % faster in the new file".
 	Raw string `json:"raw,omitempty"`
 
 	// NewFails is set if the new program or benchmark fails where the old one does not, as Doubt
@@ -121,7 +120,6 @@ type Change struct {
 	After  Series `json:"-"`
 
 	isWhole  bool        // see [Change.IsWhole]
-	fewLines bool        // benchmark text has too few lines for a verdict
 	worst    float64     // how much worse the new side may be at most, as a share
 	logRatio logEstimate // the ratio's logarithm; zero if the verdict does not need it
 }
@@ -130,9 +128,6 @@ type Change struct {
 func (c Change) Established() bool {
 	return slices.Contains([]Verdict{Slower, Faster, More, Fewer}, c.Verdict)
 }
-
-// HasFewLines reports whether the benchmark text has too few lines of this benchmark for a verdict.
-func (c Change) HasFewLines() bool { return c.fewLines }
 
 // Worse returns by how much the new side is worse, as a share of the old. The share is negative if
 // the new side is better, and infinite if only one of the two figures is zero.
@@ -159,10 +154,9 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	if !isText {
 		c.compareCells(before.Set, after.Set, o)
 	}
-	if o.Across {
-		c.Raw = c.compareRaw(times)
+	if isText {
+		c.addTimes(times, o)
 	}
-	c.addTimes(times, isText, o)
 	c.judge()
 	c.note(before, after)
 	return c
@@ -290,80 +284,39 @@ func (c Change) machinesDiffer() bool { return c.Before.Machine != c.After.Machi
 // machineVerdict returns the verdict on sides from different or unknown machines.
 func (c Change) machineVerdict() (verdict Verdict, basis string) {
 	if c.Before.Machine == "" || c.After.Machine == "" {
-		return Indicative, "one side does not say on which machine it was measured; " +
+		return NoVerdict, "one side does not say on which machine it was measured; " +
 			"--across compares them all the same"
 	}
 	return DifferentMachines, "measured on different machines; --across compares them all the same"
 }
 
-// addTimes adds the times of benchmarks and of servers. For these, no raw bytes were measured to
-// compare the times with. The times of servers get no verdict.
-func (c *Comparison) addTimes(times []Change, isText bool, o CompareOptions) {
+// addTimes adds the times of benchmarks, which have no raw bytes to compare them with.
+func (c *Comparison) addTimes(times []Change, o CompareOptions) {
 	for _, change := range times {
-		if change.Cell != nil || !c.collect(change.Before.Metric, o) {
-			continue // compareCells compared the times of cells
+		if !c.collect(change.Before.Metric, o) {
+			continue
 		}
 		oldLogs := logsOf(change.Before.Values)
 		newLogs := logsOf(change.After.Values)
 		switch {
-		case !isText:
-			change.Verdict = Indicative
-			change.Basis = "times of a server at another time have no control: compare its commands"
 		case change.machinesDiffer() && !o.Across:
 			change.Verdict, change.Basis = change.machineVerdict()
 		case min(len(change.Before.Values), len(change.After.Values)) < LeastSamples:
-			change.Verdict = Indicative
-			change.Basis = fmt.Sprintf("a side has fewer than %d lines: use -count %d",
+			change.Verdict = TooNoisy
+			change.Basis = fmt.Sprintf("fewer than %d lines on a side: use -count %d",
 				LeastSamples, LeastSamples)
-			change.fewLines = true
 		case min(len(oldLogs), len(newLogs)) < LeastSamples:
-			change.Verdict = Indicative
+			change.Verdict = NoVerdict
 			change.Basis = "many figures are 0, and a ratio needs figures above 0"
 		default:
 			change.logRatio = medianOfLines(newLogs).minus(medianOfLines(oldLogs))
 		}
 		c.Changes = append(c.Changes, change)
 	}
-	if isText && len(times) > 0 {
-		c.addNote("benchmark text has no control in the same rounds: what the machine did " +
-			"differently shows as a change")
+	if len(times) > 0 {
+		c.addNote("a slower machine shows as a change, too: compare both in turns " +
+			"(pipebench help ci)")
 	}
-}
-
-// compareRaw returns the text of [Comparison.Raw]. The changes have the speeds of cells.
-func (c *Comparison) compareRaw(times []Change) string {
-	factors := make(map[string][]float64)
-	certain := make(map[string]int)
-	for _, ch := range times {
-		old, new := ch.Old.Interval, ch.New.Interval
-		isRaw := ch.Cell != nil && ch.Cell.Framing == results.FramingRaw && ch.Cell.Source == ""
-		if !isRaw || ch.Metric == "p99" || ch.Ratio == nil || old == nil || new == nil {
-			continue
-		}
-		what := "bytes"
-		factor := 1 / *ch.Ratio
-		if ch.Cell.Pattern == results.PatternRoundtrip {
-			what = "round trips"
-			factor = *ch.Ratio
-		}
-		factors[what] = append(factors[what], factor)
-		if old.Hi < new.Lo || new.Hi < old.Lo {
-			certain[what]++
-		}
-	}
-	var texts []string
-	for what, all := range factors {
-		s := SpreadOf(all)
-		isMuch := max(s.Median, 1/s.Median) >= SlowFactor
-		if isMuch && 2*certain[what] > s.N {
-			texts = append(texts, fmt.Sprintf("raw %s take %.1f", what, s.Median))
-		}
-	}
-	if len(texts) == 0 {
-		return ""
-	}
-	slices.Sort(texts)
-	return strings.Join(texts, " and ") + " times as long on " + c.New
 }
 
 func logsOf(values []float64) []float64 {
@@ -430,7 +383,7 @@ func (c *Change) seemsWorse() bool {
 func (c *Change) decide(lo, hi, tolerance float64) {
 	switch {
 	case c.Before.Metric.Better == Neither:
-		c.Verdict = Indicative
+		c.Verdict = NoVerdict
 		c.Basis = "which way the unit is better is not known"
 	case c.Interval == nil:
 		c.Verdict = TooNoisy
@@ -466,8 +419,7 @@ func (c *Comparison) note(before, after Dataset) {
 		c.NewFails = true
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(failed), after.Name)
 	case len(c.OnlyOld) > 0:
-		c.Doubt = fmt.Sprintf("%s in %s alone and not judged: %s",
-			missingCases(c.OnlyOld, before), c.Old, someOf(c.OnlyOld))
+		c.Doubt = fmt.Sprintf("not judged, because in %s alone: %s", c.Old, someOf(c.OnlyOld))
 	case len(before.Failed) > 0:
 		c.Doubt = fmt.Sprintf("%s failed in %s", someOf(before.Failed), before.Name)
 	}
@@ -477,35 +429,6 @@ func (c *Comparison) note(before, after Dataset) {
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
 		c.Notes = append(c.Notes, p.String())
 	}
-}
-
-// missingCases begins a sentence that says how many cases only the given side has: "2 of 3
-// benchmarks are".
-func missingCases(only []string, side Dataset) string {
-	kind := "benchmark"
-	if side.Set != nil {
-		kind = "case"
-	}
-	var cases []string
-	missing := 0
-	for _, s := range side.Series {
-		if slices.Contains(cases, s.Name) {
-			continue
-		}
-		cases = append(cases, s.Name)
-		if slices.Contains(only, s.Name) {
-			missing++
-		}
-	}
-	text := fmt.Sprintf("%d of %s", missing, results.FormatCount(len(cases), kind))
-	if missing == 0 { // single metrics are missing
-		missing = len(only)
-		text = results.FormatCount(missing, "figure")
-	}
-	if missing == 1 {
-		return text + " is"
-	}
-	return text + " are"
 }
 
 // someOf names at most three of the names, and counts the others.

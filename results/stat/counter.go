@@ -45,7 +45,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		}
 		change.worst = change.Worse()
 	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
-		change.Verdict = Indicative
+		change.Verdict = Varies
 		change.Basis = "a counter that varies from sample to sample"
 	default:
 		return

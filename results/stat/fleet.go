@@ -138,7 +138,7 @@ func (f *Fleet) addRecord(run *fleetRun, r results.Record) {
 			run.doubtful = append(run.doubtful, r.Cell)
 		}
 	}
-	if len(r.Samples) == 0 || Incomparable(r.Cell) != "" {
+	if len(r.Samples) == 0 || Incomparable(r.Cell) {
 		return
 	}
 	at, known := f.index[r.Cell]

@@ -26,7 +26,7 @@ func NoiseOf(s *results.Set) []Noise {
 	sortRows(rows)
 	for _, row := range rows {
 		raw := row.findRaw(rows)
-		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) != "" {
+		if row.Cell.Framing == results.FramingRaw || raw == nil || Incomparable(row.Cell) {
 			continue
 		}
 		n := Noise{Cell: row.Cell}

@@ -75,13 +75,10 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 				logs = append(logs, math.Log(ratio))
 			}
 		}
-		pairs := results.FormatCount(len(logs), "pair")
-		if len(logs) != c.Pairs {
-			change.Basis = pairs
-		}
 		if len(logs) < LeastPairs {
 			change.Verdict = TooNoisy
-			change.Basis = fmt.Sprintf("%s: a verdict takes %d", pairs, LeastPairs)
+			change.Basis = fmt.Sprintf("%s: a verdict takes %d",
+				results.FormatCount(len(logs), "pair"), LeastPairs)
 		} else {
 			change.logRatio = logEstimate{pairs: logs, n: len(logs)}
 		}

@@ -123,9 +123,10 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 			k.shown.Title += ", beside raw's in the same rounds"
 		}
 	}
-	if len(k.old) > 0 && len(k.new) > 0 {
-		c.Names = append(c.Names, relativeMetrics...)
+	if len(k.old) == 0 || len(k.new) == 0 {
+		return
 	}
+	c.Names = append(c.Names, relativeMetrics...)
 	if !c.collect(k.shown, o) {
 		return
 	}
@@ -142,9 +143,7 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 			c.Unjudged = append(c.Unjudged, u)
 		}
 	}
-	if note := k.machineNote(); note != "" {
-		c.Notes = append(c.Notes, note)
-	}
+	c.Raw = k.compareRaw()
 }
 
 // A cellComparer compares the cells of two sets.
@@ -173,33 +172,23 @@ func (k *cellComparer) leaveOut(cell results.Cell, one Unjudged) {
 	k.leftOut = append(k.leftOut, one)
 }
 
-// mostLoadApart is the largest difference between two files in the share of samples that other
-// programs disturbed. If they differ more, a framing is not judged, because such programs change
-// the ratio to raw, too.
-const mostLoadApart = 0.25
-
-// mostDisturbed is the largest share of disturbed samples in either file with which a framing is
-// judged. In two runs of one build at loads of 23 and 5, with 5 of 6 samples disturbed in both, the
-// ratios to raw of all framings differed by a factor of 2.6: raw had met another load than they.
-const mostDisturbed = 0.5
+// mostDisturbed is the largest share of samples of either file that other programs disturbed with
+// which a framing is judged. In two runs of one build at loads of 23 and 5, with 5 of 6 samples
+// disturbed in both, the ratios to raw of all framings differed by a factor of 2.6: raw had met
+// another load than they.
+const mostDisturbed = 0.25
 
 // noRaw is the reason for not judging a framing if no file has a measurement of raw bytes to
 // compare it with.
 const noRaw = "neither file has raw in the same rounds"
 
-// Incomparable says why the speed measured with some settings is never compared. It returns "" if
-// the speed may be compared.
-func Incomparable(c results.Cell) string {
-	switch {
-	case c.ClosesAfter > 0:
-		return "the reader leaves, and speed is not what the cell is about"
-	case c.IsWaiting():
-		return "the writer sleeps or polls between refusals: its speed is that of its pauses, " +
-			"and EAGAIN is not compared"
-	case c.Drain > 0 || c.Rate > 0:
-		return "the pace is given, and no figure of the framing"
-	}
-	return ""
+// incomparable is the reason for not judging cells for which [Incomparable] is true.
+const incomparable = "a pause, a pace or a reader that leaves sets their speed"
+
+// Incomparable reports whether the speed measured with some settings says nothing of the framing:
+// the reader leaves, the writer sleeps or polls between refusals, or the pace is given.
+func Incomparable(c results.Cell) bool {
+	return c.ClosesAfter > 0 || c.IsWaiting() || c.Drain > 0 || c.Rate > 0
 }
 
 // compare adds the change from an old row to the new row with the same settings, if there is such a
@@ -214,10 +203,9 @@ func (k *cellComparer) compare(old Row) {
 	}
 	oldRaw := old.findRaw(k.old)
 	newRaw := new.findRaw(k.new)
-	reason := Incomparable(old.Cell)
 	switch {
-	case reason != "":
-		k.leaveOut(old.Cell, Unjudged{Reason: reason})
+	case Incomparable(old.Cell):
+		k.leaveOut(old.Cell, Unjudged{Reason: incomparable})
 		return
 	case oldRaw == nil && newRaw == nil:
 		k.leaveOut(old.Cell, Unjudged{Reason: noRaw})
@@ -247,17 +235,9 @@ func (k *cellComparer) compare(old Row) {
 		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: reason})
 		return
 	}
-	loaded := ""
-	switch {
-	case math.Abs(after.disturbed-before.disturbed) > mostLoadApart:
-		loaded = "in one file alone"
-	case max(before.disturbed, after.disturbed) > mostDisturbed:
-		loaded = "in most rounds"
-	}
-	if loaded != "" {
-		reason = "other programs took the CPUs " + loaded + ", and comparing with raw does not " +
-			"make up for that: measure again, or both in turns"
-		k.leaveOut(old.Cell, Unjudged{lacks: true, Reason: reason})
+	if max(before.disturbed, after.disturbed) > mostDisturbed {
+		k.leaveOut(old.Cell, Unjudged{lacks: true,
+			Reason: "other programs took the CPUs: measure again, or both in turns"})
 		return
 	}
 	change := newChange(old.relative(k.shown, before), new.relative(k.shown, after))
@@ -346,38 +326,32 @@ func meanOf(changes []Change) logEstimate {
 // IsWhole reports whether the change is about a framing as a whole, not about one measurement.
 func (c Change) IsWhole() bool { return c.isWhole }
 
-// machineNote says how much faster or slower the framing raw was in the new file. It returns "" if
-// the difference is below one percent.
-func (k *cellComparer) machineNote() string {
+// compareRaw returns the text of [Comparison.Raw], or "" if the speeds differ by less than
+// [Tolerance].
+func (k *cellComparer) compareRaw() string {
 	goodput := MustMetric("goodput")
 	var logs []float64
-	isOther := false
 	for _, old := range k.old {
 		new := findRow(k.new, old.Machine, old.Cell)
-		if old.Cell.Framing != results.FramingRaw || new == nil || Incomparable(old.Cell) != "" {
+		if old.Cell.Framing != results.FramingRaw || new == nil || Incomparable(old.Cell) {
 			continue
 		}
 		before, after := goodput.Estimate(old.Records...), goodput.Estimate(new.Records...)
 		if before.Median > 0 && after.Median > 0 {
 			logs = append(logs, math.Log(after.Median/before.Median))
-			isOther = isOther || new.Machine != old.Machine
 		}
 	}
 	if len(logs) == 0 {
 		return ""
 	}
-	change := 100 * math.Expm1(medianOf(logs))
-	if math.Abs(change) < 1 {
-		return ""
-	}
+	change := math.Expm1(medianOf(logs))
 	word := "faster"
 	if change < 0 {
 		word = "slower"
 	}
-	if isOther {
-		return fmt.Sprintf("the machine of the new file is another one, and %s %s (goodput of raw)",
-			results.FormatPercent(math.Abs(change)), word)
+	if math.Abs(change) < Tolerance {
+		return ""
 	}
-	return fmt.Sprintf("the machine was %s %s in the new file (goodput of raw, whatever the "+
-		"build); it has dropped out of the ratios", results.FormatPercent(math.Abs(change)), word)
+	return fmt.Sprintf("raw is %s %s in the new file", results.FormatPercent(100*math.Abs(change)),
+		word)
 }

@@ -103,7 +103,8 @@ func DatasetOf(name string, s *results.Set) Dataset {
 }
 
 // ReadDataset reads a results file or Go benchmark text, and finds out from the content which it
-// is. It opens the path as [results.Open] does. A file with nothing to compare is an error.
+// is. It opens the path as [results.Open] does. A file with nothing to compare is an error, unless
+// it says that a benchmark failed.
 func ReadDataset(path string) (Dataset, error) {
 	name, f, err := results.Open(path)
 	if err != nil {
@@ -130,7 +131,7 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 			return Dataset{}, err
 		}
 	}
-	if len(out.Series) > 0 {
+	if len(out.Series)+len(out.Failed) > 0 {
 		return out, nil
 	}
 	why := "no cell with samples, and nothing found of a server or program"

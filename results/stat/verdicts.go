@@ -8,7 +8,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// The metrics, beside time, by which two files about servers and programs are compared.
+// The metrics by which two files about servers and programs are compared.
 var (
 	verdictMetric = Metric{
 		Name: "verdict", Title: "ok, slow or fails",
@@ -44,8 +44,7 @@ func severity(verdict string) (float64, bool) {
 	return 2, true
 }
 
-// verdictSeries lists what a set has about servers and programs: verdicts, limits, and times by
-// message size.
+// verdictSeries lists the verdicts and limits that a set has about servers and programs.
 func verdictSeries(s *results.Set) []Series {
 	var list seriesList
 	several := slices.ContainsFunc(s.Targets, func(t results.Target) bool {
@@ -56,7 +55,7 @@ func verdictSeries(s *results.Set) []Series {
 		if several {
 			name += "/of=" + strings.Join(t.Command, " ")
 		}
-		list.addTarget(name, s.Machine(t.Run), t)
+		list.addTarget(name, t)
 	}
 	for _, f := range s.FindingsOf(results.AreaCheck) {
 		list.judge("Check/"+f.Name(), string(f.Verdict))
@@ -94,7 +93,7 @@ func (l *seriesList) judge(name, verdict string) {
 	}
 }
 
-func (l *seriesList) addTarget(name, machine string, t results.Target) {
+func (l *seriesList) addTarget(name string, t results.Target) {
 	if t.RequestLimit != nil {
 		l.set(name+"/requests", limitMetric, float64(*t.RequestLimit))
 	}
@@ -119,11 +118,6 @@ func (l *seriesList) addTarget(name, machine string, t results.Target) {
 		name += fmt.Sprintf("/inflight=%d/rate=%g", load.Inflight, load.Rate)
 	}
 	l.judge(name, t.Verdict)
-	if t.Served() && len(t.Samples) > 0 {
-		times := MustMetric("time")
-		s := l.find("", name, machine, times)
-		s.Values = append(s.Values, times.Values(t.Samples)...)
-	}
 }
 
 // FormatBytes writes an exact number of bytes: "10,485,759 B".

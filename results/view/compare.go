@@ -43,15 +43,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	p.Tone, p.Verdict = comparisonVerdict(c)
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
 	s := sortChanges(c)
-	p.Tables = append(p.Tables, changeTables(s.relative)...)
-	if len(s.relative) > 0 {
-		p.Notes = append(p.Notes, "!: a change beyond chance; ?: too noisy to tell")
-	}
-	times := s.times
-	if o.Detail {
-		times = append(s.relative, times...)
-	}
-	rest, counts := s.rest, s.counts
+	times, rest, counts := s.times, s.rest, s.counts
 	basis := basisNotes(slices.Concat(times, rest))
 	leftOut := 0
 	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
@@ -84,7 +76,8 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	}
 	p.Notes = slices.Concat(p.Notes, c.Notes, basis)
 	isHidden := func(ch stat.Change) bool { // whether noise hides what the reader asks about
-		return ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
+		isOpen := ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
+		return isOpen && ch.Cell != nil
 	}
 	if c.Pairs == 0 && slices.ContainsFunc(c.Changes, isHidden) {
 		p.Notes = append(p.Notes, "too noisy to tell: compare both in turns (pipebench help ci)")
@@ -105,28 +98,24 @@ func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
 // sortedChanges are the changes that a page shows, with one list for each kind of table.
 type sortedChanges struct {
-	counts   []stat.Change // counts that changed, or all counts of two programs
-	times    []stat.Change // times that are compared directly
-	rest     []stat.Change // other figures, such as memory, that may change by chance
-	relative []stat.Change // times that are compared by their ratio to raw bytes
+	counts []stat.Change // counts that changed, or all counts of two programs
+	times  []stat.Change
+	rest   []stat.Change // other figures, such as memory, that may change by chance
 }
 
 func sortChanges(c *stat.Comparison) sortedChanges {
 	var s sortedChanges
 	for _, ch := range c.Changes {
 		isCount := ch.Before.Metric.Counter
-		isRelative := ch.Cell != nil && c.Pairs == 0 // pairs are compared directly
 		switch {
 		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
 			s.counts = append(s.counts, ch)
 		case isCount: // did not change
 		case !ch.Before.Metric.IsTime():
 			s.rest = append(s.rest, ch)
-		case !isRelative:
-			s.times = append(s.times, ch)
-		case ch.Interval == nil: // not shown: a note says why this time has no verdict
+		case ch.Verdict == stat.DifferentMachines: // a note says so
 		default:
-			s.relative = append(s.relative, ch)
+			s.times = append(s.times, ch)
 		}
 	}
 	return s

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,61 +8,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 )
-
-// changeTables returns a table for each placement of the ends and each pattern of messages, with a
-// row for each framing and a column for each message size.
-func changeTables(changes []stat.Change) []Table {
-	type group struct{ placement, pattern string }
-	var tables []Table
-	for _, own := range grouped(changes, func(ch stat.Change) group {
-		return group{placement: ch.Cell.Placement, pattern: cmp.Or(ch.Cell.Pattern, patternStream)}
-	}) {
-		tables = append(tables, changeTable(own))
-	}
-	return tables
-}
-
-// changeTable shows the changes of one placement and pattern.
-func changeTable(changes []stat.Change) Table {
-	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b stat.Change) int {
-		switch {
-		case a.IsWhole() && !b.IsWhole():
-			return 1
-		case b.IsWhole() && !a.IsWhole():
-			return -1
-		}
-		return cmp.Compare(a.Cell.Size, b.Cell.Size)
-	})
-	first := sorted[0]
-	metric := first.Metric
-	if metric == "to-raw" {
-		metric = "CPU time per message" // the title says "beside raw"
-	}
-	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
-	heads := []Column{{Title: "framing", Key: true}}
-	for _, name := range differ {
-		heads = append(heads, Column{Title: fieldTitle(name), Key: true})
-	}
-	return pivot[stat.Change]{
-		title: fmt.Sprintf("%s, beside raw: %s, ends %s", metric,
-			cmp.Or(first.Cell.Pattern, patternStream), PlacementPhrase(first.Cell.Placement)),
-		heads: heads,
-		line: func(ch stat.Change) []string {
-			texts := []string{fieldText(*ch.Cell, "framing")}
-			for _, name := range differ {
-				texts = append(texts, fieldText(*ch.Cell, name))
-			}
-			return texts
-		},
-		across: func(ch stat.Change) string {
-			if ch.IsWhole() {
-				return "all sizes"
-			}
-			return SizeTitle(ch.Cell.Size)
-		},
-		value: briefChange,
-	}.table(sorted)
-}
 
 // cellsOf lists the settings of the changed measurements. It leaves out changes of a framing as a
 // whole.
@@ -75,20 +19,6 @@ func cellsOf(changes []stat.Change) []results.Cell {
 		}
 	}
 	return cells
-}
-
-// briefChange shows a change in percent. It adds "!" if the change is established, and "?" if noise
-// hides whether there is a change.
-func briefChange(ch stat.Change) Value {
-	text := signedPercent(*ch.Ratio) + " %"
-	switch {
-	case ch.Established():
-		text += " !"
-	case ch.Verdict == stat.TooNoisy:
-		text += " ?"
-	}
-	tone := changeVerdict(ch, stat.Tolerance).Tone
-	return Value{Text: text, Base: fmt.Sprintf("%.6g", *ch.Ratio-1), Tone: tone}
 }
 
 // comparisonTable has a row for each change. A worsening by more than limit, a share, matters.
@@ -105,7 +35,7 @@ func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 	}}
 	isOther := func(ch stat.Change) bool { return ch.Metric != changes[0].Metric }
 	if len(changes) > 0 && changes[0].Name != "" && !slices.ContainsFunc(changes, isOther) {
-		t.Title += ": " + changes[0].Metric
+		t.Title += ": " + metricTitle(changes[0])
 		t.Columns[1].Detail = true // only CSV, which has no title, needs the column
 	}
 	for _, ch := range changes {
@@ -126,14 +56,20 @@ func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 	return t
 }
 
+// metricTitle names the metric of a change in the title of a table.
+func metricTitle(ch stat.Change) string {
+	if ch.Metric == "to-raw" {
+		return "CPU time per message, compared with raw"
+	}
+	return ch.Metric
+}
+
 // changeVerdict shows the verdict on a change. The tone is Good or Bad only if the change is
 // established. A worsening by more than limit, a share, matters.
 func changeVerdict(ch stat.Change, limit float64) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
 	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
-		v.Text = "too few pairs"
-	} else if ch.HasFewLines() {
-		v.Text = "too few lines"
+		v.Text = "too few"
 	} else if isNotWorse(ch, limit) {
 		v.Text = "not " + results.FormatPercent(100*limit) + " worse"
 	}

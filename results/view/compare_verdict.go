@@ -77,12 +77,9 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 // settled counts the times, or all figures, that certainly did not get worse by as much as matters,
 // and those for which that is open.
 func (t *tally) settled(c *stat.Comparison, isAboutTimes bool) (known, open int) {
-	if t.wholes > 0 && t.wholeWithin <= stat.Tolerance {
-		known++
-	}
 	for _, ch := range c.Changes {
 		switch {
-		case isInformation(ch) || ch.IsWhole() || isAboutTimes && !ch.Before.Metric.IsTime():
+		case isInformation(ch) || isAboutTimes && !ch.Before.Metric.IsTime():
 		case ch.Established() || ch.Verdict == stat.NoChange || isNotWorse(ch, t.limit):
 			known++
 		default:
@@ -102,17 +99,14 @@ type tally struct {
 	same, counts  int           // figures that did not change, and counts that did not
 	notWorse      int           // figures that did not get worse, and may have got better
 	noisy         int           // figures that varied too much for a verdict
-	few           int           // figures with too few samples for a verdict
-	foreign       int           // figures from different machines, without a verdict
 	unjudged      int           // figures without a verdict for another reason
-	wholes        int           // framings as a whole that did not change beyond chance
 
 	limit float64     // a worsening by more than this share matters
 	last  stat.Change // the last judged figure
 
-	// The largest changes, as shares, that are still possible: of figures that did not change, of
-	// figures that did not get worse, and of framings as a whole.
-	within, worstCase, wholeWithin float64
+	// The largest changes, as shares, that are still possible: of figures that did not change, and
+	// of figures that did not get worse.
+	within, worstCase float64
 }
 
 // isNotWorse reports whether a figure got worse by at most limit, a share, although noise hides
@@ -143,23 +137,16 @@ func (t *tally) add(ch stat.Change) {
 		t.worse = append(t.worse, ch)
 	case ch.Established():
 		t.better = append(t.better, ch)
-	case ch.IsWhole():
-		t.wholes++
-		t.wholeWithin = max(t.wholeWithin, possible)
 	case ch.Verdict == stat.NoChange && isCount:
 		t.counts++
 	case ch.Verdict == stat.NoChange:
 		t.same++
 		t.within = max(t.within, possible)
-	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
-		t.few++
 	case isNotWorse(ch, t.limit):
 		t.notWorse++
 		t.worstCase = max(t.worstCase, ch.WorstCase())
-	case ch.Verdict == stat.TooNoisy:
+	case ch.Verdict == stat.TooNoisy && ch.Interval != nil:
 		t.noisy++
-	case ch.Verdict == stat.DifferentMachines:
-		t.foreign++
 	default:
 		t.unjudged++
 	}
@@ -192,23 +179,8 @@ func (t *tally) others() []string {
 		parts = append(parts, fmt.Sprintf("%s %s too noisy to tell a change of %s", which, verb,
 			results.FormatPercent(100*t.limit)))
 	}
-	if t.few > 0 {
-		parts = append(parts, t.called(t.few)+" measured too seldom to tell")
-	}
-	if t.wholes > 0 {
-		none := "no framing"
-		if len(t.worse)+len(t.better) > 0 {
-			none = "no other framing"
-		}
-		parts = append(parts, fmt.Sprintf("%s as a whole changed by more than %s",
-			none, results.FormatPercent(100*t.wholeWithin)))
-	}
 	if t.counts > 0 {
 		parts = append(parts, results.FormatCount(t.counts, "count")+" did not change")
-	}
-	if t.foreign > 0 {
-		parts = append(parts, results.FormatCount(t.foreign, "figure")+
-			" from different machines, which --across compares")
 	}
 	if t.unjudged > 0 {
 		parts = append(parts, results.FormatCount(t.unjudged, "figure")+" without a verdict")

@@ -191,7 +191,7 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		factor float64
 		want   string
 	}{
-		{1, " did not change by more than 2.4 %; no framing as a whole"},
+		{1, " did not change by more than 2.4 %; 64 counts"},
 		{1.5, "got slower: ndjson 4 KiB stream same +50.0 % (+"},
 	} {
 		slow := resultstest.Sweep()

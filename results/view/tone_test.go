@@ -19,7 +19,7 @@ func TestOnlyWhatGotWorseIsAnAlarm(t *testing.T) {
 		{stat.Slower, 0.5, Bad},
 		{stat.Faster, 2, Good},
 		{stat.TooNoisy, 0.9, Mixed},
-		{stat.Indicative, 0.9, Mixed},
+		{stat.NoVerdict, 0.9, Mixed},
 	} {
 		ch := stat.Change{Verdict: row.verdict, Ratio: ratio(row.ratio)}
 		ch.Before.Metric = goodput

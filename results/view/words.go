@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 )
 
 // Escape replaces characters that could control a terminal or make a page invalid. All text from
@@ -59,8 +58,6 @@ func VerdictText(verdict string) string {
 		return "conditional"
 	case string(results.CannotTell):
 		return "cannot tell"
-	case string(stat.Indicative):
-		return "not paired: no verdict"
 	}
 	if code, ok := strings.CutPrefix(verdict, "exit "); ok {
 		return "exited (code " + code + ")"

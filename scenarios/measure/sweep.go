@@ -134,7 +134,7 @@ func BesideRaw(cells []results.Cell) []results.Cell {
 		raw.Framing = results.FramingRaw
 		known := slices.Contains(cells, raw) || slices.Contains(out, raw)
 		sendsNothing := c.Size == 0 && c.Messages == ""
-		if !known && !sendsNothing && stat.Incomparable(c) == "" {
+		if !known && !sendsNothing && !stat.Incomparable(c) {
 			out = append(out, raw)
 		}
 		out = append(out, c)
