@@ -43,7 +43,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	f.gateFlags.register(cmd)
 	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
 	addCount(cmd, &f.pairs, "pairs", countFlag{},
-		"how many pairs to run at most (default 20, or more while that takes no 45s)")
+		"how many pairs to run at most (default 20, or those that fit into 45s if more)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file that both commands read as standard input")
 	flags.BoolVar(&f.counts, "counts", false,
 		"count calls and bytes alone, which a busy machine does not change")
@@ -55,7 +55,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 		"compare commands that do not print the same, or exit differently")
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")
 	f.sharedFlags.register(cmd, noMaxTime,
-		"begin no pair that would end after this long (default 30m for two builds, else 1m)",
+		"stop after this long (default 30m for two builds of pipebench, else 1m)",
 		view.FormatBench)
 }
 

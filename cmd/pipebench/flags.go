@@ -254,7 +254,7 @@ func parseShare(s string) (float64, error) {
 	}
 	isInRange := share >= 0 && share < limit // false for NaN
 	if err != nil || !isInRange {
-		return 0, fmt.Errorf("%q: want a share such as 5%%", s)
+		return 0, errors.New("want a share such as 5%")
 	}
 	return share, nil
 }

@@ -184,3 +184,16 @@ func TestTheTimeHidesNoFailure(t *testing.T) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }
+
+// A benchmark with a result is not the one that panicked.
+func TestAPanicIsNotOfABenchmarkThatEnded(t *testing.T) {
+	const panicked = "panic: boom\n\ngoroutine 9 [running]:"
+	for text, want := range map[string]string{
+		"BenchmarkA-2 \t 1 \t 63490 ns/op\n":                "panic: boom",
+		"BenchmarkA-2 \t 1 \t 63490 ns/op\nBenchmarkB-2 \t": "BenchmarkB-2: panic: boom",
+	} {
+		if got := reasonOf(text, panicked); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

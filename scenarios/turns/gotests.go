@@ -91,7 +91,8 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 }
 
 // reasonOf finds in the output of a test binary why it failed: the first benchmark that failed and
-// what it said, or the last benchmark that began, and what the binary said first or on a panic.
+// what it said, or the benchmark that began last, if it is named, and what the binary said first or
+// on a panic.
 func reasonOf(text, stderr string) string {
 	_, failed, found := strings.Cut(text, "--- FAIL: ")
 	if found {
@@ -102,7 +103,11 @@ func reasonOf(text, stderr string) string {
 		stderr = firstLine(stderr) // the list of flags follows
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Trim(lines[len(lines)-1]+": "+lastWords(stderr), ": ")
+	begun := lines[len(lines)-1]
+	if strings.Contains(begun, " ns/op") { // it has ended, and the next one was not named yet
+		begun = ""
+	}
+	return strings.Trim(begun+": "+lastWords(stderr), ": ")
 }
 
 // lastWords returns the line of a Go program's panic, or else the first line on standard error and
