@@ -277,7 +277,7 @@ func ruleColumns(machines []probedMachine) (questions []string, columns []column
 		for i, c := range machineColumns(machines, kind, pipeQuestions) {
 			columns[i].answers = append(columns[i].answers, c.answers...)
 		}
-		if without := withoutKind(machines, kind); len(without) > 0 {
+		if without, isThere := withoutKind(machines, kind); isThere && len(without) > 0 {
 			notes = append(notes, pipeNames[kind]+": not there on "+nameSome(without))
 		}
 	}

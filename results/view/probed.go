@@ -59,7 +59,7 @@ func probedLines(machines []probedMachine) []string {
 // kind of pipe.
 func machineColumns(machines []probedMachine, kind string, questions []question) []column {
 	var columns []column
-	without := withoutKind(machines, kind)
+	without, _ := withoutKind(machines, kind)
 	for _, m := range machines {
 		about := aboutKind(m.found, kind)
 		if slices.Contains(without, m.name) {
@@ -70,15 +70,17 @@ func machineColumns(machines []probedMachine, kind string, questions []question)
 	return columns
 }
 
-// withoutKind returns the names of the machines that lack a kind of pipe.
-func withoutKind(machines []probedMachine, kind string) []string {
-	var without []string
+// withoutKind returns the names of the machines that lack a kind of pipe, and whether another one
+// has it.
+func withoutKind(machines []probedMachine, kind string) (without []string, isThere bool) {
 	for _, m := range machines {
 		if lacksKind(m.found, kind) {
 			without = append(without, m.name)
+		} else if len(aboutKind(m.found, kind)) > 0 {
+			isThere = true
 		}
 	}
-	return without
+	return without, isThere
 }
 
 // letter returns the name of a machine's column: "A" to "Z", and then "M26", "M27" and so on.

@@ -229,7 +229,11 @@ func comparedRules(machines []probedMachine, systems []DocumentedSystem, kind st
 		questions = machineQuestions
 		title = "What copies and wake-ups cost"
 	}
-	if without := withoutKind(machines, kind); len(without) > 0 {
+	without, isThere := withoutKind(machines, kind)
+	if len(without) > 0 && !isThere {
+		return Table{}
+	}
+	if len(without) > 0 {
 		title += "; not there on " + nameSome(without)
 	}
 	columns := machineColumns(machines, kind, questions)
