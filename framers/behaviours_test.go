@@ -213,9 +213,9 @@ func TestBehaviours(t *testing.T) {
 func checkReading(t *testing.T, f framers.Framing, cell behaviour, opts ...framers.Option) {
 	opts = append(opts, framers.WithMaxMessage(len(nine)-1))
 	for _, cut := range cuts {
-		r := f.NewReader(cut.cut(strings.NewReader(cell.wire)), opts...)
+		r := f.NewReader(cut.Cut(strings.NewReader(cell.wire)), opts...)
 		if got := strings.Join(happened(r), "|"); got != cell.want {
-			t.Errorf("%s: got %q, want %q", cut.name, got, cell.want)
+			t.Errorf("%s: got %q, want %q", cut.Name, got, cell.want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/framers/internal/pieces"
 )
 
 func chunkedReader(t testing.TB, spec, wire string, opts ...framers.Option) framers.ChunkReader {
@@ -26,12 +27,12 @@ a1b2c3-4d5e-6f7g-8h9i-j0k1l2m3n4o5:2:3:...me":"large_tool","arguments":{}}
 `
 	const want = `{"jsonrpc":"2.0","method":"too......ls/call","id":1,"params":{"na......me":"large_tool","arguments":{}}`
 	for _, cut := range cuts {
-		r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(wire)))
+		r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)))
 		if msg, err := r.ReadMessage(); err != nil || string(msg) != want {
-			t.Errorf("%s: %q, %v", cut.name, msg, err)
+			t.Errorf("%s: %q, %v", cut.Name, msg, err)
 		}
 		if _, err := r.ReadMessage(); err != io.EOF {
-			t.Errorf("%s: then %v", cut.name, err)
+			t.Errorf("%s: then %v", cut.Name, err)
 		}
 	}
 }
@@ -85,8 +86,8 @@ func TestChunks(t *testing.T) {
 	} {
 		for _, cut := range cuts {
 			for _, buffer := range []int{16, 0} {
-				t.Run(fmt.Sprintf("%s/%s/buffer=%d", c.name, cut.name, buffer), func(t *testing.T) {
-					r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(c.wire)), framers.WithReadBuffer(buffer))
+				t.Run(fmt.Sprintf("%s/%s/buffer=%d", c.name, cut.Name, buffer), func(t *testing.T) {
+					r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(c.wire)), framers.WithReadBuffer(buffer))
 					if got := outcomes(r); !slices.Equal(got, c.want) {
 						t.Errorf("got %q, want %q", got, c.want)
 					}
@@ -167,8 +168,8 @@ func TestAdaptiveTellsLinesFromFrames(t *testing.T) {
 		{"a cut frame", id + ":0:1:x", []string{"unexpected EOF"}},
 	} {
 		for _, cut := range cuts {
-			t.Run(c.name+"/"+cut.name, func(t *testing.T) {
-				r := mustParse(t, "adaptive").NewReader(cut.cut(strings.NewReader(c.wire)))
+			t.Run(c.name+"/"+cut.Name, func(t *testing.T) {
+				r := mustParse(t, "adaptive").NewReader(cut.Cut(strings.NewReader(c.wire)))
 				if got := outcomes(r); !slices.Equal(got, c.want) {
 					t.Errorf("got %q, want %q", got, c.want)
 				}
@@ -246,9 +247,9 @@ func TestInFlightBytes(t *testing.T) {
 		{"ahead is charged more", "a:1:2:1\na:0:2:0\nb:0:1:y\n", []string{"0 in flight", "y", "EOF"}},
 	} {
 		for _, cut := range cuts {
-			got := outcomes(mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(c.wire)), framers.WithMaxInFlight(0, 10)))
+			got := outcomes(mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(c.wire)), framers.WithMaxInFlight(0, 10)))
 			if !slices.Equal(got, c.want) {
-				t.Errorf("%s, %s: got %q, want %q", c.name, cut.name, got, c.want)
+				t.Errorf("%s, %s: got %q, want %q", c.name, cut.Name, got, c.want)
 			}
 		}
 	}
@@ -266,10 +267,10 @@ func TestTheLimitPassedFirstIsTheReason(t *testing.T) {
 		{"both at once", "c:0:2:12\na:0:2:12345678901234\na:1:2:1\nb:0:1:y\n", []string{"too large", "y", "1 missing", "EOF"}},
 	} {
 		for _, cut := range cuts {
-			r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(c.wire)),
+			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(c.wire)),
 				framers.WithMaxMessage(10), framers.WithMaxInFlight(0, 12), framers.WithPolicy(framers.Resync))
 			if got := outcomes(r); !slices.Equal(got, c.want) {
-				t.Errorf("%s, %s: got %q, want %q", c.name, cut.name, got, c.want)
+				t.Errorf("%s, %s: got %q, want %q", c.name, cut.Name, got, c.want)
 			}
 		}
 	}
@@ -285,9 +286,9 @@ func TestTheLimitIsExactOutOfOrder(t *testing.T) {
 		"a:1:2:12345678901\na:0:2:\nb:0:1:y\n": {"too large", "y", "EOF"},
 	} {
 		for _, cut := range cuts {
-			r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(wire)), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
+			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
 			if got := outcomes(r); !slices.Equal(got, want) {
-				t.Errorf("%q, %s: got %q, want %q", wire, cut.name, got, want)
+				t.Errorf("%q, %s: got %q, want %q", wire, cut.Name, got, want)
 			}
 		}
 	}
@@ -307,12 +308,12 @@ func TestChunkedResync(t *testing.T) {
 			want = []string{"too large", "xz", "y", "EOF"}
 		}
 		for _, cut := range cuts {
-			r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync))
+			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync))
 			if got := outcomes(r); !slices.Equal(got, want) {
-				t.Errorf("%q, %s: got %q, want %q", wire, cut.name, got, want)
+				t.Errorf("%q, %s: got %q, want %q", wire, cut.Name, got, want)
 			}
 			if n, b := r.(framers.ChunkReader).InFlight(); n != 0 || b != 0 {
-				t.Errorf("%q, %s: %d messages, %d bytes left", wire, cut.name, n, b)
+				t.Errorf("%q, %s: %d messages, %d bytes left", wire, cut.Name, n, b)
 			}
 		}
 	}
@@ -337,11 +338,11 @@ func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
 	} {
 		for _, cut := range cuts {
 			var told []string
-			r := mustParse(t, c.spec).NewReader(cut.cut(strings.NewReader(c.wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
+			r := mustParse(t, c.spec).NewReader(cut.Cut(strings.NewReader(c.wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
 				framers.WithSkipped(func(e *framers.TooLargeError) { told = append(told, fmt.Sprint(e.Size)) }))
 			transcript(r)
 			if got := strings.Join(told, " "); got != c.want {
-				t.Errorf("%s %q, %s: told %q, want %q", c.spec, c.wire, cut.name, got, c.want)
+				t.Errorf("%s %q, %s: told %q, want %q", c.spec, c.wire, cut.Name, got, c.want)
 			}
 		}
 	}
@@ -516,7 +517,7 @@ func TestRandomInterleavings(t *testing.T) {
 				frames[i], frames[k] = frames[k], frames[i]
 			}
 		}
-		src := &cutReader{r: bytes.NewReader(bytes.Join(frames, nil)), rand: rng, most: 1 + rng.IntN(500)}
+		src := &pieces.Reader{R: bytes.NewReader(bytes.Join(frames, nil)), Rand: rng, Most: 1 + rng.IntN(500)}
 		got, err := decode(f.NewReader(src, framers.WithReadBuffer(16+rng.IntN(300))))
 		if err != io.EOF || len(got) != len(want) {
 			t.Fatalf("round %d: %d messages of %d, %v", round, len(got), len(want), err)

@@ -86,9 +86,9 @@ func TestALongBlankLineIsNoFrame(t *testing.T) {
 			want = []string{"malformed", "x", "EOF"}
 		}
 		for _, cut := range cuts {
-			r := mustParse(t, "chunked").NewReader(cut.cut(strings.NewReader(wire)))
+			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)))
 			if got := outcomes(r); !slices.Equal(got, want) {
-				t.Errorf("%d spaces, %s: got %q, want %q", n, cut.name, got, want)
+				t.Errorf("%d spaces, %s: got %q, want %q", n, cut.Name, got, want)
 			}
 		}
 	}
@@ -108,12 +108,12 @@ func TestTheLargestLimits(t *testing.T) {
 				"WithReadOffset":  framers.WithReadOffset(most),
 			} {
 				for _, cut := range cuts {
-					got, err := decode(f.NewReader(cut.cut(bytes.NewReader(wire)), opt))
+					got, err := decode(f.NewReader(cut.Cut(bytes.NewReader(wire)), opt))
 					if err.Error() != "EOF" {
-						t.Fatalf("%s, %s(%d), %s: %v", spec, name, most, cut.name, err)
+						t.Fatalf("%s, %s(%d), %s: %v", spec, name, most, cut.Name, err)
 					}
 					if !bytes.Equal(bytes.Join(got, nil), bytes.Join(msgs, nil)) {
-						t.Errorf("%s, %s(%d), %s: other messages", spec, name, most, cut.name)
+						t.Errorf("%s, %s(%d), %s: other messages", spec, name, most, cut.Name)
 					}
 				}
 				var sent bytes.Buffer

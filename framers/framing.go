@@ -11,7 +11,7 @@ import (
 )
 
 // A Framing is a way to tell messages apart on a byte stream. Goroutines may share it. Only the
-// framings of this package heed an [Option].
+// framings of this package heed an [Option]. Package framerstest tests one of your own.
 type Framing interface {
 	// String returns the framing's spec in canonical form, such as "ndjson" or "chunked:61440".
 	// [Parse] accepts the spec of every framing of this package.

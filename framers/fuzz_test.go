@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/framers/internal/pieces"
 )
 
 // fuzzed are all framings, with the sizes of the fuzz targets.
@@ -39,7 +40,7 @@ func decodeAnyhow(t *testing.T, spec string, wire []byte, seed uint64, opts []fr
 	rng := seeded(seed)
 	ways := map[string]framers.Reader{
 		"one byte a read": f.NewReader(iotest.OneByteReader(bytes.NewReader(wire)), opts...),
-		"random pieces":   f.NewReader(&cutReader{r: bytes.NewReader(wire), rand: rng, most: 1 + rng.IntN(40)}, opts...),
+		"random pieces":   f.NewReader(&pieces.Reader{R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(40)}, opts...),
 		"with the error":  f.NewReader(iotest.DataErrReader(bytes.NewReader(wire)), opts...),
 		"small buffer":    f.NewReader(bytes.NewReader(wire), append(slices.Clone(opts), framers.WithReadBuffer(16+rng.IntN(100)))...),
 	}
@@ -85,13 +86,13 @@ func every(t testing.TB, chunk int) []framers.Framing {
 }
 
 // An idleReader gives what r has in random pieces, and now and then nothing.
-type idleReader struct{ cutReader }
+type idleReader struct{ pieces.Reader }
 
 func (r *idleReader) Read(b []byte) (int, error) {
-	if r.rand.IntN(3) == 0 {
+	if r.Rand.IntN(3) == 0 {
 		return 0, nil
 	}
-	return r.cutReader.Read(b)
+	return r.Reader.Read(b)
 }
 
 // FuzzRoundTrip sends messages directly or through a bufio.Writer, with a limit or none, and reads
@@ -127,7 +128,7 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		msgs := [][]byte{first, second, first}
 		wire, want := encodeWhatPasses(t, framing, msgs, opts, flags&4 != 0)
-		var src io.Reader = &idleReader{cutReader{r: bytes.NewReader(wire), rand: rng, most: 1 + rng.IntN(300)}}
+		var src io.Reader = &idleReader{pieces.Reader{R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(300)}}
 		if rng.IntN(3) == 0 && bytes.HasSuffix(wire, []byte{'\n'}) {
 			src = &frameReader{wire}
 		}

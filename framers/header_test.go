@@ -79,7 +79,7 @@ func TestHeader(t *testing.T) {
 		{name: "many bytes in lines", wire: strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 9), err: framers.ErrHeaderBytes},
 	} {
 		for _, cut := range cuts {
-			t.Run(c.name+"/"+cut.name, func(t *testing.T) {
+			t.Run(c.name+"/"+cut.Name, func(t *testing.T) {
 				for _, lenient := range []bool{false, true} {
 					var opts []framers.Option
 					want, refused := c.want, c.err
@@ -89,7 +89,7 @@ func TestHeader(t *testing.T) {
 							want, refused = c.lenient, nil
 						}
 					}
-					r := framers.ContentLength().NewReader(cut.cut(strings.NewReader(c.wire+next)), opts...)
+					r := framers.ContentLength().NewReader(cut.Cut(strings.NewReader(c.wire+next)), opts...)
 					msg, err := r.ReadMessage()
 					if !errors.Is(err, refused) || err == nil && string(msg) != want {
 						t.Fatalf("lenient %v: got %q, %v, want %q, %v", lenient, msg, err, want, refused)
@@ -121,9 +121,9 @@ func TestHeaderLimitsAreExact(t *testing.T) {
 	} {
 		for _, cut := range cuts {
 			wire := strings.NewReader(c.before + length + "x")
-			r := framers.ContentLength().NewReader(cut.cut(wire))
+			r := framers.ContentLength().NewReader(cut.Cut(wire))
 			if _, err := r.ReadMessage(); !errors.Is(err, c.want) {
-				t.Errorf("%s, %d bytes before: %v, want %v", cut.name, len(c.before), err, c.want)
+				t.Errorf("%s, %d bytes before: %v, want %v", cut.Name, len(c.before), err, c.want)
 			}
 		}
 	}

@@ -37,10 +37,10 @@ func TestLines(t *testing.T) {
 	} {
 		for _, spec := range lineFramings {
 			for _, cut := range cuts {
-				t.Run(c.name+"/"+spec+"/"+cut.name, func(t *testing.T) {
+				t.Run(c.name+"/"+spec+"/"+cut.Name, func(t *testing.T) {
 					f := mustParse(t, spec)
 					for want, opts := range map[*[]string][]framers.Option{&c.want: nil, &c.verbatim: {framers.WithVerbatim()}} {
-						msgs, err := decode(f.NewReader(cut.cut(strings.NewReader(c.wire)), opts...))
+						msgs, err := decode(f.NewReader(cut.Cut(strings.NewReader(c.wire)), opts...))
 						var got []string
 						for _, m := range msgs {
 							got = append(got, string(m))
@@ -64,15 +64,15 @@ func TestLineLimitCountsNoTerminator(t *testing.T) {
 				"12345678\n": true, "12345678\r\n": true, "12345678": true, "      78\n": true,
 				"123456789\n": false, "123456789": false, "12345678\r\r\n": false, "12345678 \n": false, "         \n": false, "12345678\rx\n": false,
 			} {
-				r := mustParse(t, spec).NewReader(cut.cut(strings.NewReader("a\n"+text)), framers.WithMaxMessage(limit))
+				r := mustParse(t, spec).NewReader(cut.Cut(strings.NewReader("a\n"+text)), framers.WithMaxMessage(limit))
 				r.ReadMessage()
 				msg, err := r.ReadMessage()
 				var large *framers.TooLargeError
 				if pass && err != nil || !pass && !errors.As(err, &large) {
-					t.Errorf("%s, %s, %q: %q, %v", spec, cut.name, text, msg, err)
+					t.Errorf("%s, %s, %q: %q, %v", spec, cut.Name, text, msg, err)
 				}
 				if large != nil && (large.Size != limit+1 || large.Declared || large.Offset != 2 || string(large.Head) != text[:limit+1]) {
-					t.Errorf("%s, %s, %q: %+v", spec, cut.name, text, large)
+					t.Errorf("%s, %s, %q: %+v", spec, cut.Name, text, large)
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/framers/internal/pieces"
 )
 
 // collect tells what Messages yields.
@@ -257,10 +258,10 @@ func TestLinesOverEveryFraming(t *testing.T) {
 			}
 		}
 		for _, c := range cuts {
-			r, _ := framers.Lines(f, c.cut(bytes.NewReader(wire.Bytes())), &written)
-			got, err := io.ReadAll(&cutReader{r: r, rand: seeded(1), most: 1000})
+			r, _ := framers.Lines(f, c.Cut(bytes.NewReader(wire.Bytes())), &written)
+			got, err := io.ReadAll(&pieces.Reader{R: r, Rand: seeded(1), Most: 1000})
 			if err != nil || string(got) != strings.Join(want, "\n")+"\n" {
-				t.Errorf("%s, %s: read %.80q, %v", spec, c.name, got, err)
+				t.Errorf("%s, %s: read %.80q, %v", spec, c.Name, got, err)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/pipebench/pipebench/framers"
+	"github.com/pipebench/pipebench/framers/internal/pieces"
 )
 
 // A promptReader gives its pieces, and fails the test if it is asked for more than it has.
@@ -33,21 +34,6 @@ func (p *promptReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func TestMessageIsDeliveredWithItsLastByte(t *testing.T) {
-	for _, spec := range suite {
-		f := mustParse(t, spec)
-		for _, n := range []int{1, 50, 200, 5000, 70_000} {
-			wire := encode(t, f, [][]byte{message(n)})
-			for _, pieces := range [][][]byte{{wire}, {wire[:1], wire[1:]}, {wire[:len(wire)-1], wire[len(wire)-1:]}} {
-				r := f.NewReader(&promptReader{t: t, left: pieces}, framers.WithReadBuffer(100))
-				if msg, err := r.ReadMessage(); err != nil || !bytes.Equal(msg, message(n)) {
-					t.Errorf("%s, %d bytes: got %d bytes, %v", spec, n, len(msg), err)
-				}
-			}
-		}
-	}
-}
-
 // A stream that ends at any offset gives the messages before it, then the right end.
 func TestEndAtEveryOffset(t *testing.T) {
 	for _, spec := range suite {
@@ -57,7 +43,7 @@ func TestEndAtEveryOffset(t *testing.T) {
 		first := len(encode(t, f, msgs[:1]))
 		for end := range len(wire) + 1 {
 			for _, cut := range cuts[:2] {
-				r := f.NewReader(cut.cut(bytes.NewReader(wire[:end])))
+				r := f.NewReader(cut.Cut(bytes.NewReader(wire[:end])))
 				got, err := decode(r)
 				var missing *framers.ChunkError
 				if errors.As(err, &missing) {
@@ -105,40 +91,12 @@ func (f *faltering) Read(b []byte) (int, error) {
 	return f.r.Read(b)
 }
 
-func TestReadErrorLosesNothing(t *testing.T) {
-	sizes := []int{1, 63, 64, 100, 5000, 61_500, 70_000, 3}
-	var msgs [][]byte
-	for _, n := range sizes {
-		msgs = append(msgs, message(n))
-	}
-	for _, spec := range suite {
-		f := mustParse(t, spec)
-		wire := encode(t, f, msgs)
-		for _, cut := range cuts {
-			r := f.NewReader(&faltering{r: cut.cut(bytes.NewReader(wire))}, framers.WithReadBuffer(4096))
-			var got [][]byte
-			for {
-				msg, err := r.ReadMessage()
-				if err == io.EOF {
-					break
-				}
-				if err == nil {
-					got = append(got, bytes.Clone(msg))
-				} else if !errors.Is(err, errLater) {
-					t.Fatalf("%s, %s: %v", spec, cut.name, err)
-				}
-			}
-			wantMessages(t, got, msgs)
-		}
-	}
-}
-
 // A Resync that is interrupted goes on where it was.
 func TestReadErrorDuringResync(t *testing.T) {
 	for _, spec := range suite {
 		f := mustParse(t, spec)
 		wire := encode(t, f, [][]byte{message(5000), message(3)})
-		r := f.NewReader(&faltering{r: &cutReader{r: bytes.NewReader(wire), rand: seeded(3), most: 50}},
+		r := f.NewReader(&faltering{r: &pieces.Reader{R: bytes.NewReader(wire), Rand: seeded(3), Most: 50}},
 			framers.WithMaxMessage(1000), framers.WithPolicy(framers.Resync), framers.WithReadBuffer(64))
 		var events []string
 		for {
@@ -185,9 +143,9 @@ func TestRaw(t *testing.T) {
 		t.Errorf("an empty message: %v", err)
 	}
 	for _, cut := range cuts {
-		got := transcript(f.NewReader(cut.cut(strings.NewReader("abc\ndeXY"))))
+		got := transcript(f.NewReader(cut.Cut(strings.NewReader("abc\ndeXY"))))
 		if want := []string{`"abc"`, `"\nde"`, "unexpected EOF"}; !slices.Equal(got, want) {
-			t.Errorf("%s: got %s, want %s", cut.name, got, want)
+			t.Errorf("%s: got %s, want %s", cut.Name, got, want)
 		}
 	}
 	if _, err := f.NewReader(strings.NewReader("abc"), framers.WithMaxMessage(2)).ReadMessage(); err == nil {
@@ -445,7 +403,7 @@ func TestLargeMessagesShareTheirMemory(t *testing.T) {
 		f := mustParse(t, spec)
 		// The buffer grows to 64 KiB, since no half of it holds a message and room for a read.
 		wire := encode(t, f, slices.Repeat([][]byte{message(32_000)}, 24))
-		src := &cutReader{r: bytes.NewReader(wire), rand: seeded(1), most: 4096}
+		src := &pieces.Reader{R: bytes.NewReader(wire), Rand: seeded(1), Most: 4096}
 		r := f.NewReader(src, framers.WithReadBuffer(4096))
 		var starts []uintptr
 		for range 24 {

@@ -124,24 +124,6 @@ func TestGatherOfManyFrames(t *testing.T) {
 	}
 }
 
-func TestWriterLeavesTheMessageAlone(t *testing.T) {
-	for _, spec := range suite {
-		for _, n := range []int{5, 50_000} {
-			backing := message(n + 100)
-			before := bytes.Clone(backing)
-			f := mustParse(t, spec)
-			for _, w := range []io.Writer{&recorder{}, &gatherer{}} {
-				if err := f.NewWriter(w).WriteMessage(backing[:n]); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if !bytes.Equal(backing, before) {
-				t.Errorf("%s, %d bytes: the message or what is behind it changed", spec, n)
-			}
-		}
-	}
-}
-
 // A shortWriter takes some bytes of each write, or none, with or without saying so.
 type shortWriter struct {
 	takes int
@@ -160,7 +142,6 @@ func TestHalfAFrameBreaksTheStream(t *testing.T) {
 			want   error
 			breaks bool
 		}{
-			{"part, with an error", shortWriter{3, full}, full, true},
 			{"part, and no error", shortWriter{3, nil}, io.ErrShortWrite, true},
 			{"nothing", shortWriter{0, full}, full, false},
 		} {

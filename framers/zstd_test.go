@@ -32,9 +32,9 @@ func TestCompressedCarriesEverything(t *testing.T) {
 		}
 	}
 	for _, cut := range cuts {
-		got, err := decode(f.NewReader(cut.cut(bytes.NewReader(wire))))
+		got, err := decode(f.NewReader(cut.Cut(bytes.NewReader(wire))))
 		if err != io.EOF {
-			t.Fatalf("%s: %v", cut.name, err)
+			t.Fatalf("%s: %v", cut.Name, err)
 		}
 		wantMessages(t, got, msgs)
 	}

@@ -1,5 +1,5 @@
 // Package benchtest runs measurements of package bench as benchmarks of go test. With it you can
-// benchmark a framing of your own:
+// benchmark a framing of your own (package framerstest tests it):
 //
 //	func TestMain(m *testing.M) {
 //		bench.Register(mine{})
