@@ -97,8 +97,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	}
 	out.Tables = []Table{t}
 	if len(noisy.rows) > 0 {
-		out.Lead = append(out.Lead, "Close other programs there, or measure longer.",
-			longerRun, smallerRun)
+		out.Lead = append(out.Lead, "Close other programs there, or measure longer.", longerRun)
 	}
 	if len(odd.rows) > 0 {
 		out.Notes = []string{outlierNote}

@@ -22,7 +22,8 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			"interval takes, in %d of %s with raw bytes.",
 			stat.LeastSamples, count.few, comparisons)
 	}
-	texts := []string{first + " " + untilKnown + " Close other programs, or measure longer."}
+	texts := []string{first + " " + untilKnown + " Close other programs, measure longer, or " +
+		"measure one size alone."}
 	var hidden []string
 	for _, effect := range effects {
 		switch {
@@ -36,14 +37,11 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			texts = append(texts, "Certain all the same: "+strings.ToLower(first)+rest)
 		}
 	}
-	return append(append(texts, hidden...), longerRun, smallerRun)
+	return append(append(texts, hidden...), longerRun)
 }
 
-// These commands get narrower intervals.
-const (
-	longerRun  = "pipebench run --max-time 1m takes more samples."
-	smallerRun = "pipebench run --size 65000 --placement same --max-time 1m takes one size."
-)
+// longerRun has commands for narrower intervals. A program of others may not have them.
+const longerRun = "In a shell: pipebench run --max-time 1m, or with --size 65000 --placement same"
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks."
