@@ -183,6 +183,9 @@ func FormatUnit(v float64, unit string) string {
 		if v == math.Trunc(v) {
 			return FormatSize(int64(v))
 		}
+		if v >= 1000 {
+			return FormatGrouped(int64(math.Round(v))) + " B"
+		}
 		return strconv.FormatFloat(v, 'f', 1, 64) + " B"
 	}
 	return FormatNumber(v, 3) + " " + unit

@@ -23,8 +23,12 @@ func waitingTables(rows []stat.Row) []Table {
 	var tables []Table
 	for _, own := range grouped(sorted, func(r stat.Row) string { return r.Cell.Placement }) {
 		title := "Non-blocking writer, " + ShortPlacement(own[0].Cell.Placement)
+		first := own[0].Cell.Framing
+		mixed := slices.ContainsFunc(own, func(r stat.Row) bool { return r.Cell.Framing != first })
+		if !mixed {
+			title += ", " + results.FramingPhrase(first)
+		}
 		t := Table{Title: title, Columns: []Column{
-			{Title: "framing", Key: true},
 			{Title: "reader", Key: true},
 			{Title: "message", Right: true, Key: true},
 			{Title: "waits by", Key: true},
@@ -33,11 +37,17 @@ func waitingTables(rows []stat.Row) []Table {
 			{Title: "lost", Right: true},
 			{Title: "told after", Right: true},
 		}}
+		if mixed {
+			t.Columns = slices.Insert(t.Columns, 0, Column{Title: "framing", Key: true})
+		}
 		for _, r := range own {
 			writer, _, _ := strings.Cut(r.Cell.IO, "/")
-			reader := fieldText(r.Cell, "drain")
-			if r.Cell.ClosesAfter > 0 {
+			reader := "fast"
+			switch {
+			case r.Cell.ClosesAfter > 0:
 				reader = "leaves"
+			case r.Cell.Drain > 0:
+				reader = fieldText(r.Cell, "drain")
 			}
 			goodput := ""
 			switch {
@@ -46,8 +56,12 @@ func waitingTables(rows []stat.Row) []Table {
 			case r.Cell.ClosesAfter == 0:
 				goodput = goodputText(r)
 			}
-			t.Append(fieldText(r.Cell, "framing"), reader, SizeTitle(r.Cell.Size), writer,
-				refusalText(r, "eagain"), goodput, metricText(r, "lost"), metricText(r, "told"))
+			line := []string{reader, SizeTitle(r.Cell.Size), writer, refusalText(r, "eagain"),
+				goodput, metricText(r, "lost"), metricText(r, "told")}
+			if mixed {
+				line = slices.Insert(line, 0, results.FramingPhrase(r.Cell.Framing))
+			}
+			t.Append(line...)
 		}
 		tables = append(tables, t)
 	}

@@ -56,6 +56,20 @@ func TestTheRangeOfAllWritersIsToldIfTheReaderLeaves(t *testing.T) {
 	}
 }
 
+func TestTheTimeToEPIPEFitsInto80Columns(t *testing.T) {
+	s := waitingSweep()
+	s.Records = slices.DeleteFunc(s.Records, func(r results.Record) bool {
+		return r.Cell.IO == "blocking" || r.Cell.Framing != "ndjson"
+	})
+	for i := range s.Records {
+		s.Records[i].Cell.Size = 130_000
+	}
+	text := strings.Join(screenOf(t, s, Options{Width: 80}), "\n")
+	if !strings.Contains(text, "told after") || strings.Contains(text, "left out") {
+		t.Errorf("the column is missing in:\n%s", text)
+	}
+}
+
 // What writers meet that do not block has a block of its own on the first screen, a table of its
 // own in detail, and no part in what is said of the framings.
 func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
@@ -63,7 +77,7 @@ func TestWaitingWritersHaveABlockOfTheirOwn(t *testing.T) {
 	lines := screenOf(t, s, Options{Width: 100})
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	for _, want := range []string{
-		"Non-blocking writer, one CPU", "full speed", "50 MB/s", "told after",
+		"Non-blocking writer, one CPU", " fast ", "50 MB/s", "told after",
 		"64 KiB 8.00 ms",
 		"Round trip vs raw, two CPUs",
 	} {
