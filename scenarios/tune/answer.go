@@ -94,62 +94,46 @@ func (d Decision) workingAdvice() string {
 	if c == unchanged {
 		c = choices[1] // the simplest change, to say what it would bring
 	}
-	var ratios, few []string // ratios has changes as text; few has readers with too few samples
-	var gains, noisy bool
+	var changes []string
+	var gains, unsure bool
 	for _, r := range workingReaders {
 		e, ok := d.ratio("goodput", c, "free", "stream", r)
 		if !ok {
 			continue
 		}
-		noisy = noisy || isBlurred(e)
-		if e.Interval == nil {
-			few = append(few, fmt.Sprintf("%g", r.work))
-			continue
-		}
 		format := "%s at %g ns"
-		if len(ratios) == 0 {
+		if len(changes) == 0 {
 			format = "%s at %g ns per byte"
 		}
-		ratios = append(ratios, fmt.Sprintf(format, changeText(e), r.work))
+		changes = append(changes, fmt.Sprintf(format, changeText(e), r.work))
 		gains = gains || e.Above(worthIt)
+		unsure = unsure || !e.Below(worthIt)
 	}
+	all := strings.Join(changes, ", ")
 	switch {
-	case len(ratios)+len(few) == 0:
+	case all == "":
 		return ""
-	case len(ratios) == 0:
-		return fmt.Sprintf("If your reader parses (1 ns per byte or more): too few samples to "+
-			"tell how %s changes goodput at %s ns per byte. Change nothing until you know.",
-			c, strings.Join(few, " or "))
-	case len(few) > 0:
-		ratios = append(ratios, "too few samples to tell at "+strings.Join(few, " or ")+" ns")
-	}
-	if gains {
-		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.",
-			c, strings.Join(ratios, ", "))
-	}
-	if noisy {
-		return fmt.Sprintf("If your reader parses (1 ns per byte or more): noise hides what %s "+
-			"would change. Change nothing until you know.", c)
+	case gains:
+		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.", c, all)
+	case unsure:
+		return fmt.Sprintf("If your reader parses (1 ns per byte or more): cannot tell what %s "+
+			"gains: %s. Change nothing until you know; more time tells (--max-time).", c, all)
 	}
 	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
-		"its goodput would hardly change: %s.", c, strings.Join(ratios, ", "))
+		"its goodput changes by %s.", c, all)
 }
 
-// changeText writes a ratio, which must have an interval, as a change in percent: "+6 %", or "+0 to
-// +96 %" if it is uncertain. It gives no figures if there may be no change, or if the bounds differ
-// more than fourfold.
+// changeText writes the interval of a ratio as a change in percent: "-2 to +6 %". It gives no
+// figures if the bounds differ more than fourfold.
 func changeText(ratio stat.Estimate) string {
-	percent := func(ratio float64) float64 { return 100 * (ratio - 1) }
-	if !isBlurred(ratio) {
-		if ratio.Interval.Lo <= 1 && ratio.Interval.Hi >= 1 {
-			return "within noise"
-		}
-		return fmt.Sprintf("%+.0f %%", percent(ratio.Median))
-	}
-	if ratio.Interval.Hi > 4*ratio.Interval.Lo {
+	switch {
+	case ratio.Interval == nil:
+		return "too few samples"
+	case ratio.Interval.Hi > 4*ratio.Interval.Lo:
 		return "too noisy to tell"
 	}
-	return fmt.Sprintf("%+.0f to %+.0f %%", percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
+	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f %%", 100*(ratio-1)) }
+	return view.FromTo(percent(ratio.Interval.Lo), percent(ratio.Interval.Hi))
 }
 
 // movingAdvice says what to change if the reader only moves bytes.
@@ -243,14 +227,11 @@ func (d Decision) chunkAdvice() string {
 		"then " + c.String() + " " + d.waitText(c)
 	text += "."
 	speed, ok := d.chunkSpeed(c)
-	switch {
-	case !ok:
+	if !ok {
 		return text
-	case speed.Interval == nil:
-		return text + " Too few samples to compare their time per byte with whole messages."
 	}
-	return text + fmt.Sprintf(" Their time per byte, beside whole messages, is %s.",
-		changeText(speed.Inverse()))
+	return text + " Their time per byte, beside whole messages: " +
+		changeText(speed.Inverse()) + "."
 }
 
 // waitText says by how much chunks shorten the wait of small messages, or that noise hides the
