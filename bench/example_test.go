@@ -53,5 +53,5 @@ func ExamplePlan_Validate() {
 	plan := bench.Plan{Cells: []results.Cell{cell, cell}}
 	fmt.Println(bench.Label(cell), plan.Validate() != nil)
 	// Output:
-	// ndjson 4,000 B stream same true
+	// ndjson 4,000 B stream on one CPU true
 }

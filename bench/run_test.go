@@ -469,7 +469,7 @@ func TestAWorkerThatFailsIsNamed(t *testing.T) {
 		}
 		err = r.run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.says) ||
-			!strings.Contains(err.Error(), "ndjson 512 B stream free") {
+			!strings.Contains(err.Error(), "ndjson 512 B stream with the ends unpinned") {
 			t.Errorf("%s: got %v, want something of %q", c.how, err, c.says)
 		}
 	}
@@ -498,7 +498,7 @@ func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
 	if why == nil ||
 		!strings.Contains(
 			why.Error(),
-			"ndjson 512 B stream free: a sample did not finish within 100µs and was killed",
+			"ndjson 512 B stream with the ends unpinned: a sample did not finish within 100µs and was killed",
 		) {
 		t.Errorf("got %v", why)
 	}
@@ -596,20 +596,20 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 		change func(*results.Cell)
 		want   string
 	}{
-		{"the usual", func(*results.Cell) {}, "raw 64 KiB stream same"},
+		{"the usual", func(*results.Cell) {}, "raw 64 KiB stream on one CPU"},
 		{
 			"pages that are lent", func(c *results.Cell) { c.Transfer = "vmsplice" },
-			"raw 64 KiB stream same transfer=vmsplice",
+			"raw 64 KiB stream on one CPU transfer=vmsplice",
 		},
 		{"another pipe, its capacity, and how ends wait", func(c *results.Cell) {
 			c.Pipe, c.Capacity, c.IO = "fifo", 4096, "poll/spin"
 		},
-			"raw 64 KiB stream same capacity=4 KiB io=poll/spin pipe=fifo"},
-		{"a rate", func(c *results.Cell) { c.Rate = 2e6 }, "raw 64 KiB stream same rate=2000000"},
+			"raw 64 KiB stream on one CPU capacity=4 KiB io=poll/spin pipe=fifo"},
+		{"a rate", func(c *results.Cell) { c.Rate = 2e6 }, "raw 64 KiB stream on one CPU rate=2000000"},
 		{
 			"a recording",
 			func(c *results.Cell) { c.Size, c.Payload, c.Messages = 0, "recorded", "0123abcd" },
-			"raw recorded stream same",
+			"raw recorded stream on one CPU",
 		},
 	} {
 		cell := results.Cell{

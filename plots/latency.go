@@ -130,7 +130,7 @@ func (r rows) latencySpan(key string) string {
 		}
 	}
 	text := fmt.Sprintf(" of %s %s takes %s (median of messages)", view.SizeTitle(size),
-		view.PlacementPhrase(placement), fromTo(low, high, Nanos))
+		results.PlacementPhrase(placement), fromTo(low, high, Nanos))
 	if lowP99 <= highP99 {
 		text += ", " + fromTo(lowP99, highP99, Nanos) + " (p99)"
 	}

@@ -86,7 +86,7 @@ func goodputTitle(r rows) string {
 			sure := own.sure("goodput")
 			low, high, ok := spanOf(sure, "goodput")
 			if ok && 2*len(sure.all) > len(own.all) && len(parts) < 2 {
-				where := view.PlacementPhrase(placement)
+				where := results.PlacementPhrase(placement)
 				if placement == "free" {
 					where = "unpinned"
 				}

@@ -319,19 +319,13 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 		}
 		cell.left -= steps
 		done += steps * cell.micros
-		s.progress.step(cellWords(at.Cell))
+		s.progress.step(results.CellLabel(at.Cell, nil))
 		s.progress.units(earlierRuns+done, total*s.planned)
 	}
 	return bench.Run(ctx, p, func(r results.Record) error {
 		s.progress.finish(len(p.Cells)*s.planned, bench.Label(r.Cell)+": "+outcome(r))
 		return s.Write(r)
 	})
-}
-
-// cellWords describes a cell in the words that the tables use.
-func cellWords(c results.Cell) string {
-	return strings.Join([]string{view.FieldValue("framing", c.Framing), view.SizeTitle(c.Size),
-		c.Pattern, view.ShortPlacement(c.Placement)}, ", ")
 }
 
 // outcome describes a record in a few words.

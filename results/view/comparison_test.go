@@ -192,7 +192,7 @@ func TestTheFirstLineIsTheAnswer(t *testing.T) {
 		want   string
 	}{
 		{1, " did not change by more than 2.4 %; 64 counts"},
-		{1.5, "got slower: ndjson 4 KiB stream same +50.0 % (+"},
+		{1.5, "got slower: ndjson 4 KiB stream on one CPU +50.0 % (+"},
 	} {
 		slow := resultstest.Sweep()
 		for _, r := range slow.Records {

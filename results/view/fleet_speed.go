@@ -274,7 +274,7 @@ func ofRaw(c results.Cell) string {
 
 // whereMeasured says which messages these are, and which settings are not the usual ones.
 func whereMeasured(c results.Cell) string {
-	text := "messages of " + SizeTitle(c.Size) + ", " + PlacementPhrase(c.Placement)
+	text := "messages of " + SizeTitle(c.Size) + ", " + results.PlacementPhrase(c.Placement)
 	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
 	for _, name := range results.DifferingFields([]results.Cell{usual, c}) {
 		if value := c.Field(name); value != "" {

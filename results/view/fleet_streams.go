@@ -152,7 +152,7 @@ func (v fleetStream) sentence(members []stat.Member) string {
 		where = results.FormatCount(len(members), "machine")
 	}
 	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on %s: %s.",
-		SizeTitle(v.cell.Size), PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
+		SizeTitle(v.cell.Size), results.PlacementPhrase(v.cell.Placement), where, joinAnd(parts))
 }
 
 // mostOf returns the standings of a few machines. Of many, it returns those from the 10th to the

@@ -56,7 +56,7 @@ func TestDoubtfulRawAndRefutedRulesAreNamed(t *testing.T) {
 		Verdict: results.Refuted})
 	sections := FleetSections(f.Members())
 	rows := rowsOf(t, sections[1].Tables)
-	const doubt = "raw 65,000 B stream same: " + stat.TwoClusters + " | -"
+	const doubt = "raw 65,000 B stream on one CPU: " + stat.TwoClusters + " | -"
 	const refuted = "1 finding not as documented | socketpair/full/buffered is 100 B"
 	if rows["b"] != doubt || rows["a"] != refuted {
 		t.Errorf("rows %q", rows)

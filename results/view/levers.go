@@ -21,6 +21,7 @@ func leverSentence(levers []stat.Row) sentence {
 	var larger stat.Row // the row of the larger pipe at the last placement
 	gains := false
 	for _, p := range placements {
+		where := results.PlacementPhrase(p.name)
 		throughUsual, hasUsual := writtenWhole(levers, p.name, usualPipe)
 		throughLarger, hasLarger := writtenWhole(levers, p.name, largerPipe)
 		if !hasUsual || !hasLarger {
@@ -35,12 +36,12 @@ func leverSentence(levers []stat.Row) sentence {
 		switch {
 		case ratio.Above(GainThatCounts) || ratio.Below(1/GainThatCounts):
 			times := markRough(results.FormatNumber(ratio.Median, 2), ratio)
-			parts = append(parts, times+" times as fast "+p.phrase)
+			parts = append(parts, times+" times as fast "+where)
 			gains = gains || ratio.Above(GainThatCounts)
 		case ratio.Below(GainThatCounts):
-			parts = append(parts, "no faster "+p.phrase)
+			parts = append(parts, "no faster "+where)
 		default:
-			noisy = append(noisy, p.phrase)
+			noisy = append(noisy, where)
 		}
 	}
 	isKnown := len(parts) > 0

@@ -148,7 +148,7 @@ func tableTitle(cells []results.Cell) string {
 	case c.Pattern == results.PatternRoundtrip:
 		kind = "Round trips "
 	}
-	what := kind + PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"
+	what := kind + results.PlacementPhrase(c.Placement) + " (placement " + c.Placement + ")"
 	shared := CommonFields(cells, "framing", "size", "placement", "pattern")
 	return strings.Join(append([]string{what}, shared...), ", ")
 }

@@ -40,7 +40,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 	for i := range all {
 		one := &all[i]
 		one.size = sizeForSentences(one.rows)
-		one.where = PlacementPhrase(one.cell.Placement)
+		one.where = results.PlacementPhrase(one.cell.Placement)
 		one.short = ShortPlacement(one.cell.Placement)
 		for _, name := range differ {
 			value := one.cell.Field(name)

@@ -95,7 +95,7 @@ func refusalSentence(waiting []stat.Row) sentence {
 	}
 	switch n := min(len(told), len(lost)); {
 	case n >= stat.LeastSamples:
-		size := func(n float64) string { return results.FormatSize(int64(n)) }
+		size := func(n float64) string { return results.FormatExact(n, "B") }
 		texts = append(texts, fmt.Sprintf("If the reader leaves, a writer learns that by EPIPE "+
 			"after %s; %s that it wrote by then are never read.",
 			valueRange(told, results.FormatDuration), valueRange(lost, size)))

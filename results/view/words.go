@@ -168,7 +168,7 @@ func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
 	switch name {
 	case "placement":
-		return PlacementPhrase(value)
+		return results.PlacementPhrase(value)
 	case "pipe":
 		if value != "anonymous" && value != "named" {
 			return text // "fifo" and the rest say what they are
@@ -211,12 +211,12 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 
 // placements are where the two ends of a pipe can run, in the order in which sentences mention
 // them.
-var placements = []struct{ name, short, phrase string }{
-	{"same", "one CPU", "on one CPU"},
-	{"sibling", "two threads of a core", "on two threads of a core"},
-	{"apart", "two CPUs", "on two CPUs"},
-	{"far", "two CPUs, no shared cache", "on two CPUs without a shared cache"},
-	{"free", "unpinned", "with the ends unpinned"},
+var placements = []struct{ name, short string }{
+	{"same", "one CPU"},
+	{"sibling", "two threads of a core"},
+	{"apart", "two CPUs"},
+	{"far", "two CPUs, no shared cache"},
+	{"free", "unpinned"},
 }
 
 // placementIndex returns the index of a placement in placements, or len(placements) if it is not
@@ -228,14 +228,6 @@ func placementIndex(placement string) int {
 		}
 	}
 	return len(placements)
-}
-
-// PlacementPhrase says where the two ends run: "on one CPU".
-func PlacementPhrase(placement string) string {
-	if i := placementIndex(placement); i < len(placements) {
-		return placements[i].phrase
-	}
-	return "with placement " + placement
 }
 
 // ShortPlacement says where the two ends run, in the few words of a title: "one CPU".

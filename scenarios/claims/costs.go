@@ -8,7 +8,6 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
-	"github.com/pipebench/pipebench/results/view"
 )
 
 // A ratio is what was measured for one framing, a way of telling messages apart, divided by what
@@ -68,7 +67,7 @@ func (e *Evidence) ratios(metric, pattern, framing, base string, least int) []ra
 
 // at says where the ratio was measured: "65,000 B on one CPU".
 func (r ratio) at() string {
-	return results.FormatSize(int64(r.size)) + " " + view.PlacementPhrase(r.placement)
+	return results.FormatSize(int64(r.size)) + " " + results.PlacementPhrase(r.placement)
 }
 
 // sides says where ratios are above a bound, where they are not, and where noise hides it. A ratio

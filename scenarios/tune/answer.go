@@ -156,11 +156,11 @@ func (d Decision) movingAdvice() string {
 		switch {
 		case gain.Above(1) || gain.Below(1):
 			times = append(times, fmt.Sprintf("%s instead of %s %s",
-				medianTime(metric, after), medianTime(metric, before), placeWords(place)))
+				medianTime(metric, after), medianTime(metric, before), results.PlacementPhrase(place)))
 		case isBlurred(gain):
-			noisy = append(noisy, placeWords(place))
+			noisy = append(noisy, results.PlacementPhrase(place))
 		default:
-			alike = append(alike, placeWords(place))
+			alike = append(alike, results.PlacementPhrase(place))
 		}
 	}
 	if len(alike) > 0 {
@@ -213,7 +213,7 @@ func (d Decision) bestGamble() string {
 	}
 	return fmt.Sprintf("Only if you know that the ends run %s: "+
 		"there %s gains %s×. Elsewhere it gains less, gains nothing, or loses.",
-		placeWords(at), best, results.FormatNumber(gain, 2))
+		results.PlacementPhrase(at), best, results.FormatNumber(gain, 2))
 }
 
 // chunkAdvice says how much slower messages are in chunks, and by how much chunks shorten the wait
@@ -294,18 +294,6 @@ func (d Decision) pipeWarning() string {
 
 func medianTime(metric string, r results.Record) string {
 	return view.RoughText(metric, stat.EstimateOf(metric, r.Samples))
-}
-
-func placeWords(place string) string {
-	switch place {
-	case "same":
-		return "on one CPU"
-	case "free":
-		return "with the ends unpinned"
-	case "sibling":
-		return "on two threads of a core"
-	}
-	return "on two CPUs"
 }
 
 // makeTables makes two tables with a row for each way to send: one of goodput, and one of

@@ -19,6 +19,6 @@ func ExampleParse() {
 	_, err = assert.Parse("p99<50")
 	fmt.Println(err)
 	// Output:
-	// fails - ndjson 64 KiB stream same: 0.904
+	// fails - ndjson 64 KiB stream on one CPU: 0.904
 	// assertion "p99<50": value "50": want a duration such as 50ms or 7.5us
 }
