@@ -41,7 +41,7 @@ func waitingSweep() *results.Set {
 // How late a writer learns that its reader left is the range of all such measurements.
 func TestTheRangeOfAllWritersIsToldIfTheReaderLeaves(t *testing.T) {
 	s := waitingSweep()
-	const want = "after 20.0 µs to 8.00 ms; 64 KiB that it wrote by then are never read."
+	const want = "after 20.0 µs to 8.00 ms; 65,536 B that it wrote by then are never read."
 	if got := refusalSentence(stat.Rows(s)).text; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,8 +117,12 @@ func (d Decision) workingAdvice() string {
 	case gains:
 		return fmt.Sprintf("If your reader works on the bytes, %s still gains: goodput %s.", c, all)
 	case unsure:
-		return fmt.Sprintf("If your reader parses (1 ns per byte or more): cannot tell what %s "+
-			"gains: %s. Change nothing until you know; more time tells (--max-time).", c, all)
+		text := fmt.Sprintf("If your reader parses (1 ns per byte or more): cannot tell what %s "+
+			"gains: %s. Change nothing until you know.", c, all)
+		if d.Unproven == "" { // else doubt has said how to
+			text += " More time tells (--max-time)."
+		}
+		return text
 	}
 	return fmt.Sprintf("If your reader parses (1 ns per byte or more): change nothing. With %s "+
 		"its goodput changes by %s.", c, all)
@@ -153,14 +158,15 @@ func (d Decision) movingAdvice() string {
 			continue
 		}
 		gain, _ := d.ratio("time", d.Lever, place, results.PatternRoundtrip, movingReader)
+		where := results.PlacementPhrase(place)
 		switch {
 		case gain.Above(1) || gain.Below(1):
 			times = append(times, fmt.Sprintf("%s instead of %s %s",
-				medianTime(metric, after), medianTime(metric, before), results.PlacementPhrase(place)))
+				medianTime(metric, after), medianTime(metric, before), where))
 		case isBlurred(gain):
-			noisy = append(noisy, results.PlacementPhrase(place))
+			noisy = append(noisy, where)
 		default:
-			alike = append(alike, results.PlacementPhrase(place))
+			alike = append(alike, where)
 		}
 	}
 	if len(alike) > 0 {
@@ -244,7 +250,7 @@ func (d Decision) waitText(c Choice) string {
 		if !found || !foundAfter {
 			continue
 		}
-		rate := results.FormatGoodput(float64(r.drain))
+		rate := r.rate()
 		gain, _ := d.ratio(waitMetric, c, "free", bench.PatternMixed, r)
 		if isBlurred(gain) && !gain.Above(1) {
 			hidden = append(hidden, rate)
@@ -289,7 +295,12 @@ func (d Decision) pipeWarning() string {
 	}
 	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
 		"reader of %s it waits %s.",
-		results.FormatGoodput(float64(slowest.drain)), strings.Join(waits, ", "))
+		slowest.rate(), strings.Join(waits, ", "))
+}
+
+// rate says how fast a slow reader takes bytes: "20 MB/s".
+func (r reader) rate() string {
+	return view.FieldValue("drain", strconv.FormatInt(r.drain, 10))
 }
 
 func medianTime(metric string, r results.Record) string {
@@ -315,12 +326,11 @@ func (d Decision) makeTables(detail bool) []view.Table {
 		times.Columns = append(times.Columns, view.Column{Title: title, Right: true})
 	}
 	for _, r := range workingReaders {
-		title := fmt.Sprintf("reader %g ns/B", r.work)
+		title := fmt.Sprintf("at %g ns/B", r.work)
 		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
 	}
 	for _, r := range slowReaders {
-		rate := results.FormatGoodput(float64(r.drain))
-		times.Columns = append(times.Columns, view.Column{Title: "wait, " + rate, Right: true})
+		times.Columns = append(times.Columns, view.Column{Title: "wait, " + r.rate(), Right: true})
 	}
 	for _, c := range choices {
 		_, measured := d.find(c, d.places()[0], "stream", movingReader)

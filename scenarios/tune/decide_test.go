@@ -392,7 +392,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 				return c.Pattern == bench.PatternMixed && c.Drain == 20_000_000 &&
 					results.ChunkSize(c.Framing) > 0
 			},
-			"; too noisy to tell behind a reader of 20.0 MB/s",
+			"; too noisy to tell behind a reader of 20 MB/s",
 		},
 		"waits of a larger pipe": {
 			func(c results.Cell) bool {
@@ -503,7 +503,7 @@ func TestTooFewSamplesAreSaidInPlainSentences(t *testing.T) {
 		". Let it finish.",
 		"cannot tell what a pipe of 1 MiB gains: too few samples at 1 ns per byte, ",
 		"Their time per byte, beside whole messages: too few samples.",
-		"may shorten that wait; too noisy to tell behind a reader of 200 MB/s or 20.0 MB/s",
+		"may shorten that wait; too noisy to tell behind a reader of 200 MB/s or 20 MB/s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
