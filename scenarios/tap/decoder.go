@@ -33,6 +33,7 @@ const heldBytes = 2 << 20
 // bytes, and goes on when the method feed brings some.
 type decoder struct {
 	framing framers.Framing  // nil until the first bytes show which
+	client  *decoder         // of the other direction, if this one is from the server
 	limit   int              // most bytes of a message that is kept
 	emit    func(m *message) // is given each message
 
@@ -114,7 +115,7 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 	stream := io.Reader(&pieces{d, yield})
 	if d.framing == nil {
 		var head []byte
-		d.framing, head = detect(stream)
+		d.framing, head = d.detect(stream)
 		stream = io.MultiReader(bytes.NewReader(head), stream)
 	}
 	d.reader = d.framing.NewReader(stream,
@@ -147,17 +148,32 @@ func (d *decoder) messages(yield func(struct{}) bool) {
 
 var contentPrefix = []byte("content-")
 
-// detect finds out the framing from the first bytes of a stream, and returns those bytes.
-func detect(stream io.Reader) (f framers.Framing, head []byte) {
-	for len(head) < len(contentPrefix) {
+// longestBanner is how much text of a server, in bytes, may wait for what tells the framing.
+const longestBanner = 4 << 10
+
+// detect finds out the framing from the first bytes of a stream, and returns those bytes. If a
+// server begins with text, the next lines or the client's framing tell.
+func (d *decoder) detect(stream io.Reader) (f framers.Framing, head []byte) {
+	line := 0 // where the current line begins
+	for {
 		var next [1]byte
 		n, err := stream.Read(next[:])
 		head = append(head, next[:n]...)
-		if err != nil || !bytes.HasPrefix(contentPrefix, bytes.ToLower(head)) {
+		begin := head[line:min(len(head), line+len(contentPrefix))]
+		switch {
+		case err != nil || bytes.HasPrefix(begin, []byte("{")):
 			return lines(), head
+		case bytes.EqualFold(begin, contentPrefix):
+			return framers.ContentLength(), head
+		case bytes.EqualFold(begin, contentPrefix[:len(begin)]):
+		case d.client == nil || len(head) >= longestBanner:
+			return lines(), head
+		case d.client.framing != nil:
+			return d.client.framing, head
+		case next[0] == '\n':
+			line = len(head)
 		}
 	}
-	return framers.ContentLength(), head
 }
 
 // pieces is the input of the reader: the bytes that feed was given. If there are none, Read yields

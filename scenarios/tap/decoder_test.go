@@ -20,9 +20,7 @@ import (
 // id of each.
 func seen(stream string, size int, f framers.Framing) []string {
 	var out []string
-	d := newDecoder(f, heldBytes, func(m *message) {
-		out = append(out, fmt.Sprintf("%d %s %s", m.size, m.method, m.id))
-	})
+	d := newDecoder(f, heldBytes, func(m *message) { out = append(out, text(m)) })
 	at := int64(0)
 	for p := []byte(stream); len(p) > 0; at++ {
 		n := min(size, len(p))
@@ -64,19 +62,53 @@ func TestDecoderFindsMessagesHoweverTheyAreCut(t *testing.T) {
 // A blank line is told as what it lacks.
 func TestDecoderCountsWhatIsNoMessage(t *testing.T) {
 	const framed = "Content-Length: 2\r\n\r\n{}"
-	for first, want := range map[string]string{
-		"debug: on\na line\n": "a line",
-		"\n":                  "no Content-Length",
+	for stream, want := range map[string]string{
+		framed + "debug: on\na line\n" + framed + "bye\n": "a line",
+		framed + "\n" + framed + "bye\n":                  "no Content-Length",
 	} {
 		messages := 0
 		d := newDecoder(nil, heldBytes, func(*message) { messages++ })
-		d.feed([]byte(framed+first+framed+"bye\n"), 1, 0)
+		d.feed([]byte(stream), 1, 0)
 		d.close(2)
 		if messages != 2 || d.strays != 2 || d.firstStray != want {
 			t.Errorf("%d messages, %d strays, the first %q", messages, d.strays, d.firstStray)
 		}
 	}
 }
+
+// A server may print text before its first message, and before its client says anything.
+func TestDecoderFindsMessagesBehindABanner(t *testing.T) {
+	const framed = "Content-Length: 2\r\n\r\n{}"
+	for _, row := range []struct {
+		client, server string // in the order in which they come
+		strays         int64
+		want           []string
+	}{
+		{"", "starting\n\nup\n" + framed, 1, []string{"2  "}},
+		{"", "starting\n{}\n", 0, []string{"8  ", "2  "}},
+		{"", "starting\n", 0, []string{"8  "}},
+		{framed, "[up]\n" + framed, 1, []string{"2  "}},
+		{"2+2\n", "4\n" + framed, 0, []string{"1  ", "17  ", "2  "}},
+	} {
+		for size := 1; size <= len(row.server); size++ {
+			client := newDecoder(nil, heldBytes, func(*message) {})
+			client.feed([]byte(row.client), 1, 0)
+			var got []string
+			d := newDecoder(nil, heldBytes, func(m *message) { got = append(got, text(m)) })
+			d.client = client
+			for piece := range slices.Chunk([]byte(row.server), size) {
+				d.feed(piece, 2, 0)
+			}
+			d.close(3)
+			if !slices.Equal(got, row.want) || d.strays != row.strays {
+				t.Errorf("%q in pieces of %d: %q, %d strays", row.server, size, got, d.strays)
+			}
+			client.close(3)
+		}
+	}
+}
+
+func text(m *message) string { return fmt.Sprintf("%d %s %s", m.size, m.method, m.id) }
 
 func TestDecoderHoldsNothingOfALongLine(t *testing.T) {
 	if RaceEnabled {

@@ -163,6 +163,7 @@ func (s *session) start() error {
 	s.forwardSignals()
 	s.in = newRelay(ends[0], ends[1], s.track(fromClient), s.Framing)
 	s.out = newRelay(ends[2], ends[3], s.track(fromServer), s.Framing)
+	s.out.decoder.client = s.in.decoder
 	go s.in.run()
 	go s.out.run()
 	return nil
