@@ -232,7 +232,8 @@ type DirectionTraffic struct {
 	Bytes     int64 `json:"bytes"`
 	Reads     int64 `json:"reads"`
 	Messages  int64 `json:"messages"`
-	StalledNS int64 `json:"stalled_ns"` // how long writes to the receiver waited
+	StalledNS int64 `json:"stalled_ns"`         // how long writes to the receiver waited
+	EndedNS   int64 `json:"ended_ns,omitempty"` // when the sender closed the stream; 0: not known
 	// Gaps is how often the recording left out messages because its buffers were full.
 	Gaps            int64 `json:"gaps,omitempty"`
 	MessagesMissing int64 `json:"messages_missing,omitempty"` // messages in the gaps

@@ -39,11 +39,18 @@ func recordingSummary(s *results.Set, file string) []string {
 		if t.Evidence.Traffic == nil { // not of a recording: the drive command loaded this server
 			continue
 		}
-		lasted := results.FormatDuration(float64(t.Evidence.Traffic.ElapsedNS))
-		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command), lasted, t.Verdict)
+		lasted := t.Evidence.Traffic.ElapsedNS
+		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command),
+			results.FormatDuration(float64(lasted)), t.Verdict)
 		if open := t.Evidence.Traffic.OutputOpenNS; open >= longStall {
 			text += fmt.Sprintf(" Its output stayed open %s after that: a process that it left "+
 				"behind holds it.", results.FormatDuration(float64(open)))
+		}
+		inputEnded := t.Evidence.Traffic.Requests.EndedNS
+		if inputEnded > 0 && lasted-inputEnded >= longStall {
+			text += fmt.Sprintf(" It stayed %s after the end of its input. Next: %s",
+				results.FormatDuration(float64(lasted-inputEnded)),
+				checkEnd(recordedCommand(s, t.Run)))
 		}
 		out = append(out, Escape(text))
 	}
@@ -65,13 +72,13 @@ func serversSummary(s *results.Set, file string) []string {
 	for _, messages := range servers {
 		command := commands[messages[0].Run]
 		calls := stat.Calls(messages)
-		said := append(causes(s, messages), unansweredText(calls, file, command),
-			slowestText(calls))
-		lastRun := messages[len(messages)-1].Run
-		if len(unanswered(calls)) > 0 && recordedTarget(s, lastRun) == nil {
-			said = append(said, "The recording has no end: if the client, tap or the server "+
-				"still runs, end it and look again.")
+		said := append(causes(s, messages), unansweredText(calls, file, command))
+		if recordedTarget(s, messages[len(messages)-1].Run) == nil {
+			said = append(said, "The recording has no end: the server still runs, or tap was "+
+				"killed. End the client and look again; if the server stays, next: "+
+				checkEnd(command))
 		}
+		said = append(said, slowestText(calls))
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {
 				text = command + ": " + text
@@ -80,6 +87,11 @@ func serversSummary(s *results.Set, file string) []string {
 		}
 	}
 	return out
+}
+
+// checkEnd returns a command that tells how a server behaves at the end of its input.
+func checkEnd(command string) string {
+	return "pipebench check --server --only end-idle -- " + command
 }
 
 // messagesSummary counts the messages and the errors, and says how long messages waited to be read.

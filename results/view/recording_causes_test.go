@@ -85,6 +85,23 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 	}
 }
 
+// The server of a client that closes its end should end soon.
+func TestAServerThatStaysIsNamed(t *testing.T) {
+	server := lspServer(results.DirectionTraffic{EndedNS: 2e9}, results.DirectionTraffic{})
+	server.Verdict = "signal SIGKILL"
+	for elapsed, want := range map[int64]string{
+		29e8: "server ended after 2.90 s: signal SIGKILL.",
+		9e9: "server ended after 9.00 s: signal SIGKILL. It stayed 7.00 s after the end of its " +
+			"input. Next: pipebench check --server --only end-idle -- server",
+	} {
+		server.Evidence.Traffic.ElapsedNS = elapsed
+		got := recordingSummary(&results.Set{Targets: []results.Target{server}}, "")
+		if got[0] != want {
+			t.Errorf("got %q, want %q", got[0], want)
+		}
+	}
+}
+
 // What a server left behind can hold its output open. The server itself has ended by then.
 func TestAnOutputThatOutlivesItsServerIsNamed(t *testing.T) {
 	server := lspServer(results.DirectionTraffic{}, results.DirectionTraffic{})
@@ -148,10 +165,15 @@ func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 	set := &results.Set{Messages: []results.Message{
 		{Dir: "request", Method: "initialize", ID: []byte("1"), Size: 9}}}
-	const want = "The recording has no end: if the client, tap or the server still runs, " +
-		"end it and look again."
+	const want = "The recording has no end: the server still runs, or tap was killed. End the " +
+		"client and look again; if the server stays, next: pipebench check --server --only " +
+		"end-idle -- COMMAND"
 	if got := recordingSummary(set, ""); got[1] != want {
 		t.Errorf("says %q", got)
+	}
+	set.Messages = append(set.Messages, results.Message{Dir: "reply", ID: []byte("1"), T: 9})
+	if got := recordingSummary(set, ""); got[0] != want {
+		t.Errorf("with all requests answered: %q", got)
 	}
 	nothing := results.DirectionTraffic{}
 	set.Targets = []results.Target{lspServer(nothing, nothing)}

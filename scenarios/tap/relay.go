@@ -127,6 +127,7 @@ func (r *relay) account() results.DirectionTraffic {
 	a := r.track.account
 	pending := r.decoder.pending()
 	fed := r.decoder.fed
+	at := r.decoder.at // of the end, if it has ended
 	a.Strays = r.decoder.strays
 	if r.track.Bodies && !r.track.Redact {
 		a.FirstStray = r.decoder.firstStray
@@ -134,6 +135,9 @@ func (r *relay) account() results.DirectionTraffic {
 	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
 	allPassed := r.hasEnded() && fed == a.Bytes // else the cause may be the other side
+	if allPassed {
+		a.EndedNS = at
+	}
 	if allPassed && pending.Length > 0 {
 		a.Announced = pending.Length
 		a.Came = int64(pending.Came)

@@ -278,6 +278,21 @@ func TestWhatTheServerLeavesBehindGoesOnAndIsHeard(t *testing.T) {
 	}
 }
 
+// A server that stays after the end of its input is recorded as such.
+func TestTheEndOfTheInputIsRecorded(t *testing.T) {
+	p := start(t, nil, "sh", "-c", `cat; echo ended; exec sleep 1000`)
+	p.in.Close()
+	if _, err := io.ReadFull(p.out, make([]byte, len("ended\n"))); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.wait()
+	traffic := p.recording().Targets[0].Evidence.Traffic
+	if at := traffic.Requests.EndedNS; at <= 0 || at >= traffic.ElapsedNS {
+		t.Errorf("its input ended at %d ns, and the server at %d", at, traffic.ElapsedNS)
+	}
+}
+
 // awaitEndOfServer returns when the tap has seen the end of its server, whose first line of
 // standard error is its number.
 func (p *tapped) awaitEndOfServer() {
