@@ -263,7 +263,7 @@ func looksForStrays(ctx context.Context, c *serverCase) error {
 
 const (
 	fairRequest = 1 << 20          // bytes; real clients send no larger requests
-	limitTime   = 20 * time.Second // how long to search for a limit below fairRequest
+	limitTime   = 20 * time.Second // how long to search for a limit, unless Timeout is longer
 )
 
 // asksForMore sends larger and larger requests, up to fairRequest bytes, and searches for the
@@ -272,7 +272,7 @@ func asksForMore(ctx context.Context, c *serverCase) error {
 	var failure target.Outcome
 	s := target.Search{First: 1 << 10, Factor: 2, Most: fairRequest}
 	s.Least = c.protocol.Smallest(target.Transport).Size()
-	err := s.Run(time.Now().Add(limitTime), func(size int) (bool, error) {
+	err := s.Run(time.Now().Add(max(limitTime, c.options.Timeout)), func(size int) (bool, error) {
 		out, err := c.trySize(ctx, size)
 		if out.Verdict != target.OK {
 			failure = out
