@@ -125,9 +125,11 @@ func checkTool(reply []byte) (out Outcome, text string) {
 	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
 		return Outcome{Verdict: Corrupt, Why: fmt.Sprintf("the answer is no JSON: %v", err)}, ""
 	}
+	var parts strings.Builder
 	for _, c := range answer.Result.Content {
-		text += c.Text
+		parts.WriteString(c.Text)
 	}
+	text = parts.String()
 	if err == nil && answer.Result.IsError {
 		why := view.Truncate(cmp.Or(text, string(reply)), quotedText)
 		return Outcome{Verdict: ErrorReply, Why: why}, ""
