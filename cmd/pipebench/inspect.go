@@ -88,12 +88,8 @@ func inspectPage(r *inspect.Report, detail bool) view.Page {
 // is known for none.
 func nextStep(r *inspect.Report) []string {
 	for _, d := range r.Diagnoses {
-		command := "COMMAND"
-		for _, p := range r.Processes {
-			if p.PID == d.PID {
-				command = cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command)
-			}
-		}
+		p := r.Proc(d.PID)
+		command := cmp.Or(proc.ShellLine(results.HideSecrets(p.Args)), p.Command, "COMMAND")
 		step := ""
 		switch {
 		case d.Kind == inspect.Undrained:

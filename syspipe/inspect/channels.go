@@ -149,7 +149,7 @@ func (f *finder) describeIdle(readers []Holder) string {
 
 // doesInstead says what a process does instead of reading. It returns "" if that is not known.
 func (r *Report) doesInstead(pid int) string {
-	p := r.process(pid)
+	p := r.Proc(pid)
 	if r.Computes(p) {
 		return ": it computes"
 	}

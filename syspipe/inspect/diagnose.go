@@ -73,15 +73,10 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 	r.Look = r.taken.Sub(before.taken)
 	for i := range r.Processes {
 		p := &r.Processes[i]
-		for _, old := range before.Processes {
-			if old.PID != p.PID {
-				continue
-			}
-			p.Recent = p.Total.since(old.Total)
-			if p.Recent != nil {
-				how, sure := p.spins(r.Look)
-				inDoubt = inDoubt || how != "" && !sure
-			}
+		p.Recent = p.Total.since(before.Proc(p.PID).Total)
+		if p.Recent != nil {
+			how, sure := p.spins(r.Look)
+			inDoubt = inDoubt || how != "" && !sure
 		}
 	}
 	r.Diagnoses = slices.DeleteFunc(r.diagnose(), func(d Diagnosis) bool {
@@ -97,9 +92,8 @@ func (r *Report) compare(before *Report) (inDoubt bool) {
 // moves reports whether the process with this PID read and wrote at least fewBytes bytes in all
 // between the two looks at it.
 func (r *Report) moves(pid int) bool {
-	return slices.ContainsFunc(r.Processes, func(p Proc) bool {
-		return p.PID == pid && p.Recent != nil && p.Recent.ReadBytes+p.Recent.WriteBytes >= fewBytes
-	})
+	recent := r.Proc(pid).Recent
+	return recent != nil && recent.ReadBytes+recent.WriteBytes >= fewBytes
 }
 
 // same reports whether d is about the same problem as a diagnosis of an earlier look.
@@ -188,6 +182,13 @@ func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagn
 func (f *finder) explains() bool {
 	return slices.ContainsFunc(f.found, func(x Diagnosis) bool {
 		return x.Kind.rank() <= Unread.rank()
+	})
+}
+
+// has reports whether a diagnosis of this kind was found for the process pid.
+func (f *finder) has(kind Problem, pid int) bool {
+	return slices.ContainsFunc(f.found, func(d Diagnosis) bool {
+		return d.Kind == kind && d.PID == pid
 	})
 }
 

@@ -51,9 +51,8 @@ func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
 		return
 	}
 	for _, w := range c.Writers {
-		known := func(x Diagnosis) bool { return x.Kind == HeldOpen && x.PID == w.PID }
 		why := whyNeedless(w, c, all)
-		if why == "" || slices.ContainsFunc(f.found, known) {
+		if why == "" || f.has(HeldOpen, w.PID) {
 			continue
 		}
 		const says = "%s holds the writing end as its %s, %s:" +

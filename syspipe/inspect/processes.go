@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -22,10 +21,9 @@ func (f *finder) checkPauses(c *Channel) {
 	}
 	reader := firstWaiting(c.Readers)
 	for _, w := range c.Writers {
-		call := f.report.process(w.PID).pausesIn()
-		ended := func(d Diagnosis) bool { return d.Kind == PeerLeft && d.PID == w.PID }
-		if w.FD != stdout || w.PID == reader.PID || call == "" ||
-			slices.ContainsFunc(f.found, ended) {
+		call := f.report.Proc(w.PID).pausesIn()
+		ended := f.has(PeerLeft, w.PID)
+		if w.FD != stdout || w.PID == reader.PID || call == "" || ended {
 			continue
 		}
 		waits := "waits"
@@ -40,8 +38,8 @@ func (f *finder) checkPauses(c *Channel) {
 	}
 }
 
-// process returns the process with this PID, or an empty one if the report has none.
-func (r *Report) process(pid int) Proc {
+// Proc returns the process with this PID, or an empty one if the report has none.
+func (r *Report) Proc(pid int) Proc {
 	for _, p := range r.Processes {
 		if p.PID == pid {
 			return p
