@@ -182,7 +182,7 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.SIGTERM == "handled" {
 		line += ", handles SIGTERM"
 	}
-	if p.Recent != nil && r.Look > 0 {
+	if p.Recent != nil && (isAtWork(p) || r.RunShare(p) >= 0.01) {
 		line += fmt.Sprintf(", ran %.0f %% of the last %s, read %s, wrote %s",
 			100*r.RunShare(p), results.FormatDuration(float64(r.Look)),
 			results.FormatSize(p.Recent.ReadBytes), results.FormatSize(p.Recent.WriteBytes))
@@ -260,7 +260,6 @@ func channelRank(c *inspect.Channel, r *inspect.Report) int {
 func channelTable(channels []inspect.Channel) view.Table {
 	t := view.Table{Title: "Its channels", Columns: []view.Column{
 		{Title: "channel", Key: true},
-		{Title: "kind", Key: true},
 		{Title: "written by", Key: true},
 		{Title: "read by", Key: true},
 		{Title: "queued", Right: true, Key: true},
@@ -279,7 +278,7 @@ func channelTable(channels []inspect.Channel) view.Table {
 		if c.Capacity > 0 {
 			capacity = strconv.Itoa(c.Capacity)
 		}
-		t.Append(name, c.Kind, holders(c.Writers, "writing"), holders(c.Readers, "reading"),
+		t.Append(name, holders(c.Writers, "writing"), holders(c.Readers, "reading"),
 			queued, capacity, channelState(c))
 	}
 	return t

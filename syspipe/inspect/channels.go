@@ -92,7 +92,7 @@ func (f *finder) checkUnread(c *Channel) {
 // harmless, so this check is for hangs that nothing else explains.
 func (f *finder) checkUnreadOutput(c *Channel) {
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
-	if i >= 0 && c.isLeftUnread() {
+	if i >= 0 && c.isLeftUnread() && !f.has(PeerLeft, c.Writers[i].PID) {
 		const says = "the stdout of %s holds unread bytes (%s), and %s"
 		f.addUnread(c, fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)), 0)
 	}

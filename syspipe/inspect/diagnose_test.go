@@ -62,6 +62,10 @@ func TestDiagnose(t *testing.T) {
 			{ID: "o", Writers: server(1, false), Readers: client(5, false), Queued: 4079},
 		}, Unread, "the stdout of 2 (server) holds unread bytes (o, 4079 bytes), and " +
 			"1 (client) does not read"},
+		{"an answer is not read, and the server stays", []Channel{
+			{ID: "i", Readers: server(0, false), NoWriter: true},
+			{ID: "o", Writers: server(1, false), Readers: client(5, false), Queued: 4079},
+		}, PeerLeft, "the input of 2 (server) has ended (i, 0 bytes), but the process stays"},
 		{"reader gone", []Channel{
 			{ID: "o", Writers: server(1, false), NoReader: true},
 		}, PeerLeft, "nobody can read the stdout of 2 (server) any more"},
