@@ -15,7 +15,7 @@ import (
 func TestCountsOfNothing(t *testing.T) {
 	s := &results.Set{}
 	s.Add(results.Message{Run: "r", Dir: "reply", Size: 10})
-	if got := recordingSummary(s, "")[0]; !strings.Contains(got,
+	if got := recordingSummary(s, "")[1]; !strings.Contains(got,
 		"has 0 messages to the server and 1 from it") {
 		t.Errorf("a recording of an answer alone: %q", got)
 	}

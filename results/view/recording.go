@@ -13,10 +13,6 @@ import (
 const (
 	maxUnanswered = 10 // the most requests without an answer that a sentence names
 	maxMethods    = 30 // the most methods that a table lists
-
-	// notableStall is the shortest wait of all messages together, in ns, that is reported. Idle
-	// CPUs that wake up can explain shorter waits.
-	notableStall = 1e8
 )
 
 // recordingSection shows the messages that the tap command recorded.
@@ -94,7 +90,7 @@ func checkEnd(command string) string {
 	return "pipebench check --server --only end-idle -- " + command
 }
 
-// messagesSummary counts the messages and the errors, and says how long messages waited to be read.
+// messagesSummary counts the messages and the errors.
 func messagesSummary(messages []results.Message) []string {
 	requests := 0
 	errorAnswers := 0
@@ -115,9 +111,7 @@ func messagesSummary(messages []results.Message) []string {
 	if errorAnswers > 0 {
 		out = append(out, results.FormatCount(errorAnswers, "error")+" among the answers.")
 	}
-	out = append(out, stallText(messages, "request", "server"),
-		stallText(messages, "reply", "client"))
-	return nonEmpty(out)
+	return out
 }
 
 // unansweredText names the requests that got no answer, and suggests what to run next. The server
@@ -215,23 +209,6 @@ func messageName(m results.Message) string {
 		name = "an answer"
 	}
 	return name + " of " + stat.FormatBytes(m.Size)
-}
-
-// stallText says how long messages in direction dir waited until the receiver read them. It returns
-// "" if they did not wait long.
-func stallText(messages []results.Message, dir, receiver string) string {
-	var sum, longest int64
-	for _, m := range messages {
-		if m.Dir == dir {
-			sum += m.Stall
-			longest = max(longest, m.Stall)
-		}
-	}
-	if sum < notableStall {
-		return ""
-	}
-	return fmt.Sprintf("Messages waited %s in all for the %s to read them, %s at the longest.",
-		results.FormatDuration(float64(sum)), receiver, results.FormatDuration(float64(longest)))
 }
 
 // directionTable counts the messages in each direction.
