@@ -179,9 +179,6 @@ func processLine(p inspect.Proc, r *inspect.Report) string {
 	if p.Unreadable != "" {
 		line += ", cannot be looked at: " + p.Unreadable
 	}
-	if p.SIGTERM == "handled" {
-		line += ", handles SIGTERM"
-	}
 	if p.Recent != nil && (isAtWork(p) || r.RunShare(p) >= 0.01) {
 		line += fmt.Sprintf(", ran %.0f %% of the last %s, read %s, wrote %s",
 			100*r.RunShare(p), results.FormatDuration(float64(r.Look)),

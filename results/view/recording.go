@@ -217,28 +217,22 @@ func directionTable(messages []results.Message) Table {
 		{Title: "direction", Key: true},
 		{Title: "messages", Right: true, Key: true},
 		{Title: "bytes", Right: true},
-		{Title: "messages/s", Right: true},
 		{Title: "largest", Right: true},
 	}}
 	for _, dir := range []string{"request", "reply"} {
-		var own []results.Message
+		count := 0
 		var sum, largest int64
 		for _, m := range messages {
 			if m.Dir == dir {
-				own = append(own, m)
+				count++
 				sum += m.Size
 				largest = max(largest, m.Size)
 			}
 		}
-		if len(own) == 0 {
-			continue
+		if count > 0 {
+			t.Append(dir, strconv.Itoa(count), results.FormatGrouped(sum),
+				results.FormatSize(largest))
 		}
-		rate := ""
-		if lasted := own[len(own)-1].T - own[0].T; lasted > 0 {
-			rate = results.FormatNumber(float64(len(own))*1e9/float64(lasted), 3)
-		}
-		t.Append(dir, strconv.Itoa(len(own)), results.FormatGrouped(sum), rate,
-			results.FormatSize(largest))
 	}
 	return t
 }
