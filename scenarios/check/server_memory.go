@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,10 +93,7 @@ func (m *memoryUse) grows() bool {
 // measureMemory makes a round of requests, and measures the server's memory meanwhile. If an answer
 // is wrong or missing, it sets the verdict "fails", and the result served is false.
 func (c *serverCase) measureMemory(ctx context.Context, m *memoryUse) (served bool, err error) {
-	requests := c.options.requests
-	if requests == 0 {
-		requests = usualRequests
-	}
+	requests := cmp.Or(c.options.requests, usualRequests)
 	each := max(requests/memoryPoints, 1)
 	r := c.protocol.Smallest(target.Tool)
 	began := time.Now()

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,10 +35,7 @@ type starts struct {
 // startsOften starts and ends the server again and again. It judges how long a start takes, and
 // whether files, processes, descriptors or memory pile up.
 func startsOften(ctx context.Context, c *serverCase) error {
-	most := c.options.starts
-	if most == 0 {
-		most = usualStarts
-	}
+	most := cmp.Or(c.options.starts, usualStarts)
 	began := time.Now()
 	var all starts
 	forced := 0 // starts whose server did not exit at the end of its input

@@ -413,7 +413,7 @@ func TestLargeReplies(t *testing.T) {
 		{"ours deaf@65536B", "", "large-reply", "answers of 262,144 B come", results.OK},
 		{"go-sdk repeat", "repeat", "large-reply", "answers of 262,144 B come", results.OK},
 		{"go-sdk shorten", "repeat", "large-reply",
-			"an answer of 65,536 B: truncated: the answer holds the first 20000 of",
+			"an answer of 65,536 B: truncated: the answer holds the first 20,000 of",
 			results.CannotTell},
 		{"go-sdk", "", "large-reply", "no tool echo", results.CannotTell},
 		{"slices", "", "stray-output", "one small request", results.OK},

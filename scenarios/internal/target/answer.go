@@ -66,8 +66,8 @@ func (r *Request) checkLine(reply []byte) Outcome {
 	out := compare(r.msg, reply)
 	more := len(reply) - len(r.msg)
 	if out.Verdict == OK && more > 0 {
-		return wrong(Corrupt, len(r.msg), "%d bytes came back behind the %d that were sent",
-			more, len(r.msg))
+		return wrong(Corrupt, len(r.msg), "%s bytes came back behind the %s that were sent",
+			grouped(more), grouped(len(r.msg)))
 	}
 	return out
 }
@@ -96,7 +96,8 @@ func (r *Request) explain(reply []byte) Outcome {
 		return out
 	}
 	payload := r.Payload()
-	nearest := wrong(Corrupt, 0, "the answer (%d bytes) holds nothing of what was sent", len(reply))
+	nearest := wrong(Corrupt, 0, "the answer (%s bytes) holds nothing of what was sent",
+		grouped(len(reply)))
 	for text := range texts(reply) {
 		i := bytes.Index([]byte(text), payload[:min(StampDigits, len(payload))])
 		if i < 0 {
@@ -137,6 +138,8 @@ func checkTool(reply []byte) (out Outcome, text string) {
 	return fine, text
 }
 
+func grouped(n int) string { return results.FormatGrouped(int64(n)) }
+
 // compare compares the payload with a text that should begin with it.
 func compare(payload, text []byte) Outcome {
 	if bytes.HasPrefix(text, payload) {
@@ -147,12 +150,13 @@ func compare(payload, text []byte) Outcome {
 		i++
 	}
 	if i == len(text) {
-		return wrong(Truncated, i, "the answer holds the first %d of %d bytes of what was sent",
-			i, len(payload))
+		return wrong(Truncated, i, "the answer holds the first %s of %s bytes of what was sent",
+			grouped(i), grouped(len(payload)))
 	}
 	got := text[i:min(i+4, len(text))]
 	want := payload[i:min(i+4, len(payload))]
-	why := fmt.Sprintf("byte %d of %d came back as %q, not %q", i, len(payload), got, want)
+	why := fmt.Sprintf("byte %s of %s came back as %q, not %q", grouped(i), grouped(len(payload)),
+		got, want)
 	if bytes.Contains(got, []byte("\uFFFD")) {
 		why += ": a character was cut in two and both halves replaced"
 	}
