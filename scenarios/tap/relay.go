@@ -111,22 +111,13 @@ func (r *relay) end() {
 	r.decoder.close(at)
 }
 
-// hasEnded reports whether one side was closed.
-func (r *relay) hasEnded() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // account returns the counts of this direction.
 func (r *relay) account() results.DirectionTraffic {
 	r.track.mu.Lock()
 	a := r.track.account
 	pending := r.decoder.pending()
 	fed := r.decoder.fed
+	ended := r.decoder.ended
 	at := r.decoder.at // of the end, if it has ended
 	a.Strays = r.decoder.strays
 	if r.track.Bodies && !r.track.Redact {
@@ -134,7 +125,7 @@ func (r *relay) account() results.DirectionTraffic {
 	}
 	r.track.mu.Unlock()
 	a.Bytes = r.bytes.Load()
-	allPassed := r.hasEnded() && fed == a.Bytes // else the cause may be the other side
+	allPassed := ended && fed == a.Bytes // else the cause may be the other side
 	if allPassed {
 		a.EndedNS = at
 	}
