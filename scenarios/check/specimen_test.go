@@ -166,9 +166,8 @@ func serveFromQueue() error {
 			queue <- line
 		}
 	}()
-	err := serveTo(out, mcpstdio.Options{
-		Tools: mcpstdio.Samples(), Stderr: os.Stderr, MaxInFlight: 1, // the large answer is the last
-	})
+	o := mcpstdio.Options{Tools: mcpstdio.Samples(), Stderr: os.Stderr, MaxInFlight: 1}
+	err := serveTo(out, o)             // in order: the large answer is the last
 	time.Sleep(300 * time.Millisecond) // until the pipe is full
 	return err
 }
