@@ -280,6 +280,9 @@ func mixedSentence(mixed []stat.Row) sentence {
 		start += ": " + tooNoisyToTell + " whether chunks shorten its wait."
 		return sentence{text: start, noisy: true}
 	}
+	if last := len(parts) - 1; last > 2 { // of the chunk sizes, the smallest and the largest
+		parts = []string{parts[0], parts[1], parts[last]}
+	}
 	return sentence{text: start + ", waits " + joinAnd(parts) +
 		". Chunk for that, if both ends speak chunks: MCP and LSP do not."}
 }
