@@ -194,7 +194,7 @@ func (t *tally) called(n int) string {
 	case t.judged == 1:
 		return t.last.Metric
 	case t.times == t.varying:
-		return results.FormatCount(n, "time")
+		return results.FormatCount(n, "timing")
 	}
 	return results.FormatCount(n, "figure")
 }

@@ -163,11 +163,7 @@ func agreementText(title string, questions []string, columns []column, disputed 
 		where = nameSome(names)
 	}
 	for i := range questions {
-		switch machines := comparedMachines(columns, i); {
-		case machines > 1 && machines < len(names):
-			where = fmt.Sprintf("up to %d machines", len(names))
-			compared++
-		case machines > 1:
+		if comparedMachines(columns, i) > 1 {
 			compared++
 		}
 	}

@@ -26,7 +26,7 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 	lead := strings.Join(sections[0].Lead, " ")
-	const advice = "Close other programs there, or measure longer. In a shell: pipebench run "
+	const advice = "Close other programs there, or measure longer. More samples: pipebench run "
 	if !strings.Contains(lead, advice) {
 		t.Errorf("%q is missing in %q", advice, lead)
 	}

@@ -306,7 +306,7 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	if err := Write(&screen, set, FormatTable, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"~2.87 GB/s", "~: a rough figure", "\n" + longerRun} {
+	for _, want := range []string{"~2.87 GB/s", "~: a rough figure", "\n" + longerRun[:40]} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, screen.String())
 		}

@@ -41,7 +41,8 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 }
 
 // longerRun has commands for narrower intervals. A program of others may not have them.
-const longerRun = "In a shell: pipebench run --max-time 1m, or with --size 65000 --placement same"
+const longerRun = "More samples: pipebench run --max-time 1m. Of one size: pipebench run " +
+	"--max-time 1m --size 65000 --placement same"
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the one that the other end speaks."

@@ -138,13 +138,13 @@ func ruleSummary(all []results.Finding, machines []probedMachine) string {
 			where = append(where, m.name)
 		}
 	}
-	otherwise := ""
+	on := ""
 	if len(machines) > 1 && len(where) > 0 {
-		otherwise = " (on " + nameSome(where) + ")"
+		on = " (on " + nameSome(where) + ")"
 	}
-	text := fmt.Sprintf("%s: %d as documented, %d otherwise%s, %d not documented",
-		results.FormatCount(len(all), "finding"), count[results.Holds], count[results.Refuted],
-		otherwise, count[results.Noted])
+	text := fmt.Sprintf("%s: %d as documented, %d contrary to the documents%s, %d not documented",
+		results.FormatCount(len(all), "finding"), count[results.Holds], count[results.Refuted], on,
+		count[results.Noted])
 	if none := count[results.CannotTell] + count[results.Unsupported]; none > 0 {
 		text += ", " + results.FormatCount(none, "experiment") + " came to no result"
 	}

@@ -74,7 +74,7 @@ func TestTheScreenOfRules(t *testing.T) {
 	text := writtenRules(t, FormatTable, Options{},
 		rulesOn("a", agreeing, contrary, told, hanging, zone))
 	for _, want := range []string{
-		"5 findings: 1 as documented, 1 otherwise, 2 not documented, 1 experiment came\n",
+		"5 findings: 1 as documented, 1 contrary to the documents, 2 not documented, 1",
 		"anonymous", "fifo",
 		"4,096 B", "8,192 B (≠ documented)", "1.50 µs", "1..31",
 		"What differs from the documented rules, or came to no result",
@@ -374,7 +374,7 @@ func TestMachinesBesideEachOtherShowEveryDifference(t *testing.T) {
 	refuted := rule("socketpair/full/buffered", results.Refuted, 100, "B", "100 B buffered")
 	set := results.Merge(rulesOn("a", agreeing), rulesOn("b", agreeing, refuted))
 	text := writtenRules(t, FormatTable, Options{}, set)
-	if !strings.Contains(text, ", 1 otherwise (on b), ") {
+	if !strings.Contains(text, ", 1 contrary to the documents (on b), ") {
 		t.Errorf("the machine that differs is not named in\n%s", text)
 	}
 	_, table, _ := strings.Cut(text, "What differs from the documented rules")

@@ -27,7 +27,7 @@ func TestTheAnswerIsInSentences(t *testing.T) {
 		}}, "3 ways to fail: 2 seen here, 1 under a condition.", 0},
 		{"rules", &results.Set{Findings: []results.Finding{resultstest.Rule{Run: "run-1", Step: "a",
 			Agrees: &agrees}.Finding(), resultstest.Rule{Run: "run-1", Step: "b"}.Finding()}},
-			"2 findings: 1 as documented, 0 otherwise, 1 not documented.", 0},
+			"2 findings: 1 as documented, 0 contrary to the documents, 1 not documented.", 0},
 		{"a recording", &results.Set{Messages: []results.Message{
 			{Run: "run-1", Dir: "request", Size: 10},
 			{Run: "run-1", Dir: "request", Size: 2048},
