@@ -28,7 +28,7 @@ func FleetSections(members []stat.Member) []Section {
 			results.FormatCount(len(members), "machine"))
 	}
 	answer := Section{ID: "answer", Title: strings.TrimSuffix(title, ".")}
-	if t := machineTable(members); t.hasRows() && len(members) <= FewMachines {
+	if t := machineTable(members); t.hasRows() && len(t.Rows) <= mostGroups {
 		answer.Tables = []Table{t}
 	}
 	var shown []Section
@@ -167,7 +167,8 @@ func machineSections(
 	case compared > 0:
 		clear := results.FormatCount(compared, "measurement")
 		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs beyond the "+
-			"noise, in %s clear enough to compare.", len(members), clear)}
+			"noise, nor raw by a factor of %g, in %s clear enough to compare.", len(members),
+			stat.SlowFactor, clear)}
 		if noise == "" {
 			title = out.Lead[0]
 		}

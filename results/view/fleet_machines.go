@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -27,10 +28,10 @@ func memberSection(members []stat.Member) Section {
 	return about
 }
 
-// machineTable has a row for each machine, with the properties in which the machines differ. It has
-// no row if all machines are alike.
+// machineTable has the properties in which the machines differ, with a row for those that are
+// alike. It has no row if all machines are alike.
 func machineTable(members []stat.Member) Table {
-	t := Table{Columns: []Column{{Title: "machine", Key: true}}}
+	t := Table{Columns: []Column{{Title: "machine", Style: Long, Key: true}}}
 	var differ []string
 	for _, factor := range factors {
 		if len(grouped(members, func(m stat.Member) string { return factorOf(m, factor) })) > 1 {
@@ -41,10 +42,21 @@ func machineTable(members []stat.Member) Table {
 	if len(differ) == 0 {
 		return Table{}
 	}
-	for _, m := range members {
-		row := []Value{textValue(m.Name)}
+	properties := func(m stat.Member) string {
+		var all []string
 		for _, factor := range differ {
-			row = append(row, textValue(factorOf(m, factor)))
+			all = append(all, factorOf(m, factor))
+		}
+		return strings.Join(all, "\n")
+	}
+	for _, alike := range grouped(members, properties) {
+		var names []string
+		for _, m := range alike {
+			names = append(names, m.Name)
+		}
+		row := []Value{textValue(nameSome(names))}
+		for _, factor := range differ {
+			row = append(row, textValue(factorOf(alike[0], factor)))
 		}
 		t.AppendValues(row...)
 	}
@@ -57,9 +69,19 @@ var factors = []string{
 	"largest pipe", "governor", "pipebench", "Go",
 }
 
-// factorOf returns a property of a machine, such as its processor, or "unknown".
+// factorOf returns a property of a machine, such as its processor, or "unknown". If it was not the
+// same in all runs of the machine, it returns all values.
 func factorOf(m stat.Member, factor string) string {
-	e := m.Environment()
+	var values []string
+	for _, e := range m.Runs {
+		if value := factorIn(e, factor); !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	return strings.Join(values, ", ")
+}
+
+func factorIn(e results.Environment, factor string) string {
 	switch factor {
 	case "operating system": // without the patch level, in which most machines differ
 		parts := strings.SplitN(e.Kernel, ".", 3)
@@ -99,4 +121,4 @@ func nameSome(names []string) string {
 }
 
 // mostNamedMachines is the number of machines that nameSome names if there are many.
-const mostNamedMachines = 3
+const mostNamedMachines = 5

@@ -80,37 +80,41 @@ type difference struct {
 // ratio returns how many times the largest figure is the smallest one.
 func (d difference) ratio() float64 { return d.high[len(d.high)-1].Median / d.low[0].Median }
 
+// leastRatio is the smallest ratio between two machines that is worth telling.
+const leastRatio = 1.1
+
 // differencesBetween lists the framings in which a few machines surely differ, the largest
-// difference first, and raw last. Streams and round trips of a framing are told apart. compared is
-// the number of measurements that could be compared.
+// difference first. Streams and round trips of a framing are told apart. Of each, it takes the
+// measurement that most machines made well enough or, of several, the one in which they differ
+// most. compared is the number of measurements that could be compared.
 func differencesBetween(members []stat.Member) (all []difference, compared int) {
 	framingAndPattern := func(c results.Cell) string { return c.Framing + " " + c.Pattern }
 	for _, cells := range grouped(comparedCells(members), framingAndPattern) {
-		var most difference
+		var best difference
 		for _, cell := range cells {
 			known, _ := standings(members, cell)
 			if len(known) < 2 {
 				continue
 			}
-			most.compared++
-			if !surelyDiffer(cell, known) {
-				continue
-			}
-			most.cells++
+			best.compared++
 			own := difference{cell: cell}
 			own.low, own.high = split(known)
-			if most.cells == 1 || own.ratio() > most.ratio() {
-				most.cell, most.low, most.high = cell, own.low, own.high
+			if !surelyDiffer(cell, known) || own.ratio() < leastRatio {
+				continue
+			}
+			best.cells++
+			more := len(known) - len(best.low) - len(best.high)
+			if more > 0 || more == 0 && own.ratio() > best.ratio() {
+				best.cell, best.low, best.high = cell, own.low, own.high
 			}
 		}
-		compared += most.compared
-		if most.cells > 0 {
-			all = append(all, most)
+		compared += best.compared
+		if best.cells > 0 {
+			all = append(all, best)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b difference) int {
-		isRaw := func(d difference) int { return strings.Count(d.cell.Framing, results.FramingRaw) }
-		return cmp.Or(isRaw(a)-isRaw(b), cmp.Compare(b.ratio(), a.ratio()))
+		return cmp.Compare(b.ratio(), a.ratio())
 	})
 	return all, compared
 }
@@ -132,7 +136,7 @@ func (d difference) sentence() string {
 	factor := d.cause()
 	var where []place
 	for _, side := range [][]standing{d.low, d.high} {
-		name := nameSome(standingNames(side))
+		name := joinAnd(standingNames(side))
 		if factor != "" {
 			name = factorPhrase(side[0].Member, factor) + " (" + name + ")"
 		}

@@ -134,21 +134,21 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24},
-			"Between 2 machines, no framing differs beyond the noise, in 2 measurements clear " +
-				"enough to compare",
+			"Between 2 machines, no framing differs beyond the noise, nor raw by a factor of " +
+				"1.5, in 2 measurements clear enough to compare",
 			messages + "2 machines: ndjson 57 to 83 % and length-prefix 90 %.",
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.4}, "2 machines",
-			"Between 2 machines, no framing differs beyond the noise, in 1 measurement clear " +
-				"enough to compare. " + messages +
+			"Between 2 machines, no framing differs beyond the noise, nor raw by a factor of " +
+				"1.5, in 1 measurement clear enough to compare. " + messages +
 				"2 machines: length-prefix 90 % and ndjson 83 %. " +
 				"Left out of this as too noisy to tell: ndjson on m0.",
 		},
 		{ // the same, of which two others do not differ
 			[]float64{0.88, 0.89, 0.48}, map[int]float64{2: 0.9}, "3 machines",
-			"Between 3 machines, no framing differs beyond the noise, in 2 measurements clear " +
-				"enough to compare. " + messages +
+			"Between 3 machines, no framing differs beyond the noise, nor raw by a factor of " +
+				"1.5, in 2 measurements clear enough to compare. " + messages +
 				"3 machines: ndjson 88 to 89 % and length-prefix 90 %. " +
 				"Left out of this as too noisy to tell: ndjson on m2.",
 		},
@@ -433,6 +433,35 @@ func TestADifferenceElsewhereIsSaidFirst(t *testing.T) {
 		if answer.Title != tt.want || answer.Lead[0] != tt.want+"." {
 			t.Errorf("title %q, lead %q", answer.Title, answer.Lead)
 		}
+	}
+}
+
+// Of several measurements in which machines differ, the one counts that most machines made.
+func TestAMeasurementOfAllMachinesIsPreferred(t *testing.T) {
+	var members []stat.Member
+	for i, share := range []float64{0.6, 0.9, 0.9} {
+		m := measuringMember(fmt.Sprint("m", i), share)
+		small := measuringMember("", []float64{0.2, 1.8, 1.8}[i]).Figures[0]
+		small.Cell.Size = 256
+		if i < 2 {
+			m.Figures = append(m.Figures, small)
+		}
+		members = append(members, m)
+	}
+	const want = "m0: 60 % | m1, m2: 90 % | 2 of 2"
+	if got := textOf(FleetSections(members)[1].Tables[0]); !strings.Contains(got, want) {
+		t.Errorf("rows %q", got)
+	}
+}
+
+// A machine whose system was upgraded between two runs stands with both.
+func TestASystemThatChangedIsNamed(t *testing.T) {
+	a, b := measuringMember("a", 0.9), measuringMember("b", 0.9)
+	a.Runs = []results.Environment{{OS: "linux", Kernel: "6.18.2"}, {OS: "linux", Kernel: "5.15.0"}}
+	b.Runs[0].Kernel = "6.18.3"
+	const want = "a | linux 6.18, linux 5.15\nb | linux 6.18"
+	if got := textOf(FleetSections([]stat.Member{a, b})[0].Tables[0]); got != want {
+		t.Errorf("rows %q", got)
 	}
 }
 
