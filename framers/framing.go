@@ -31,9 +31,10 @@ type Writer interface {
 
 // A Reader receives messages. It belongs to one goroutine.
 type Reader interface {
-	// ReadMessage returns the next message, which is valid until the next call. The stream ends
-	// with io.EOF, or with io.ErrUnexpectedEOF inside a message. After any other error of the
-	// underlying reader, such as a passed deadline, the next call goes on and no bytes are lost.
+	// ReadMessage returns the next message as soon as its last byte has come. The message is valid
+	// until the next call. The stream ends with io.EOF, or with io.ErrUnexpectedEOF inside a
+	// message. After any other error of the underlying reader, such as a passed deadline, the next
+	// call goes on and no bytes are lost.
 	ReadMessage() ([]byte, error)
 }
 

@@ -9,13 +9,15 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/pipebench/pipebench/framers"
 )
 
-// Check fails the test for each part of the contract of [framers.Framing], [framers.Writer] and
-// [framers.Reader] that f breaks. It sends messages of up to 70,000 bytes through memory, reads
-// them in pieces of many sizes, and lets reads and writes fail.
+// Check tests whether f keeps the contract of [framers.Framing], [framers.Writer] and
+// [framers.Reader]. It sends messages of up to 70,000 bytes through memory, reads them in pieces of
+// many sizes, and lets reads and writes fail. It uses several Writers and Readers of f in turns, not
+// at the same time.
 //
 // A Writer may refuse a message with a [framers.PayloadError] or a [framers.TooLargeError] if
 // nothing of it was written. Check gives no options: a framing of your own need not heed any.
@@ -110,6 +112,28 @@ func send(w framers.Writer, dst destination, msg []byte) (bool, error) {
 	return false, nil
 }
 
+// patience is how long a call of ReadMessage may take. What it reads is in memory.
+var patience = 30 * time.Second
+
+// read calls ReadMessage. If the call does not return, it leaves it behind.
+func read(r framers.Reader) ([]byte, error) {
+	type result struct {
+		msg []byte
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		msg, err := r.ReadMessage()
+		done <- result{msg, err}
+	}()
+	select {
+	case got := <-done:
+		return got.msg, got.err
+	case <-time.After(patience):
+		return nil, fmt.Errorf("nothing after %v: it hangs", patience)
+	}
+}
+
 // expect reads want and the end of the stream from r.
 func expect(r framers.Reader, want [][]byte) error {
 	for _, msg := range want {
@@ -117,7 +141,7 @@ func expect(r framers.Reader, want [][]byte) error {
 			return err
 		}
 	}
-	msg, err := r.ReadMessage()
+	msg, err := read(r)
 	if err == nil {
 		return fmt.Errorf("behind the last message: ReadMessage returned a %s; want io.EOF",
 			describe(msg))
@@ -130,7 +154,7 @@ func expect(r framers.Reader, want [][]byte) error {
 }
 
 func expectMessage(r framers.Reader, want []byte) error {
-	got, err := r.ReadMessage()
+	got, err := read(r)
 	if err == nil && bytes.Equal(got, want) {
 		return nil
 	}

@@ -71,10 +71,14 @@ func checkUnusual(f framers.Framing) error {
 var errAskedForMore = errors.New("asked for more")
 
 // A promptReader gives its pieces, one a read, and then fails.
-type promptReader struct{ left [][]byte }
+type promptReader struct {
+	left    [][]byte
+	isAsked bool // for more than there is
+}
 
 func (p *promptReader) Read(b []byte) (int, error) {
 	if len(p.left) == 0 {
+		p.isAsked = true
 		return 0, errAskedForMore
 	}
 	n := copy(b, p.left[0])
@@ -98,8 +102,9 @@ func checkLastByte(f framers.Framing) error {
 		wire := buffer.Bytes()
 		last := len(wire) - 1
 		for _, came := range [][][]byte{{wire}, {wire[:1], wire[1:]}, {wire[:last], wire[last:]}} {
-			got, err := f.NewReader(&promptReader{came}).ReadMessage()
-			if errors.Is(err, errAskedForMore) {
+			src := &promptReader{left: came}
+			got, err := read(f.NewReader(src))
+			if src.isAsked {
 				return fmt.Errorf("%s: ReadMessage reads on although all of the message came; "+
 					"want the message, because its sender may wait for an answer", describe(msg))
 			}
@@ -143,7 +148,7 @@ func checkEnd(f framers.Framing) error {
 // expectEnd reads the end of a stream on which only the bytes came of msg. A framing of lines may
 // take them for a message.
 func expectEnd(r framers.Reader, came, msg []byte) error {
-	got, err := r.ReadMessage()
+	got, err := read(r)
 	if err == nil && (bytes.Equal(got, came) || bytes.Equal(got, msg)) {
 		return expect(r, nil)
 	}
@@ -205,7 +210,7 @@ type patientReader struct {
 func (p *patientReader) ReadMessage() ([]byte, error) {
 	for {
 		reads := p.src.reads
-		msg, err := p.Reader.ReadMessage()
+		msg, err := p.Reader.ReadMessage() // read waits for the patientReader
 		if !errors.Is(err, errLater) {
 			return msg, err
 		}
@@ -270,7 +275,7 @@ func checkTwoStreams(f framers.Framing) error {
 	readers := [2]framers.Reader{f.NewReader(&wires[0]), f.NewReader(&wires[1])}
 	const advice = "keep nothing of a stream in the Framing, which goroutines share"
 	for i := range min(len(sent[0]), len(sent[1])) {
-		got, err := readers[0].ReadMessage()
+		got, err := read(readers[0])
 		if err != nil || !bytes.Equal(got, sent[0][i]) {
 			return fmt.Errorf("%s: ReadMessage returned %d bytes, %s; %s",
 				describe(sent[0][i]), len(got), say(err), advice)

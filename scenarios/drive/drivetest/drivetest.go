@@ -41,7 +41,8 @@ func Assert(text string) Want { return Want(text) }
 const checkTime = 5 * time.Minute // at most, for one Check
 
 // Check puts load on the server that cmd would start, and fails the test if a want is not met, or
-// after 5 minutes. A program that never answers fails after half a minute. Without wants, messages
+// after 5 minutes. A program that never answers fails after half a minute, and a limit that is not
+// met after two minutes, as the server is given time for each answer. Without wants, messages
 // of each size from 1 KiB to 1 MiB must work. Check never starts cmd itself; it uses cmd's Path,
 // Args, Env and Dir.
 func Check(t testing.TB, cmd *exec.Cmd, wants ...Want) {
