@@ -51,7 +51,8 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
 	for _, o := range outliers {
-		odd.add(members[o.Member].Name, outlierText(o), reasons(members, o))
+		m := members[o.Member]
+		odd.add(m.Name, outlierText(o), reasons(m, usualPeers(members, o, outliers)))
 	}
 	for _, m := range members {
 		if failures := failuresOf(m); len(failures) > 0 {
@@ -145,26 +146,45 @@ func outlierText(o stat.Outlier) string {
 	return text
 }
 
-// reasons lists what may have made a machine stand out. It leaves out what is usual among similar
-// machines.
-func reasons(members []stat.Member, o stat.Outlier) []string {
-	peersWith := make(map[disturbance]int)
-	mostAlike := make(map[string]int) // by rule: how many peers gave the most frequent answer
-	for _, i := range o.Peers {
-		for _, d := range disturbances(members[i]) {
-			peersWith[d]++
-			mostAlike[d.rule] = max(mostAlike[d.rule], peersWith[d])
+// reasons lists what may have made a machine stand out: what it has, and hardly any of the similar
+// machines that do not stand out. These are in usual.
+func reasons(m stat.Member, usual []stat.Member) []string {
+	var why []string
+	for _, factor := range factors {
+		value := factorOf(m, factor)
+		hasValue := func(o stat.Member) bool { return factorOf(o, factor) == value }
+		if len(usual) > 0 && !slices.ContainsFunc(usual, hasValue) {
+			why = append(why, factorPhrase(m, factor))
 		}
 	}
-	var why []string
-	for _, d := range disturbances(members[o.Member]) {
-		isUsual := 2*peersWith[d] >= len(o.Peers)
-		isRare := 4*peersWith[d] < mostAlike[d.rule] // among the answers about this rule
-		if !isUsual && (d.rule == "" || isRare) {
-			why = append(why, warningFound(members[o.Member], d.text))
+	with := make(map[disturbance]int) // how many usual machines have it
+	mostAlike := make(map[string]int) // by rule: how many gave the most frequent answer
+	for _, o := range usual {
+		for _, d := range disturbances(o) {
+			with[d]++
+			mostAlike[d.rule] = max(mostAlike[d.rule], with[d])
+		}
+	}
+	for _, d := range disturbances(m) {
+		isUsual := 10*with[d] > len(usual)
+		isRare := 4*with[d] < mostAlike[d.rule] // among the answers about this rule
+		if d.rule == "" && !isUsual || d.rule != "" && isRare {
+			why = append(why, warningFound(m, d.text))
 		}
 	}
 	return why
+}
+
+// usualPeers returns the machines with which an outlier was compared, without the outliers.
+func usualPeers(members []stat.Member, o stat.Outlier, outliers []stat.Outlier) []stat.Member {
+	var usual []stat.Member
+	for _, i := range o.Peers {
+		isOdd := func(other stat.Outlier) bool { return other.Member == i }
+		if !slices.ContainsFunc(outliers, isOdd) {
+			usual = append(usual, members[i])
+		}
+	}
+	return usual
 }
 
 // A disturbance is something that may have slowed a machine.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -79,5 +80,32 @@ func TestAFarFigureIsToldAsAFactor(t *testing.T) {
 		if got := outlierText(o); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
+	}
+}
+
+// The reason for a machine that stands out is what hardly any other has.
+func TestTheReasonIsWhatOthersDoNotHave(t *testing.T) {
+	const load = "other programs kept 1 of 2 CPUs busy"
+	var members []stat.Member
+	for i := range 10 {
+		m := measuringMember(fmt.Sprint("node", i), 0.9+0.001*float64(i))
+		m.Runs[0].CPU = "EPYC"
+		if i == 0 {
+			m = measuringMember(m.Name, 0.4)
+			m.Runs[0].CPU = "Xeon"
+		}
+		if i < 3 {
+			m.Troubles = []stat.Trouble{{Text: "load", Found: load}, {Text: "load", Found: load}}
+		}
+		members = append(members, m)
+	}
+	rows := textOf(FleetSections(members)[2].Tables[0])
+	if !strings.HasSuffix(rows, " | Xeon") {
+		t.Errorf("rows %q", rows)
+	}
+	members[1].Troubles, members[2].Troubles = nil, nil
+	rows = textOf(FleetSections(members)[2].Tables[0])
+	if !strings.HasSuffix(rows, " | Xeon; "+load) {
+		t.Errorf("rows %q", rows)
 	}
 }
