@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -127,6 +128,10 @@ func (f *probeFlags) comparedWith(
 			continue
 		}
 		set, err := readResults(ctx, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w, and no system of that name: there are %s", err,
+				strings.Join(documentedSystems, ", "))
+		}
 		if err == nil && len(set.FindingsOf(results.AreaRule)) == 0 {
 			err = fmt.Errorf("no findings of a probe in %s: "+
 				"make some with pipebench probe -o FOLDER", name)
