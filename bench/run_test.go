@@ -498,7 +498,8 @@ func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
 	if why == nil ||
 		!strings.Contains(
 			why.Error(),
-			"ndjson 512 B stream with the ends unpinned: a sample did not finish within 100µs and was killed",
+			"ndjson 512 B stream with the ends unpinned: a sample did not finish within 100µs and "+
+				"was killed",
 		) {
 		t.Errorf("got %v", why)
 	}
@@ -605,7 +606,8 @@ func TestALabelSaysWhatIsNotAsUsual(t *testing.T) {
 			c.Pipe, c.Capacity, c.IO = "fifo", 4096, "poll/spin"
 		},
 			"raw 64 KiB stream on one CPU capacity=4 KiB io=poll/spin pipe=fifo"},
-		{"a rate", func(c *results.Cell) { c.Rate = 2e6 }, "raw 64 KiB stream on one CPU rate=2000000"},
+		{"a rate", func(c *results.Cell) { c.Rate = 2e6 },
+			"raw 64 KiB stream on one CPU rate=2000000"},
 		{
 			"a recording",
 			func(c *results.Cell) { c.Size, c.Payload, c.Messages = 0, "recorded", "0123abcd" },

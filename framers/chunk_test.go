@@ -87,7 +87,8 @@ func TestChunks(t *testing.T) {
 		for _, cut := range cuts {
 			for _, buffer := range []int{16, 0} {
 				t.Run(fmt.Sprintf("%s/%s/buffer=%d", c.name, cut.Name, buffer), func(t *testing.T) {
-					r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(c.wire)), framers.WithReadBuffer(buffer))
+					stream := cut.Cut(strings.NewReader(c.wire))
+					r := mustParse(t, "chunked").NewReader(stream, framers.WithReadBuffer(buffer))
 					if got := outcomes(r); !slices.Equal(got, c.want) {
 						t.Errorf("got %q, want %q", got, c.want)
 					}
@@ -247,7 +248,8 @@ func TestInFlightBytes(t *testing.T) {
 		{"ahead is charged more", "a:1:2:1\na:0:2:0\nb:0:1:y\n", []string{"0 in flight", "y", "EOF"}},
 	} {
 		for _, cut := range cuts {
-			got := outcomes(mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(c.wire)), framers.WithMaxInFlight(0, 10)))
+			stream := cut.Cut(strings.NewReader(c.wire))
+			got := outcomes(mustParse(t, "chunked").NewReader(stream, framers.WithMaxInFlight(0, 10)))
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s, %s: got %q, want %q", c.name, cut.Name, got, c.want)
 			}
@@ -286,7 +288,8 @@ func TestTheLimitIsExactOutOfOrder(t *testing.T) {
 		"a:1:2:12345678901\na:0:2:\nb:0:1:y\n": {"too large", "y", "EOF"},
 	} {
 		for _, cut := range cuts {
-			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)), framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
+			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)),
+				framers.WithMaxMessage(10), framers.WithPolicy(framers.Resync))
 			if got := outcomes(r); !slices.Equal(got, want) {
 				t.Errorf("%q, %s: got %q, want %q", wire, cut.Name, got, want)
 			}
@@ -308,7 +311,8 @@ func TestChunkedResync(t *testing.T) {
 			want = []string{"too large", "xz", "y", "EOF"}
 		}
 		for _, cut := range cuts {
-			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync))
+			r := mustParse(t, "chunked").NewReader(cut.Cut(strings.NewReader(wire)),
+				framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync))
 			if got := outcomes(r); !slices.Equal(got, want) {
 				t.Errorf("%q, %s: got %q, want %q", wire, cut.Name, got, want)
 			}
@@ -338,7 +342,8 @@ func TestTheSizeOfWhatWasSkippedIsTold(t *testing.T) {
 	} {
 		for _, cut := range cuts {
 			var told []string
-			r := mustParse(t, c.spec).NewReader(cut.Cut(strings.NewReader(c.wire)), framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
+			r := mustParse(t, c.spec).NewReader(cut.Cut(strings.NewReader(c.wire)),
+				framers.WithMaxMessage(5), framers.WithPolicy(framers.Resync),
 				framers.WithSkipped(func(e *framers.TooLargeError) { told = append(told, fmt.Sprint(e.Size)) }))
 			transcript(r)
 			if got := strings.Join(told, " "); got != c.want {
@@ -517,7 +522,8 @@ func TestRandomInterleavings(t *testing.T) {
 				frames[i], frames[k] = frames[k], frames[i]
 			}
 		}
-		src := &pieces.Reader{R: bytes.NewReader(bytes.Join(frames, nil)), Rand: rng, Most: 1 + rng.IntN(500)}
+		wire := bytes.NewReader(bytes.Join(frames, nil))
+		src := &pieces.Reader{R: wire, Rand: rng, Most: 1 + rng.IntN(500)}
 		got, err := decode(f.NewReader(src, framers.WithReadBuffer(16+rng.IntN(300))))
 		if err != io.EOF || len(got) != len(want) {
 			t.Fatalf("round %d: %d messages of %d, %v", round, len(got), len(want), err)

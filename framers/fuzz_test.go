@@ -40,9 +40,11 @@ func decodeAnyhow(t *testing.T, spec string, wire []byte, seed uint64, opts []fr
 	rng := seeded(seed)
 	ways := map[string]framers.Reader{
 		"one byte a read": f.NewReader(iotest.OneByteReader(bytes.NewReader(wire)), opts...),
-		"random pieces":   f.NewReader(&pieces.Reader{R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(40)}, opts...),
-		"with the error":  f.NewReader(iotest.DataErrReader(bytes.NewReader(wire)), opts...),
-		"small buffer":    f.NewReader(bytes.NewReader(wire), append(slices.Clone(opts), framers.WithReadBuffer(16+rng.IntN(100)))...),
+		"random pieces": f.NewReader(&pieces.Reader{
+			R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(40),
+		}, opts...),
+		"with the error": f.NewReader(iotest.DataErrReader(bytes.NewReader(wire)), opts...),
+		"small buffer":   f.NewReader(bytes.NewReader(wire), append(slices.Clone(opts), framers.WithReadBuffer(16+rng.IntN(100)))...),
 	}
 	want := transcript(f.NewReader(bytes.NewReader(wire), opts...))
 	for name, r := range ways {
@@ -128,7 +130,9 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		msgs := [][]byte{first, second, first}
 		wire, want := encodeWhatPasses(t, framing, msgs, opts, flags&4 != 0)
-		var src io.Reader = &idleReader{pieces.Reader{R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(300)}}
+		var src io.Reader = &idleReader{pieces.Reader{
+			R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(300),
+		}}
 		if rng.IntN(3) == 0 && bytes.HasSuffix(wire, []byte{'\n'}) {
 			src = &frameReader{wire}
 		}

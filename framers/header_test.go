@@ -89,7 +89,8 @@ func TestHeader(t *testing.T) {
 							want, refused = c.lenient, nil
 						}
 					}
-					r := framers.ContentLength().NewReader(cut.Cut(strings.NewReader(c.wire+next)), opts...)
+					stream := cut.Cut(strings.NewReader(c.wire + next))
+					r := framers.ContentLength().NewReader(stream, opts...)
 					msg, err := r.ReadMessage()
 					if !errors.Is(err, refused) || err == nil && string(msg) != want {
 						t.Fatalf("lenient %v: got %q, %v, want %q, %v", lenient, msg, err, want, refused)

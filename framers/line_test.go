@@ -40,7 +40,8 @@ func TestLines(t *testing.T) {
 				t.Run(c.name+"/"+spec+"/"+cut.Name, func(t *testing.T) {
 					f := mustParse(t, spec)
 					for want, opts := range map[*[]string][]framers.Option{&c.want: nil, &c.verbatim: {framers.WithVerbatim()}} {
-						msgs, err := decode(f.NewReader(cut.Cut(strings.NewReader(c.wire)), opts...))
+						stream := cut.Cut(strings.NewReader(c.wire))
+						msgs, err := decode(f.NewReader(stream, opts...))
 						var got []string
 						for _, m := range msgs {
 							got = append(got, string(m))
@@ -64,7 +65,8 @@ func TestLineLimitCountsNoTerminator(t *testing.T) {
 				"12345678\n": true, "12345678\r\n": true, "12345678": true, "      78\n": true,
 				"123456789\n": false, "123456789": false, "12345678\r\r\n": false, "12345678 \n": false, "         \n": false, "12345678\rx\n": false,
 			} {
-				r := mustParse(t, spec).NewReader(cut.Cut(strings.NewReader("a\n"+text)), framers.WithMaxMessage(limit))
+				stream := cut.Cut(strings.NewReader("a\n" + text))
+				r := mustParse(t, spec).NewReader(stream, framers.WithMaxMessage(limit))
 				r.ReadMessage()
 				msg, err := r.ReadMessage()
 				var large *framers.TooLargeError

@@ -96,7 +96,8 @@ func TestReadErrorDuringResync(t *testing.T) {
 	for _, spec := range suite {
 		f := mustParse(t, spec)
 		wire := encode(t, f, [][]byte{message(5000), message(3)})
-		r := f.NewReader(&faltering{r: &pieces.Reader{R: bytes.NewReader(wire), Rand: seeded(3), Most: 50}},
+		stream := &pieces.Reader{R: bytes.NewReader(wire), Rand: seeded(3), Most: 50}
+		r := f.NewReader(&faltering{r: stream},
 			framers.WithMaxMessage(1000), framers.WithPolicy(framers.Resync), framers.WithReadBuffer(64))
 		var events []string
 		for {

@@ -127,7 +127,8 @@ func TestLimit(t *testing.T) {
 		for _, c := range cuts {
 			for _, policy := range []framers.Policy{framers.Close, framers.Resync} {
 				t.Run(fmt.Sprintf("%s/%s/policy=%d", spec, c.Name, policy), func(t *testing.T) {
-					r := f.NewReader(c.Cut(bytes.NewReader(wire)), framers.WithMaxMessage(limit), framers.WithPolicy(policy), framers.WithReadBuffer(64))
+					r := f.NewReader(c.Cut(bytes.NewReader(wire)), framers.WithMaxMessage(limit),
+						framers.WithPolicy(policy), framers.WithReadBuffer(64))
 					if m, err := r.ReadMessage(); err != nil || !bytes.Equal(m, message(limit)) {
 						t.Fatalf("a message of the limit: %d bytes, %v", len(m), err)
 					}

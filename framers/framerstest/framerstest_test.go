@@ -129,7 +129,8 @@ func TestWrongFramings(t *testing.T) {
 				return nil, fmt.Errorf("read: %w", err)
 			}
 			return msg, nil
-		})}, `behind the last message: ReadMessage returned the error "read: EOF"; want io.EOF itself`},
+		})}, `behind the last message: ReadMessage returned the error "read: EOF"; want io.EOF ` +
+			"itself"},
 		{"ends inside a message", wrong{read: changing(func(msg []byte, err error) ([]byte, error) {
 			if err == io.ErrUnexpectedEOF {
 				return nil, io.EOF
@@ -175,7 +176,8 @@ func TestWrongFramings(t *testing.T) {
 			})
 		}}, "ReadMessage reads on although all of the message came"},
 		{"carries a newline", wrong{write: writeLine, read: readLines},
-			`message of 1 bytes ("\n"): ReadMessage returned a message of 0 bytes; want the message`},
+			`message of 1 bytes ("\n"): ReadMessage returned a message of 0 bytes; want the ` +
+				"message"},
 		{"refuses too late", wrong{write: func(w io.Writer, msg []byte) error {
 			if len(msg) == 0 {
 				w.Write([]byte("0:"))
@@ -188,7 +190,8 @@ func TestWrongFramings(t *testing.T) {
 				return io.ErrShortBuffer
 			}
 			return netstring{}.NewWriter(w).WriteMessage(msg)
-		}}, `message of 0 bytes: WriteMessage returned the error "short buffer"; want no error, or a ` +
+		}}, `message of 0 bytes: WriteMessage returned the error "short buffer"; want no error, ` +
+			"or a " +
 			`*framers.PayloadError if the framing cannot carry the message`},
 		{"refuses everything", wrong{write: func(io.Writer, []byte) error {
 			return &framers.PayloadError{Err: framers.ErrLength}
@@ -203,7 +206,8 @@ func TestWrongFramings(t *testing.T) {
 		}}, "WriteMessage wrote nothing; want all of the message written when it returns"},
 		{"goes on after half a frame", wrong{write: func(w io.Writer, msg []byte) error {
 			return netstring{}.NewWriter(w).WriteMessage(msg) // forgets that a write failed
-		}}, "a write fails after 1 of 24 bytes of a frame: the next WriteMessage returned no error"},
+		}}, "a write fails after 1 of 24 bytes of a frame: the next WriteMessage returned no " +
+			"error"},
 		{"drops the error of a write", wrong{write: func(w io.Writer, msg []byte) error {
 			netstring{}.NewWriter(w).WriteMessage(msg)
 			return nil

@@ -58,8 +58,14 @@ func TestExactCountersNeedNoStatistics(t *testing.T) {
 		{"one call more a sample is the end of the stream", "reader-calls", func(s *results.Sample) { s.Reader.Calls++ }, NoChange, true},
 		{"an allocation a message", "allocs", func(s *results.Sample) { s.Writer.Allocs = new(s.Messages) }, More, true},
 		{"what the runtime allocates in a sample", "allocs", func(s *results.Sample) { s.Writer.Allocs = new(int64(20)) }, NoChange, true},
-		{"allocations that vary where there were none", "allocs", func(s *results.Sample) { varies++; s.Writer.Allocs = new(s.Messages * int64(1+varies%3)) }, Varies, false},
-		{"reads that vary and are five times as many", "reader-calls", func(s *results.Sample) { varies++; s.Reader.Calls = s.Messages * int64(5+varies%2) }, Varies, false},
+		{"allocations that vary where there were none", "allocs", func(s *results.Sample) {
+			varies++
+			s.Writer.Allocs = new(s.Messages * int64(1+varies%3))
+		}, Varies, false},
+		{"reads that vary and are five times as many", "reader-calls", func(s *results.Sample) {
+			varies++
+			s.Reader.Calls = s.Messages * int64(5+varies%2)
+		}, Varies, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Compare(old, side("new", record(tt.change)), CompareOptions{})

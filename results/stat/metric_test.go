@@ -117,7 +117,10 @@ func TestMetricNamesAreUniqueAndDescribed(t *testing.T) {
 }
 
 func TestFormatMetric(t *testing.T) {
-	for name, want := range map[string]string{"goodput": "1.23 kB/s", "time": "1.23 µs", "overhead": "1235 %", "wire": "1,235 B", "calls": "1235", "rate": "1235 msg/s", "cpu": "1.23 µs/MiB"} {
+	for name, want := range map[string]string{
+		"goodput": "1.23 kB/s", "time": "1.23 µs", "overhead": "1235 %", "wire": "1,235 B",
+		"calls": "1235", "rate": "1235 msg/s", "cpu": "1.23 µs/MiB",
+	} {
 		m, err := MetricByName(name)
 		if err != nil {
 			t.Fatal(err)

@@ -115,7 +115,8 @@ func TestWarningsAreFew(t *testing.T) {
 	s.Records[2].Failed = "the reader died"
 	text := strings.Join(screenOf(t, s, Options{Width: 100}), "\n")
 	for _, want := range []string{
-		"\n" + clock + "\n", "ndjson 4 KiB stream on one CPU: " + outliers, "failed: the reader died",
+		"\n" + clock + "\n", "ndjson 4 KiB stream on one CPU: " + outliers,
+		"failed: the reader died",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, text)

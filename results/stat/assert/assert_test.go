@@ -151,21 +151,23 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestResultInALine(t *testing.T) {
-	for text, want := range map[string]string{
-		"overhead<1%@framing=ndjson":       "overhead<1%@framing=ndjson: holds (cases: 6)",
-		"wire<1@256B,placement=same":       "wire<1@256B,placement=same: fails: raw 256 B roundtrip on one CPU: 256 B",
-		"goodput>1B/s@1KiB":                "goodput>1B/s@1KiB: cannot tell: no case of it was measured",
-		"wire>1@framing=length-prefix":     "wire>1@framing=length-prefix: cannot tell: length-prefix 64 KiB stream on two CPUs: unsupported: this system has one CPU",
-		"service.p99<1s@256,framing=raw":   "service.p99<1s@256,framing=raw: cannot tell: raw 256 B roundtrip on one CPU: the samples do not carry it",
-		"to-raw>2@64KiB,framing=ndjson":    "to-raw>2@64KiB,framing=ndjson: fails: ndjson 64 KiB stream on one CPU: 0.904",
-		"goodput>99GB/s@64KiB,framing=raw": "goodput>99GB/s@64KiB,framing=raw: fails: raw 64 KiB stream on one CPU: 7.44 GB/s",
+	for text, want := range map[string]string{ // want follows the text
+		"overhead<1%@framing=ndjson": "holds (cases: 6)",
+		"wire<1@256B,placement=same": "fails: raw 256 B roundtrip on one CPU: 256 B",
+		"goodput>1B/s@1KiB":          "cannot tell: no case of it was measured",
+		"wire>1@framing=length-prefix": "cannot tell: length-prefix 64 KiB stream on two CPUs: " +
+			"unsupported: this system has one CPU",
+		"service.p99<1s@256,framing=raw": "cannot tell: raw 256 B roundtrip on one CPU: the " +
+			"samples do not carry it",
+		"to-raw>2@64KiB,framing=ndjson":    "fails: ndjson 64 KiB stream on one CPU: 0.904",
+		"goodput>99GB/s@64KiB,framing=raw": "fails: raw 64 KiB stream on one CPU: 7.44 GB/s",
 	} {
 		a, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Evaluate(resultstest.Sweep()).String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		if got := a.Evaluate(resultstest.Sweep()).String(); got != text+": "+want {
+			t.Errorf("got %q, want %q after %q", got, want, text)
 		}
 	}
 }
