@@ -498,8 +498,8 @@ func TestASliceThatHangsEndsWithTheRunsTime(t *testing.T) {
 	if why == nil ||
 		!strings.Contains(
 			why.Error(),
-			"ndjson 512 B stream with the ends unpinned: a sample did not finish within 100µs and "+
-				"was killed",
+			"ndjson 512 B stream with the ends unpinned: a sample did not finish within 100µs "+
+				"and was killed",
 		) {
 		t.Errorf("got %v", why)
 	}

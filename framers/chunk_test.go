@@ -249,7 +249,8 @@ func TestInFlightBytes(t *testing.T) {
 	} {
 		for _, cut := range cuts {
 			stream := cut.Cut(strings.NewReader(c.wire))
-			got := outcomes(mustParse(t, "chunked").NewReader(stream, framers.WithMaxInFlight(0, 10)))
+			r := mustParse(t, "chunked").NewReader(stream, framers.WithMaxInFlight(0, 10))
+			got := outcomes(r)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s, %s: got %q, want %q", c.name, cut.Name, got, c.want)
 			}

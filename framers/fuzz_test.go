@@ -44,7 +44,8 @@ func decodeAnyhow(t *testing.T, spec string, wire []byte, seed uint64, opts []fr
 			R: bytes.NewReader(wire), Rand: rng, Most: 1 + rng.IntN(40),
 		}, opts...),
 		"with the error": f.NewReader(iotest.DataErrReader(bytes.NewReader(wire)), opts...),
-		"small buffer":   f.NewReader(bytes.NewReader(wire), append(slices.Clone(opts), framers.WithReadBuffer(16+rng.IntN(100)))...),
+		"small buffer": f.NewReader(bytes.NewReader(wire),
+			append(slices.Clone(opts), framers.WithReadBuffer(16+rng.IntN(100)))...),
 	}
 	want := transcript(f.NewReader(bytes.NewReader(wire), opts...))
 	for name, r := range ways {
