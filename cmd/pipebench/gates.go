@@ -140,7 +140,10 @@ func worst(c *stat.Comparison, limit float64) string {
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to
 // do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
-	varies := func(ch stat.Change) bool { return ch.Gating() && ch.Verdict == stat.Varies }
+	isOpen := func(ch stat.Change) bool { // more runs do not settle it
+		return ch.Gating() && (ch.Verdict == stat.Varies || ch.Verdict == stat.NoVerdict)
+	}
+	open := slices.IndexFunc(c.Changes, isOpen)
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
 	case c.Doubt != "":
@@ -153,9 +156,8 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
-	case slices.ContainsFunc(c.Changes, varies):
-		return "counts vary from start to start, and the least of both sides differ: " +
-			"judge the time, without --counts"
+	case open >= 0:
+		return c.Changes[open].Basis
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
 	}

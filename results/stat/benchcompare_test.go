@@ -271,3 +271,37 @@ func TestCountsOfZeroAreJudged(t *testing.T) {
 		}
 	}
 }
+
+// What the runtime allocates weighs more, the fewer iterations there are.
+func TestAllocationsInFewIterationsHaveNoVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		iterations, old, new int
+		want                 stat.Verdict
+		outcome              stat.Outcome
+	}{
+		{21, 1, 1, stat.NoChange, stat.OutcomeOK},
+		{21, 1, 3, stat.NoVerdict, stat.OutcomeInconclusive},
+		{21, 0, 1, stat.NoVerdict, stat.OutcomeInconclusive},
+		{21, 3, 1, stat.NoVerdict, stat.OutcomeOK},
+		{21, 1, 5, stat.More, stat.OutcomeRegression},
+		{1, 100, 150, stat.NoVerdict, stat.OutcomeInconclusive},
+		{1, 100, 200, stat.More, stat.OutcomeRegression},
+		{100, 1, 2, stat.More, stat.OutcomeRegression},
+	} {
+		text := func(allocations int) string {
+			line := fmt.Sprintf("BenchmarkA %d %d allocs/op\n", tt.iterations, allocations)
+			return strings.Repeat(line, 6)
+		}
+		before := readText(t, "old.txt", text(tt.old))
+		after := readText(t, "new.txt", text(tt.new))
+		for _, c := range []*stat.Comparison{
+			stat.Compare(before, after, stat.CompareOptions{}),
+			stat.CompareTextPairs(before, after, stat.CompareOptions{}),
+		} {
+			got, outcome := c.Changes[0], c.Outcome(0.05)
+			if got.Verdict != tt.want || outcome != tt.outcome || !got.Exact {
+				t.Errorf("%+v: %+v, outcome %s", tt, got, outcome)
+			}
+		}
+	}
+}

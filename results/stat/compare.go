@@ -114,7 +114,7 @@ type Change struct {
 
 	Exact   bool    `json:"exact,omitempty"` // a counter that never varies within a side
 	Verdict Verdict `json:"verdict"`
-	Basis   string  `json:"basis"`
+	Basis   string  `json:"basis"` // why it has no verdict
 
 	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`

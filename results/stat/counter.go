@@ -24,6 +24,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	// make other calls, although the ranges overlap.
 	leastChange := (newLeast - oldLeast) / max(oldLeast, 1) // as a share; of 0, as a number
 	worst := worsening(change.Before.Metric.Better, 1+leastChange)
+	isGoTest := old.Metric.Name == "allocs/op" // whole numbers, with what the runtime allocates
 	switch {
 	case change.machinesDiffer() && !o.Across && differs:
 		change.Verdict, change.Basis = change.machineVerdict()
@@ -31,14 +32,17 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		return
 	case judged && !differs && !change.Exact && math.Abs(worst) > Tolerance:
 		change.Verdict = Varies
-		change.Basis = "a counter that varies from start to start"
+		change.Basis = "counts vary from start to start, and the least of both sides differ: " +
+			"judge the time, without --counts"
 		change.worst = worst
+	case judged && !differs && isGoTest && math.Abs(new.Figure.Median-old.Figure.Median) >= 1:
+		change.Verdict = NoVerdict
+		change.Basis = "too few iterations to tell: give -test.benchtime 100x"
+		change.worst = change.Worse()
 	case judged && !differs:
-		change.Basis = "exact"
 		change.Verdict = NoChange
 		change.worst = 0
 	case judged:
-		change.Basis = "exact"
 		change.Verdict = Fewer
 		if newLeast > oldMost {
 			change.Verdict = More

@@ -44,7 +44,9 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
 	s := sortChanges(c)
 	times, rest, counts := s.times, s.rest, s.counts
-	basis := basisNotes(slices.Concat(times, rest))
+	hasVerdict := func(ch stat.Change) bool { return ch.Verdict != stat.NoVerdict }
+	open := slices.DeleteFunc(slices.Clone(counts), hasVerdict)
+	basis := basisNotes(slices.Concat(times, rest, open))
 	leftOut := 0
 	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
 		all := len(counts) + len(times) + len(rest)

@@ -182,7 +182,7 @@ func (t *tally) others() []string {
 	if t.counts > 0 {
 		parts = append(parts, results.FormatCount(t.counts, "count")+" did not change")
 	}
-	if t.unjudged > 0 {
+	if t.unjudged > 0 && t.unjudged < t.judged {
 		parts = append(parts, results.FormatCount(t.unjudged, "figure")+" without a verdict")
 	}
 	return parts
