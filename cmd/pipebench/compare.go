@@ -224,12 +224,15 @@ func (f *compareFlags) compareSets(
 		return nil, nil, fmt.Errorf("%s and %s are of two kinds, records and benchmark text, "+
 			"which name their figures differently: compare two of one kind", oldPath, newPath)
 	}
+	if err := f.readAsserts(after.Set != nil); err != nil {
+		return nil, nil, err
+	}
 	before.Name, after.Name = oldPath, newPath
 	o := stat.CompareOptions{Across: f.across, Metrics: f.metrics}
 	c = stat.Compare(before, after, o)
 	c.Limit = max(f.failAbove, 0)
-	if note := labelsNote(before.Set, after.Set); note != "" && len(c.Changes) > 0 {
-		c.Notes = append(c.Notes, note)
+	if parts := differences(before.Set, after.Set); len(parts) > 0 && len(c.Changes) > 0 {
+		c.Notes = append(c.Notes, "what differs: "+strings.Join(parts, ", "))
 	}
 	return c, after.Set, nil
 }

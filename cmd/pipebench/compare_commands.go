@@ -71,10 +71,8 @@ func (f *compareFlags) compareCommands(
 		}
 		return f.compareBuilds(cmd, oldName, newName, more)
 	}
-	if err := refuseFlags(cmd, buildFlags, "is for two builds of pipebench"); err != nil {
-		return err
-	}
-	if err := refuseFlags(cmd, []string{"assert"}, "is not for two programs"); err != nil {
+	isForBuilds := refuseFlags(cmd, buildFlags, "is for two builds of pipebench")
+	if err := errors.Join(f.readAsserts(false), isForBuilds); err != nil {
 		return err
 	}
 	old, err := argvOf(oldName, more)
@@ -218,6 +216,9 @@ func (f *compareFlags) compareBuilds(
 	if err := turns.CheckFlags(runFlags); err != nil {
 		return usageError(err)
 	}
+	if err := f.readAsserts(true); err != nil {
+		return err
+	}
 	for _, name := range f.metrics {
 		if _, err := stat.MetricByName(name); err != nil {
 			return usageError(err)
@@ -274,7 +275,7 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if err := refuseFlags(cmd, programFlags, "is not for Go tests: leave it out"); err != nil {
 		return err
 	}
-	f.pace.better = " or a narrower -test.bench or a longer -test.benchtime"
+	f.pace.better = " or a longer -test.benchtime"
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old
@@ -282,6 +283,10 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	tests := &turns.GoTests{Old: old, New: new}
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, p)
+		isOther := func(ch stat.Change) bool { return ch.Name != c.Changes[0].Name }
+		if c != nil && slices.ContainsFunc(c.Changes, isOther) {
+			f.pace.better += " or a narrower -test.bench"
+		}
 		return c, benchmarkError(cmd, err)
 	})
 }

@@ -21,8 +21,9 @@ type gateFlags struct {
 	failAbove      float64 // a share, such as 0.05; negative: no limit
 	requireVerdict bool
 	metrics        []string
-	assertFlags         // conditions about the new side
-	pace           pace // not a flag: how fast the pairs so far were
+	asserted       []string // the texts of --assert, which readAsserts reads
+	assertFlags             // conditions about the new side
+	pace           pace     // not a flag: how fast the pairs so far were
 }
 
 // A pace is how fast a comparison measured its pairs. A pair is one run of each of the two
@@ -71,8 +72,23 @@ func (g *gateFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.metrics, "metric", nil,
 		"compare and judge only these figures, named as in the tables: goodput,p50,wire, … "+
 			"(default all); for two programs, time judges by the clock instead of by CPU time")
-	g.registerAsserts(cmd, "exit 3 unless this holds of the new side's records, such as "+
-		"'p99<50ms@64KiB', and 4 if it cannot be told")
+	cmd.Flags().StringArrayVar(&g.asserted, "assert", nil, "for files of records and builds of "+
+		"pipebench: exit 3 unless this holds of the new side, such as 'p99<50ms@64KiB', and 4 if "+
+		"it cannot be told; may be repeated")
+}
+
+// readAsserts reads the conditions of --assert, or refuses them if records are not compared.
+func (g *gateFlags) readAsserts(areRecords bool) error {
+	for _, text := range g.asserted {
+		if !areRecords {
+			return usageError(errors.New(
+				"--assert is for files of records and builds of pipebench: use --fail-above"))
+		}
+		if err := g.addAssert(text); err != nil {
+			return usageError(fmt.Errorf("--assert %s: %w", text, err))
+		}
+	}
+	return nil
 }
 
 // isGate reports whether the exit status depends on what the comparison finds.
@@ -140,9 +156,7 @@ func worst(c *stat.Comparison, limit float64) string {
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to
 // do about that.
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
-	isOpen := func(ch stat.Change) bool { // more runs do not settle it
-		return ch.Gating() && (ch.Verdict == stat.Varies || ch.Verdict == stat.NoVerdict)
-	}
+	isOpen := func(ch stat.Change) bool { return ch.LacksVerdict() && ch.Verdict != stat.TooNoisy }
 	open := slices.IndexFunc(c.Changes, isOpen)
 	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
@@ -156,7 +170,7 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	case !slices.ContainsFunc(c.Changes, stat.Change.Gating):
 		return "nothing that was compared can gate; times need both ends on one CPU " +
 			"(--placement same), exact counters the same work in every sample"
-	case open >= 0:
+	case open >= 0: // more runs do not settle it
 		return c.Changes[open].Basis
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
@@ -178,24 +192,24 @@ type assertFlags struct{ asserts []assert.Condition }
 // registerAsserts adds the flag --assert. usage is its help text, which says what figures the
 // conditions are about.
 func (f *assertFlags) registerAsserts(cmd *cobra.Command, usage string) {
-	set := func(text string) error {
-		condition, err := assert.Parse(text)
-		f.asserts = append(f.asserts, condition)
-		known := assert.Metrics()
-		name := condition.Metric
-		isUnknown := err != nil && name != "" && !slices.Contains(known, name)
-		if isUnknown && len(near(name, known)) > 0 {
-			return unknownName("metric", name, known)
-		}
-		return err
-	}
-	value := &parsedValue{set: set, kind: "stringArray"}
+	value := &parsedValue{set: f.addAssert, kind: "stringArray"}
 	cmd.Flags().Var(value, "assert", usage+"; may be repeated")
 }
 
-// judge prints whether each assertion holds for the records in set. A nil set means that the
-// results were benchmark text. The error has the code exitGate if an assertion fails, or else
-// exitInconclusive if one cannot be decided.
+func (f *assertFlags) addAssert(text string) error {
+	condition, err := assert.Parse(text)
+	f.asserts = append(f.asserts, condition)
+	known := assert.Metrics()
+	name := condition.Metric
+	isUnknown := err != nil && name != "" && !slices.Contains(known, name)
+	if isUnknown && len(near(name, known)) > 0 {
+		return unknownName("metric", name, known)
+	}
+	return err
+}
+
+// judge prints whether each assertion holds for the records in set. The error has the code exitGate
+// if an assertion fails, or else exitInconclusive if one cannot be decided.
 func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results.Set) error {
 	w := cmd.OutOrStdout()
 	if !isReadable(format) { // a program reads standard output
@@ -203,15 +217,7 @@ func (f *assertFlags) judge(cmd *cobra.Command, format view.Format, set *results
 	}
 	var failed, undecided []string
 	for _, condition := range f.asserts {
-		result := assert.Result{
-			Assert:  condition.Text,
-			Outcome: assert.CannotTell,
-			Why: "the new side is benchmark text; assertions are about records " +
-				"(results.jsonl)",
-		}
-		if set != nil {
-			result = condition.Evaluate(set)
-		}
+		result := condition.Evaluate(set)
 		if _, err := fmt.Fprintln(w, "assert", result); err != nil {
 			return err
 		}

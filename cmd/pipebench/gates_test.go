@@ -38,7 +38,7 @@ func TestAdviceOnPairsHasNumbers(t *testing.T) {
 // A gate without a verdict names no count that is only shown as the reason.
 func TestFiguresThatAreOnlyShownLeaveNoVerdictOpen(t *testing.T) {
 	for _, isShownOnly := range []bool{false, true} {
-		faults := stat.Change{Verdict: stat.Varies}
+		faults := stat.Change{Verdict: stat.Varies, Basis: "judge it without --counts"}
 		faults.Before.Metric = stat.Metric{Counter: true, ByRange: true, ShownOnly: isShownOnly}
 		cpu := stat.Change{Verdict: stat.TooNoisy}
 		c := &stat.Comparison{Pairs: 5, Changes: []stat.Change{faults, cpu}}

@@ -82,29 +82,29 @@ func withoutLabels(args []string) []string {
 	return kept
 }
 
-// labelsNote names the labels that differ between the first runs of the two sides. It returns "" if
-// none differ.
-func labelsNote(oldSide, newSide *results.Set) string {
-	oldLabels, newLabels := firstLabels(oldSide), firstLabels(newSide)
-	all := maps.Clone(oldLabels)
-	maps.Copy(all, newLabels)
+// differences names what differs between the first runs of the two sides: labels, machines and
+// programs.
+func differences(oldSide, newSide *results.Set) []string {
+	oldRun, newRun := describeFirst(oldSide), describeFirst(newSide)
+	all := maps.Clone(oldRun)
+	maps.Copy(all, newRun)
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if oldLabels[key] != newLabels[key] {
+		if oldRun[key] != newRun[key] {
 			parts = append(parts, fmt.Sprintf("%s %s and %s",
-				key, cmp.Or(oldLabels[key], "none"), cmp.Or(newLabels[key], "none")))
+				key, cmp.Or(oldRun[key], "none"), cmp.Or(newRun[key], "none")))
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "labels that differ: " + strings.Join(parts, ", ")
+	return parts
 }
 
-func firstLabels(set *results.Set) map[string]string {
-	labels := make(map[string]string)
-	if set != nil && len(set.Environments) > 0 {
-		maps.Copy(labels, set.Environments[0].Labels)
+func describeFirst(set *results.Set) map[string]string {
+	if set == nil || len(set.Environments) == 0 {
+		return make(map[string]string)
 	}
-	return labels
+	e := set.Environments[0]
+	about := map[string]string{"processor": e.CPU, "Go": e.Go, "pipebench": e.Version}
+	about["system"] = e.OS + " " + e.Kernel
+	maps.Copy(about, e.Labels)
+	return about
 }
