@@ -150,12 +150,10 @@ func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
 	times := c.compareCounters(before, after, o)
-	isText := before.Set == nil || after.Set == nil
-	if !isText {
-		c.compareCells(before.Set, after.Set, o)
-	}
-	if isText {
+	if before.Set == nil || after.Set == nil {
 		c.addTimes(times, o)
+	} else {
+		c.compareCells(before.Set, after.Set, o)
 	}
 	c.judge()
 	c.note(before, after)

@@ -20,26 +20,27 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		differs = gap > max(oldMost-oldLeast, newMost-newLeast)
 	}
 	judged := change.Exact || change.Before.Metric.ByRange
+	isClose := judged && !differs
 	// What varies from start to start only adds calls. So a program with another least count may
 	// make other calls, although the ranges overlap.
 	leastChange := (newLeast - oldLeast) / max(oldLeast, 1) // as a share; of 0, as a number
 	worst := worsening(change.Before.Metric.Better, 1+leastChange)
+	isElsewhere := change.machinesDiffer() && !o.Across
 	isGoTest := old.Metric.Name == "allocs/op" // whole numbers, with what the runtime allocates
 	switch {
-	case change.machinesDiffer() && !o.Across && differs:
+	case isElsewhere && differs:
 		change.Verdict, change.Basis = change.machineVerdict()
-	case change.machinesDiffer() && !o.Across:
+	case isElsewhere:
 		return
-	case judged && !differs && !change.Exact && math.Abs(worst) > Tolerance:
+	case isClose && !change.Exact && math.Abs(worst) > Tolerance:
 		change.Verdict = Varies
-		change.Basis = "counts vary from start to start, and the least of both sides differ: " +
-			"judge the time, without --counts"
+		change.Basis = "counts vary from start to start: judge the time, without --counts"
 		change.worst = worst
-	case judged && !differs && isGoTest && math.Abs(new.Figure.Median-old.Figure.Median) >= 1:
+	case isClose && isGoTest && math.Abs(new.Figure.Median-old.Figure.Median) >= 1:
 		change.Verdict = NoVerdict
 		change.Basis = "too few iterations to tell: give -test.benchtime 100x"
 		change.worst = change.Worse()
-	case judged && !differs:
+	case isClose:
 		change.Verdict = NoChange
 		change.worst = 0
 	case judged:
@@ -50,7 +51,6 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		change.worst = change.Worse()
 	case differs && gap > min(oldMost-oldLeast, newMost-newLeast):
 		change.Verdict = Varies
-		change.Basis = "a counter that varies from sample to sample"
 	default:
 		return
 	}

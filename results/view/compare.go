@@ -42,21 +42,22 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	var p Page
 	p.Tone, p.Verdict = comparisonVerdict(c)
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
-	s := sortChanges(c)
+	s := sortChanges(c, o.Detail || isOfPrograms(c))
 	times, rest, counts := s.times, s.rest, s.counts
-	hasVerdict := func(ch stat.Change) bool { return ch.Verdict != stat.NoVerdict }
-	open := slices.DeleteFunc(slices.Clone(counts), hasVerdict)
-	basis := basisNotes(slices.Concat(times, rest, open))
-	leftOut := 0
-	if format == FormatTable && !o.Detail && !isOfPrograms(c) {
-		all := len(counts) + len(times) + len(rest)
-		times = slices.DeleteFunc(times, isInformation)
-		counts = mostSignificant(counts, mostChanges/2+1)
-		times = mostSignificant(times, mostChanges-len(counts))
-		rest = mostSignificant(rest, mostChanges-len(counts)-len(times))
-		leftOut = all - len(counts) - len(times) - len(rest)
+	basis := basisNotes(slices.Concat(times, rest, counts))
+	all := len(counts) + len(times) + len(rest)
+	if !isOfPrograms(c) {
+		most := math.MaxInt
+		if format == FormatTable && !o.Detail {
+			times = slices.DeleteFunc(times, isInformation)
+			most = mostChanges
+		}
+		counts = mostSignificant(counts, most/2+1)
+		times = mostSignificant(times, most-len(counts))
+		rest = mostSignificant(rest, most-len(counts)-len(times))
 	}
-	countsTitle := "Counts that changed"
+	leftOut := all - len(counts) - len(times) - len(rest)
+	countsTitle := "Counts"
 	if isOfPrograms(c) {
 		countsTitle = "Counts, the least of all starts"
 	}
@@ -74,7 +75,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 		p.Notes = append(p.Notes, "in parentheses: for information, no gate judges it")
 	}
 	if c.Pairs > 0 && slices.ContainsFunc(slices.Concat(times, rest), isUnlikeColumns) {
-		p.Notes = append(p.Notes, "change: estimated from the pairs, not from old and new")
+		p.Notes = append(p.Notes, "change compares pair by pair; old and new are medians")
 	}
 	p.Notes = slices.Concat(p.Notes, c.Notes, basis)
 	isHidden := func(ch stat.Change) bool { // whether noise hides what the reader asks about
@@ -100,17 +101,17 @@ func isInformation(ch stat.Change) bool { return ch.Before.Metric.ShownOnly }
 
 // sortedChanges are the changes that a page shows, with one list for each kind of table.
 type sortedChanges struct {
-	counts []stat.Change // counts that changed, or all counts of two programs
+	counts []stat.Change // counts that changed, or all counts
 	times  []stat.Change
 	rest   []stat.Change // other figures, such as memory, that may change by chance
 }
 
-func sortChanges(c *stat.Comparison) sortedChanges {
+func sortChanges(c *stat.Comparison, allCounts bool) sortedChanges {
 	var s sortedChanges
 	for _, ch := range c.Changes {
 		isCount := ch.Before.Metric.Counter
 		switch {
-		case isCount && (ch.Verdict != stat.NoChange || isOfPrograms(c)):
+		case isCount && (ch.Verdict != stat.NoChange || allCounts):
 			s.counts = append(s.counts, ch)
 		case isCount: // did not change
 		case !ch.Before.Metric.IsTime():

@@ -27,8 +27,8 @@ func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 	t := Table{Title: title, Columns: []Column{
 		{Title: "case", Key: true},
 		{Title: "metric", Key: true},
-		{Title: "old", Right: true, Spare: true},
-		{Title: "new", Right: true},
+		{Title: "old", Right: true, Key: true},
+		{Title: "new", Right: true, Key: true},
 		{Title: "unit", Detail: true},
 		{Title: "change", Right: true, Key: true},
 		{Title: "verdict", Style: Verdict, Key: true},

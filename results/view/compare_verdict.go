@@ -47,8 +47,12 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 	case len(t.worse) > 0 && t.judged == 1 && isOfPrograms(c):
 		return Bad, "The new one is " + worseWord(t.worse) + ": " + ChangeText(t.worse[0])
 	case len(t.worse) > 0:
-		return Bad, fmt.Sprintf("%d of %d got %s: %s",
-			len(t.worse), t.judged, worseWord(t.worse), namedChanges(t.worse, mostWorse))
+		all := fmt.Sprint(t.judged)
+		if worseWord(t.worse) == "slower" {
+			all = results.FormatCount(t.times, "timing")
+		}
+		return Bad, fmt.Sprintf("%d of %s got %s: %s",
+			len(t.worse), all, worseWord(t.worse), namedChanges(t.worse, mostWorse))
 	case c.Doubt != "" && isOfPrograms(c):
 		return Neutral, "No verdict" // the doubt says why
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -86,7 +87,7 @@ func TestAChangeUnlikeItsColumnsIsExplained(t *testing.T) {
 		if err := WriteComparison(&out, c, FormatTable, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(out.String(), "change: estimated from the pairs") != tt.explained {
+		if strings.Contains(out.String(), "change compares pair by pair") != tt.explained {
 			t.Errorf("explained: %t:\n%s", !tt.explained, out.String())
 		}
 	}
@@ -291,6 +292,37 @@ func TestAComparisonFitsATerminal(t *testing.T) {
 				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
 					t.Errorf("%d columns: %s", n, line)
 				}
+			}
+		}
+	}
+}
+
+// Old and new stay on a narrow screen, all formats have the same order, and --detail shows counts
+// that did not change.
+func TestAComparisonShowsBothSides(t *testing.T) {
+	const long = "Stream/framing=content-length/size=4000/io=blocking/placement=same-2"
+	text := func(ns int) stat.Dataset {
+		lines := strings.Repeat("BenchmarkA-2 900 500 ns/op 7 allocs/op\n", 6)
+		lines += strings.Repeat(fmt.Sprintf("Benchmark%s 900 %d ns/op\n", long, ns), 6)
+		side, err := stat.ReadDatasetFrom("text", strings.NewReader(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return side
+	}
+	c := stat.CompareTextPairs(text(3333), text(4444), stat.CompareOptions{})
+	for _, format := range []Format{FormatTable, FormatMarkdown} {
+		for _, detail := range []bool{false, true} {
+			var out strings.Builder
+			o := Options{Width: 80, Detail: detail}
+			if err := WriteComparison(&out, c, format, o); err != nil {
+				t.Fatal(err)
+			}
+			_, tables, _ := strings.Cut(out.String(), "Times")
+			longer, shorter := strings.Index(tables, "3.33 µs"), strings.Index(tables, "500 ns")
+			isListed := strings.Contains(tables, "7.00")
+			if longer < 0 || longer > shorter || isListed != detail {
+				t.Errorf("%s, detail %t:\n%s", format, detail, out.String())
 			}
 		}
 	}

@@ -72,8 +72,8 @@ func (t Table) extents() []extent {
 	return out
 }
 
-// columnsLeftOut lists the columns to leave out so that the table fits. First it takes columns
-// marked as Spare, then others that are not marked as Key.
+// columnsLeftOut lists the columns to leave out so that the table fits. It takes those that are not
+// marked as Key, the last one first.
 func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	comfortable := comfortableWidth
 	switch {
@@ -83,20 +83,16 @@ func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 		comfortable = leastWidth
 	}
 	taken := 0
-	var rooms []int           // the width that each column should have
-	var optional, spare []int // columns that are not keys
+	var rooms []int    // the width that each column should have
+	var optional []int // columns that are not keys
 	for i, c := range t.Columns {
 		e := extents[i]
 		rooms = append(rooms, columnGap+max(e.least, min(e.natural, comfortable)))
 		taken += rooms[i]
-		switch {
-		case c.Spare:
-			spare = append(spare, i)
-		case !c.Key:
+		if !c.Key {
 			optional = append(optional, i)
 		}
 	}
-	optional = append(optional, spare...)
 	kept := len(optional)
 	for kept > 0 && taken > width {
 		kept--

@@ -34,7 +34,6 @@ type Column struct {
 	Right  bool   // aligned to the right, as figures are
 	Detail bool   // left out on a terminal and in Markdown, not in CSV
 	Key    bool   // tells rows apart: stays even on the narrowest screen
-	Spare  bool   // if there is no room, left out before other columns
 	Style  Style  // of the column's values on an HTML page
 }
 
