@@ -53,7 +53,7 @@ func targetSentence(t results.Target) string {
 		if e := t.Evidence.Limit; e != nil {
 			side = e.Side
 			if e.ByRequests {
-				until = ", which is as far as requests go"
+				until = ", which is as far as requests went"
 			}
 		}
 		return fmt.Sprintf("no limit on a %s up to %s%s", side,

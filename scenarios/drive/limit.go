@@ -32,15 +32,20 @@ func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results
 	if err == nil {
 		d.warnOfFailure(found, most)
 	}
-	p := d.protocol
-	asksForReplies := p.HasTools() && (p.Echoes || p.Demand != nil)
-	if len(found) == 1 && ctx.Err() == context.DeadlineExceeded && asksForReplies {
-		found = append(found, d.repliesUntried("the time was over; give more (--max-time)"))
+	if len(found) == 1 && ctx.Err() == context.DeadlineExceeded && d.makesReplies() {
+		found = append(found, d.repliesUntried(
+			"the time was over; try smaller ones (--size 4MiB), or longer (--max-time)"))
 	}
 	for _, t := range found {
 		err = errors.Join(err, sink(t))
 	}
 	return found, err
+}
+
+// makesReplies reports whether the server has a tool that makes large replies.
+func (d *Driver) makesReplies() bool {
+	p := d.protocol
+	return p.HasTools() && (p.Echoes || p.Demand != nil)
 }
 
 // repliesUntried makes the record that says why no large reply was tried.
@@ -52,7 +57,8 @@ func (d *Driver) repliesUntried(why string) results.Target {
 	return t
 }
 
-// searchBoth searches for the limit of requests, and then for that of replies.
+// searchBoth searches for the limit of requests, and then for that of replies. If ctx has a
+// deadline, a third of the time is left for replies.
 func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, error) {
 	p := d.protocol
 	kind := target.Transport // the server refuses these requests, which is the least work
@@ -60,16 +66,23 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
 		kind = target.Tool
 	}
-	found, err := d.search(ctx, nil, requestSide, d.sized(kind), most)
+	requests := ctx
+	if end, ok := ctx.Deadline(); ok && d.makesReplies() {
+		var cancel context.CancelFunc
+		requests, cancel = context.WithTimeout(ctx, time.Until(end)*2/3)
+		defer cancel()
+	}
+	found, err := d.search(requests, nil, requestSide, d.sized(kind), most)
+	if len(found) == 1 && requests.Err() != nil && ctx.Err() == nil {
+		err = nil // its record says that the search was cut short
+	}
 	if err != nil || !p.HasTools() {
 		return found, err
 	}
 	makesBytes := p.Demand != nil // a tool makes as many bytes as it is asked for
 	if p.Echoes && d.options.ReplyTool == "" {
-		fits := most // the largest size of a request that works
-		if n := found[0].RequestLimit; n != nil {
-			fits = int(*n)
-		}
+		// the largest size of a request that works
+		fits := int(*cmp.Or(found[0].RequestLimit, found[0].SearchedTo))
 		found, err = d.search(ctx, found, replySide, d.sized(target.Tool), fits)
 		if err != nil {
 			return found, err
@@ -261,7 +274,7 @@ func (s *search) record() results.Target {
 		t.SearchedTo = &largest
 		if s.Low < s.Most {
 			e.CutShort = true
-			warn(&t, "the search was cut short: larger ones were not tried")
+			warn(&t, "the search was cut short: to try larger ones, give more time (--max-time)")
 		} else if s.call != "" && largest < int64(s.Most) {
 			e.Call = s.call
 			e.Asked = s.Low

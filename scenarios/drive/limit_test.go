@@ -190,7 +190,7 @@ func TestFindLimitsOfAServerInAnotherLanguage(t *testing.T) {
 }
 
 // deafTool is an MCP server whose tool echo is never answered, or under another id, while it
-// answers everything else.
+// answers everything else; or one that answers large messages only if they call that tool.
 const deafTool = `
 import json, sys
 mode = sys.argv[1]
@@ -204,9 +204,11 @@ for line in sys.stdin:
         a["result"] = {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}
     elif m["method"] == "tools/call":
         if mode == "swallow": continue
-        a["id"] = 7
-        a["result"] = {"content": []}
+        if mode == "misnumber": a["id"] = 7
+        text = m["params"]["arguments"]["text"] if mode == "echo alone" else ""
+        a["result"] = {"content": [{"type": "text", "text": text}]}
     else:
+        if mode == "echo alone" and len(line) > 1500: continue
         a["error"] = {"code": -32601, "message": "no such method"}
     print(json.dumps(a), flush=True)
 `
@@ -268,6 +270,33 @@ func TestFindLimitsThatAreCutShortSayNothingOfTheTool(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// sooner is a context that only says that it has a deadline.
+type sooner struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c sooner) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Requests that are waited for do not take the time for replies.
+func TestFindLimitsLeavesTimeForReplies(t *testing.T) {
+	t.Parallel()
+	o := drive.Options{Command: python(t, deafTool, "echo alone"), Patience: time.Hour,
+		Longest: time.Hour}
+	d := begin(t, o)
+	ctx := sooner{t.Context(), time.Now().Add(6 * time.Second)}
+	found, err := d.FindLimits(ctx, 64<<10, discard)
+	if err != nil || len(found) != 2 {
+		t.Fatalf("found %+v: %v", found, err)
+	}
+	requests, replies := found[0], found[1]
+	if requests.SearchedTo == nil || !requests.Evidence.Limit.CutShort ||
+		replies.SearchedTo == nil || replies.Evidence.Limit.CutShort ||
+		*replies.SearchedTo > *requests.SearchedTo {
+		t.Errorf("of requests %+v, of replies %+v", limitOf(requests), limitOf(replies))
 	}
 }
 

@@ -224,6 +224,8 @@ func TestAssertionsOnServers(t *testing.T) {
 	small.Evidence.Server = &results.ServerEvidence{SmallReplies: true}
 	late := results.Target{Verdict: results.VerdictNotTried, Evidence: results.TargetEvidence{
 		Why: "the time was over", Limit: &results.LimitEvidence{Side: "reply"}}}
+	part := results.Target{Verdict: "ok", SearchedTo: new(int64(4096)), Evidence: results.
+		TargetEvidence{Limit: &results.LimitEvidence{Side: "reply", CutShort: true}}}
 	for _, row := range []struct {
 		assert  string
 		targets []results.Target
@@ -242,6 +244,8 @@ func TestAssertionsOnServers(t *testing.T) {
 		{"limit>=1MiB", []results.Target{small}, CannotTell},
 		{"limit>=1MiB", []results.Target{served, late}, CannotTell},
 		{"limit>=1000", []results.Target{limited, late}, Fails},
+		{"limit>=1MiB", []results.Target{served, part}, CannotTell},
+		{"limit>=4096", []results.Target{served, part}, Holds},
 		{"limit<2MiB", []results.Target{served}, CannotTell},
 		{"limit<1MiB", []results.Target{served}, Fails},
 		{"limit>=1000", []results.Target{served, limited}, Fails},

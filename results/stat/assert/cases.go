@@ -197,11 +197,11 @@ func limitCases(s *results.Set) []Case {
 
 // limits returns the limits of one server: the largest request and the largest reply that work. If
 // no limit was found, it returns the largest request that was served, as a lower bound. The largest
-// reply is one too, if a tool made no larger one. Replies that were not tried cannot be told.
+// reply is one too, if none was larger. Replies that were not tried cannot be told.
 func limits(records []results.Target) []Case {
 	var out []Case
 	var served int64
-	var stopped *results.Target // the search in which the tool made no larger replies
+	var stopped *results.Target // the search in which no larger replies were made, or tried
 	whyUntried := ""            // why no large reply was tried
 	if results.RepliesUntried(records) {
 		whyUntried = "(--reply-tool names a tool that makes large ones)"
@@ -217,7 +217,7 @@ func limits(records []results.Target) []Case {
 			out = append(out, limitCase(t, "replies", *t.ReplyLimit))
 		case t.SearchedTo != nil && (evidence == nil || evidence.Side == "request"):
 			served = max(served, *t.SearchedTo)
-		case t.RepliesStopped():
+		case t.RepliesStopped() || t.SearchedTo != nil && evidence.CutShort:
 			stopped = &t
 		case t.Size > 0 && t.Served():
 			served = max(served, t.Size)
