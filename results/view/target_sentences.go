@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -135,11 +136,11 @@ func replaySentence(t results.Target) string {
 	return text
 }
 
-// targetAdvice gives the advice on each verdict, once.
+// targetAdvice gives the last advice on each verdict: a search knows more than a sweep before it.
 func targetAdvice(targets []results.Target) []string {
 	var out []string
 	said := make(map[string]bool)
-	for _, t := range targets {
+	for _, t := range slices.Backward(targets) {
 		if t.Evidence.Advice == "" || said[t.Verdict] {
 			continue
 		}
@@ -150,6 +151,7 @@ func targetAdvice(targets []results.Target) []string {
 		}
 		out = append(out, text)
 	}
+	slices.Reverse(out)
 	return out
 }
 

@@ -101,11 +101,11 @@ func TestWhatServersInAnotherLanguageDoIsNamedToTheByte(t *testing.T) {
 	}
 }
 
-// leavesAfter answers a line that is too long, and ends.
+// leavesAfter answers a line that is too long, and ends. Of twice as long a line, it answers half.
 const leavesAfter = `
 import sys
 for line in sys.stdin.buffer:
-    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.write(line if len(line) < 131000 else line[:65536])
     sys.stdout.buffer.flush()
     if len(line) > 65536: sys.exit(0)
 `
@@ -120,6 +120,10 @@ func TestAServerThatEndsAfterItsAnswerEndsOverThatMessage(t *testing.T) {
 	if l := limitOf(limits[0]); l.bytes != 65_535 || l.above != "exit 0" || l.flaky ||
 		len(l.uneven) > 0 {
 		t.Errorf("found %+v", l)
+	}
+	const want = "larger answers are cut: flush before exit"
+	if got := limits[0].Evidence.Advice; !strings.HasPrefix(got, want) {
+		t.Errorf("advises %q, not %q", got, want)
 	}
 }
 
@@ -136,5 +140,7 @@ func TestASweepBlamesTheSizeOverWhichAServerEnds(t *testing.T) {
 	if last := sweep.Targets[2]; len(last.Warnings) != 1 || !strings.Contains(last.Warnings[0],
 		"were served before one was not") {
 		t.Errorf("warnings %q", last.Warnings)
+	} else if advice := last.Evidence.Advice; strings.Contains(advice, "length of a line") {
+		t.Errorf("advises %q, though lines of this size were served", advice)
 	}
 }

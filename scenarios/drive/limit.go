@@ -247,6 +247,16 @@ func losesRead(t results.Target) bool {
 	return isNear && (v == target.Unanswered || v.Ended())
 }
 
+// cutsLarger reports whether the answer at any size was cut.
+func (s *search) cutsLarger() bool {
+	for _, out := range s.tried {
+		if out.Verdict == target.Truncated {
+			return true
+		}
+	}
+	return false
+}
+
 // worksBeyond returns the sizes above the limit that worked, in order.
 func (s *search) worksBeyond() []int {
 	var sizes []int
@@ -296,6 +306,9 @@ func (s *search) record() results.Target {
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
+	if target.Verdict(t.Verdict).Ended() && s.cutsLarger() {
+		t.Evidence.Advice = target.AdviceLargerCut
+	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	e.Uneven = s.worksBeyond()
 	if s.High-s.Low > 1 && s.Low > 0 {
@@ -308,9 +321,12 @@ func (s *search) record() results.Target {
 			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.side == requestSide && losesRead(t) {
-		warn(&t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
-			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
-			"pipebench check --server --only trickle can tell")
+		text := "65,536 B is no limit of a pipe: one read takes so much from a full one"
+		if len(t.Evidence.Failure.StderrTail) == 0 { // no last words, which may name the cause
+			text += ". The server may take each read for a whole message, or keep no more than " +
+				"64 KiB of one: pipebench check --server --only trickle can tell"
+		}
+		warn(&t, "%s", text)
 	}
 	if s.flaky {
 		warn(&t, "tried again, it broke elsewhere or not at all: more than the size is to blame")

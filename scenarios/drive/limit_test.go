@@ -65,6 +65,7 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 		"die 65530":       true,
 		"swallow 32768":   false, // another limit
 		"mcp error@65536": false, // it says that it refuses
+		"mcp limit@65536": true,  // it says why it ends
 	} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +80,10 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 			said := strings.Join(limits[0].Warnings, " ")
 			if strings.Contains(said, "65,536 B is no limit of a pipe") != says {
 				t.Errorf("%+v: %q", limitOf(limits[0]), said)
+			}
+			guesses := says && !strings.HasPrefix(job, "mcp")
+			if strings.Contains(said, "only trickle can tell") != guesses {
+				t.Errorf("guesses %v, says %q", guesses, said)
 			}
 		})
 	}
@@ -526,6 +531,9 @@ func TestALimitInRows(t *testing.T) {
 		l.Verdict != string(target.Truncated) || l.Evidence.Failure.Partial != 60_000 ||
 		l.ReplyLimit == nil || *l.ReplyLimit < 605*99 || *l.ReplyLimit > largest {
 		t.Errorf("found %+v, %+v", limitOf(l), e)
+	}
+	if advice := l.Evidence.Advice; !strings.Contains(advice, "it has a limit of its own") {
+		t.Errorf("advises %q", advice)
 	}
 	if took := time.Since(began); took > 2*o.Patience {
 		t.Errorf("it took %v", took)
