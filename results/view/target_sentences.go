@@ -55,6 +55,8 @@ func targetSentence(t results.Target) string {
 			side = e.Side
 			if e.ByRequests {
 				until = ", which is as far as requests went"
+			} else if a := t.Evidence.Server; side == "request" && a != nil && a.SmallReplies {
+				until = ", if its answer is small"
 			}
 		}
 		return fmt.Sprintf("no limit on a %s up to %s%s", side,

@@ -29,23 +29,22 @@ const (
 func (d *Driver) FindLimits(ctx context.Context, most int, sink Sink) ([]results.Target, error) {
 	most = cmp.Or(most, defaultTo)
 	found, err := d.searchBoth(ctx, most)
-	if err == nil {
+	if err == nil && d.failure != "" {
 		d.warnOfFailure(found, most)
-	}
-	if len(found) == 1 && ctx.Err() == context.DeadlineExceeded && d.makesReplies() {
-		found = append(found, d.repliesUntried(
-			"the time was over; try smaller ones (--size 4MiB), or longer (--max-time)"))
+	} else if err == nil {
+		last := found[len(found)-1]
+		works := cmp.Or(last.RequestLimit, last.ReplyLimit, last.SearchedTo, new(int64))
+		size := min(charactersBytes, int(*works)) / 4 // an answer with escapes is larger
+		s := &series{Driver: d, request: d.protocol.Request(target.Tool, size)}
+		err = s.tryCharacters(ctx)
+		if s.characters {
+			found = append(found, *s.record())
+		}
 	}
 	for _, t := range found {
 		err = errors.Join(err, sink(t))
 	}
 	return found, err
-}
-
-// makesReplies reports whether the server has a tool that makes large replies.
-func (d *Driver) makesReplies() bool {
-	p := d.protocol
-	return p.HasTools() && (p.Echoes || p.Demand != nil)
 }
 
 // repliesUntried makes the record that says why no large reply was tried.
@@ -57,8 +56,7 @@ func (d *Driver) repliesUntried(why string) results.Target {
 	return t
 }
 
-// searchBoth searches for the limit of requests, and then for that of replies. If ctx has a
-// deadline, a third of the time is left for replies.
+// searchBoth finds the limits of requests and of replies, and leaves these a third of the time.
 func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, error) {
 	p := d.protocol
 	kind := target.Transport // the server refuses these requests, which is the least work
@@ -66,8 +64,10 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
 		kind = target.Tool
 	}
+	makesBytes := p.Demand != nil // a tool makes as many bytes as it is asked for
+	makesReplies := p.HasTools() && (p.Echoes || makesBytes)
 	requests := ctx
-	if end, ok := ctx.Deadline(); ok && d.makesReplies() {
+	if end, ok := ctx.Deadline(); ok && makesReplies {
 		var cancel context.CancelFunc
 		requests, cancel = context.WithTimeout(ctx, time.Until(end)*2/3)
 		defer cancel()
@@ -76,13 +76,11 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 	if len(found) == 1 && requests.Err() != nil && ctx.Err() == nil {
 		err = nil // its record says that the search was cut short
 	}
-	if err != nil || !p.HasTools() {
+	if err != nil || !makesReplies {
 		return found, err
 	}
-	makesBytes := p.Demand != nil // a tool makes as many bytes as it is asked for
 	if p.Echoes && d.options.ReplyTool == "" {
-		// the largest size of a request that works
-		fits := int(*cmp.Or(found[0].RequestLimit, found[0].SearchedTo))
+		fits := int(*cmp.Or(found[0].RequestLimit, found[0].SearchedTo)) // a request that works
 		found, err = d.search(ctx, found, replySide, d.sized(target.Tool), fits)
 		if err != nil {
 			return found, err
@@ -109,9 +107,6 @@ func (d *Driver) sized(kind target.Kind) func(int) *target.Request {
 // warnOfFailure warns, if all sizes work now, that the earlier failure was not due to the size of a
 // message.
 func (d *Driver) warnOfFailure(found []results.Target, most int) {
-	if d.failure == "" {
-		return
-	}
 	for _, t := range found {
 		if t.SearchedTo == nil {
 			return
@@ -162,6 +157,10 @@ func (d *Driver) search(
 	}
 	if err == nil && s.High > 0 {
 		err = s.verify(ctx)
+	}
+	if err != nil && s.side == replySide && s.Low == 0 && ctx.Err() == context.DeadlineExceeded {
+		return append(found, d.repliesUntried("the time was over; try smaller ones "+
+			"(--size 4MiB), or longer (--max-time)")), err
 	}
 	if err != nil && (ctx.Err() == nil || s.Low == 0) {
 		return found, err
@@ -235,8 +234,8 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether the server may mistake the bytes of each read for a whole message. A
-// sign of this is a failure at about the size that one read takes from a full pipe.
+// losesRead reports whether the server may mistake the bytes of each read for a whole message: it
+// fails at about the size that one read takes from a full pipe, and ends without last words.
 func losesRead(t results.Target) bool {
 	const (
 		oneRead = 64 << 10
@@ -244,17 +243,8 @@ func losesRead(t results.Target) bool {
 	)
 	v := target.Verdict(t.Verdict)
 	isNear := oneRead-framing <= *t.RequestLimit && *t.RequestLimit <= oneRead+framing
-	return isNear && (v == target.Unanswered || v.Ended())
-}
-
-// cutsLarger reports whether the answer at any size was cut.
-func (s *search) cutsLarger() bool {
-	for _, out := range s.tried {
-		if out.Verdict == target.Truncated {
-			return true
-		}
-	}
-	return false
+	endsSilently := v.Ended() && len(t.Evidence.Failure.StderrTail) == 0
+	return isNear && (v == target.Unanswered || endsSilently)
 }
 
 // worksBeyond returns the sizes above the limit that worked, in order.
@@ -274,6 +264,8 @@ func (s *search) record() results.Target {
 	t := s.driver.record()
 	e := &results.LimitEvidence{Side: s.side, FailedAt: s.High, Flaky: s.flaky}
 	t.Evidence.Limit = e
+	small := s.make(0).Kind == target.Transport && s.driver.protocol.HasTools()
+	t.Evidence.Server.SmallReplies = t.Evidence.Server.SmallReplies || small
 	largest := int64(s.tried[s.Low].Size)
 	if s.side == requestSide && s.driver.sweptTo > 0 {
 		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
@@ -306,27 +298,22 @@ func (s *search) record() results.Target {
 		t.Evidence.Size = &results.SizeEvidence{PayloadBytes: payload}
 		e.FailedAt += int(largest) - s.Low // a reply may be larger than its request
 	}
-	if target.Verdict(t.Verdict).Ended() && s.cutsLarger() {
-		t.Evidence.Advice = target.AdviceLargerCut
+	for _, out := range s.tried {
+		if out.Verdict == target.Truncated && target.Verdict(t.Verdict).Ended() {
+			t.Evidence.Advice = "larger ones are cut; " + out.Verdict.Advice()
+		}
 	}
 	e.AtTwice = string(s.tried[2*s.Low].Verdict)
 	e.Uneven = s.worksBeyond()
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
-		known := "known to " + stat.FormatBytes(int64(s.High-s.Low))
-		if s.call != "" {
-			known = fmt.Sprintf("between %s=%d and %d", s.call, s.Low, s.High)
-		}
-		warn(&t, "the search was cut short: the limit is %s; to find the exact one, run %s", known,
+		warn(&t, "the search was cut short: to find the exact limit, run %s",
 			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
 	if s.side == requestSide && losesRead(t) {
-		text := "65,536 B is no limit of a pipe: one read takes so much from a full one"
-		if len(t.Evidence.Failure.StderrTail) == 0 { // no last words, which may name the cause
-			text += ". The server may take each read for a whole message, or keep no more than " +
-				"64 KiB of one: pipebench check --server --only trickle can tell"
-		}
-		warn(&t, "%s", text)
+		warn(&t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
+			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
+			"pipebench check --server --only trickle can tell")
 	}
 	if s.flaky {
 		warn(&t, "tried again, it broke elsewhere or not at all: more than the size is to blame")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pipebench/pipebench/results"
-	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/drive"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
@@ -65,7 +64,7 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 		"die 65530":       true,
 		"swallow 32768":   false, // another limit
 		"mcp error@65536": false, // it says that it refuses
-		"mcp limit@65536": true,  // it says why it ends
+		"mcp limit@65536": false, // it says why it ends
 	} {
 		t.Run(job, func(t *testing.T) {
 			t.Parallel()
@@ -80,10 +79,6 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 			said := strings.Join(limits[0].Warnings, " ")
 			if strings.Contains(said, "65,536 B is no limit of a pipe") != says {
 				t.Errorf("%+v: %q", limitOf(limits[0]), said)
-			}
-			guesses := says && !strings.HasPrefix(job, "mcp")
-			if strings.Contains(said, "only trickle can tell") != guesses {
-				t.Errorf("guesses %v, says %q", guesses, said)
 			}
 		})
 	}
@@ -109,7 +104,7 @@ func TestASearchThatIsCutShortSaysHowNearItCame(t *testing.T) {
 		t.Fatalf("%v, found %+v", err, found)
 	}
 	left := int64(found[0].Evidence.Limit.FailedAt) - *found[0].RequestLimit
-	want := "cut short: the limit is known to " + stat.FormatBytes(left) + "; "
+	const want = "cut short: to find the exact limit, run pipebench drive --find-limit "
 	said := strings.Join(found[0].Warnings, " ")
 	if left <= 1 || !strings.Contains(said, want) {
 		t.Errorf("warns %q, not %q", said, want)
@@ -154,6 +149,20 @@ func TestFindLimitsTellsRepliesFromRequests(t *testing.T) {
 	if l := limitOf(limits[1]); l.side != "reply" || l.bytes == 0 ||
 		l.above != target.Truncated || l.bytes != 100000 {
 		t.Errorf("found %+v; want truncated replies above 100,000 bytes", l)
+	}
+}
+
+// Sizes are searched in ASCII, and then characters of several bytes are tried.
+func TestFindLimitsTriesCharacters(t *testing.T) {
+	t.Parallel()
+	var set results.Set
+	d := begin(t, server("mcp split-utf8=64KiB"))
+	if _, err := d.FindLimits(t.Context(), 1<<20, keepIn(&set)); err != nil {
+		t.Fatal(err)
+	}
+	last := set.Targets[len(set.Targets)-1]
+	if len(set.Targets) != 3 || !last.FailsOnCharacters() || drive.Failed(&set) == nil {
+		t.Errorf("found %+v", set.Targets)
 	}
 }
 
@@ -532,7 +541,7 @@ func TestALimitInRows(t *testing.T) {
 		l.ReplyLimit == nil || *l.ReplyLimit < 605*99 || *l.ReplyLimit > largest {
 		t.Errorf("found %+v, %+v", limitOf(l), e)
 	}
-	if advice := l.Evidence.Advice; !strings.Contains(advice, "it has a limit of its own") {
+	if advice := l.Evidence.Advice; !strings.Contains(advice, "does it, or its tool, cut texts") {
 		t.Errorf("advises %q", advice)
 	}
 	if took := time.Since(began); took > 2*o.Patience {

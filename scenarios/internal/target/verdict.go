@@ -76,7 +76,8 @@ var advice = map[Verdict]string{
 		"both while writing",
 	Corrupt: "bytes were changed on the way: look for text decoded a chunk at a time, and for " +
 		"two writers on one stream",
-	Truncated: "the answer was cut: " + adviceCut,
+	Truncated: "the answer was cut: flush before exit, and write again what a non-blocking " +
+		"stream did not take",
 	WrongLength: "Content-Length counts the bytes of the message as it is written: count them " +
 		"after encoding it, not its characters and not the bytes of another encoding",
 	Buffered: "its output is block-buffered, as standard output is on a pipe unless the program " +
@@ -98,13 +99,9 @@ var advice = map[Verdict]string{
 		"JSON-RPC error instead",
 }
 
+// Advice for a server that ended.
 const (
-	adviceCut = "flush before exit, and write again what a non-blocking stream did not take"
-	// AdviceLargerCut is for a server that ends at one size, and whose larger answers are cut.
-	AdviceLargerCut = "larger answers are cut: " + adviceCut
-
-	// for a server that ended:
-	AdviceExit   = "the server ended itself: its last words on standard error may say why"
+	adviceExit   = "the server ended itself: its last words on standard error may say why"
 	adviceSignal = "the server was killed or crashed: look at its memory at this size, and at " +
 		"limits on it"
 )
@@ -118,14 +115,14 @@ func (v Verdict) Advice() string {
 	case v.Signal() != "":
 		return adviceSignal
 	case v.Ended():
-		return AdviceExit
+		return adviceExit
 	}
 	return ""
 }
 
 // AdviceOnCharacters is for a server that answers only without characters of several bytes.
-const AdviceOnCharacters = "read bytes, then decode each message: Content-Length counts bytes, " +
-	"not characters (in Python read sys.stdin.buffer)"
+const AdviceOnCharacters = "decode whole messages, not each read (in Node setEncoding, in " +
+	"Python sys.stdin.buffer); Content-Length counts bytes, not characters"
 
 // adviceInPieces is for a request that got other messages in place of an answer.
 const adviceInPieces = "send the answer as one whole message (in MCP one line; MCP and LSP have " +
@@ -145,14 +142,11 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
-	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered && o.Half:
-		return "the answer was cut, and the server lives: write again what a non-blocking " +
-			"stream did not take, or it has a limit of its own"
 	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered:
-		return "the server lives, and its answer has only the beginning of the text: " +
-			"does it, or its tool, cut texts?"
+		return "the server lives, and its answer is only a beginning: does it, or its tool, cut " +
+			"texts, or lose what a non-blocking stream did not take?"
 	case o.Verdict == exitPrefix+"0" && o.accepted < longLine:
-		return AdviceExit
+		return adviceExit
 	case o.Verdict != Deaf || e == nil:
 		return o.Verdict.Advice()
 	}
