@@ -65,18 +65,17 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		kind = target.Tool
 	}
 	makesBytes := p.Demand != nil // a tool makes as many bytes as it is asked for
-	makesReplies := p.HasTools() && (p.Echoes || makesBytes)
 	requests := ctx
-	if end, ok := ctx.Deadline(); ok && makesReplies {
+	if end, ok := ctx.Deadline(); ok && p.HasTools() {
 		var cancel context.CancelFunc
 		requests, cancel = context.WithTimeout(ctx, time.Until(end)*2/3)
 		defer cancel()
 	}
 	found, err := d.search(requests, nil, requestSide, d.sized(kind), most)
-	if len(found) == 1 && requests.Err() != nil && ctx.Err() == nil {
+	if len(found) == 1 && ctx.Err() == nil {
 		err = nil // its record says that the search was cut short
 	}
-	if err != nil || !makesReplies {
+	if err != nil || !p.HasTools() {
 		return found, err
 	}
 	if p.Echoes && d.options.ReplyTool == "" {
