@@ -186,7 +186,11 @@ func (r *headerReader) field(line []byte) error {
 		}
 		return ErrNoColon
 	}
-	if !bytes.EqualFold(trim(name), []byte(lengthName)) {
+	name = trim(name)
+	if !bytes.EqualFold(name, []byte(lengthName)) {
+		if r.set.verbatim && !r.set.lenient && !bytes.EqualFold(name, []byte("Content-Type")) {
+			return ErrOtherName
+		}
 		return nil
 	}
 	n, err := parseLength(trim(value))
@@ -221,14 +225,16 @@ func parseLength(b []byte) (int64, error) {
 	return n, nil
 }
 
-// fail gives up the header at hand, and returns the error about one of its lines. The search for
-// the next header begins at the index next of the buffer.
+// fail returns the error about a line, and goes on at the index next of the buffer. It gives up the
+// header at hand and searches for the next one, unless the line is only none of this header.
 func (r *headerReader) fail(line []byte, next int, err error) *HeaderError {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
 	r.in.pos = next
-	r.reset()
-	r.resyncing = true
+	r.resyncing = err != ErrOtherName
+	if r.resyncing || r.stated < 0 {
+		r.reset()
+	}
 	return e
 }
 

@@ -86,13 +86,14 @@ var (
 	ErrHugeLength     = errors.New("Content-Length overflows 63 bits")
 	ErrTwoLengths     = errors.New("two Content-Length lines contradict each other")
 	ErrNoColon        = errors.New("line without a colon")
+	ErrOtherName      = errors.New("neither Content-Length nor Content-Type") // see WithVerbatim
 	ErrHeaderBytes    = errors.New("header has more than 8 KiB")
 	ErrHeaderLines    = errors.New("header has more than 64 lines")
 )
 
 // A HeaderError is returned for a header that does not give the length of its message. The next
 // ReadMessage goes on at the next "Content-Length", which may be inside a message: stop if you
-// cannot trust the peer.
+// cannot trust the peer. With ErrOtherName, it goes on at the next line.
 type HeaderError struct {
 	Offset int64  // where in the stream the faulty line begins; for ErrNoLength, the header
 	Line   string // the faulty line without its terminator, at most 80 bytes of it

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,32 @@ func TestHeader(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A line that is no field of a header is text that a server printed, if the reader asks for all.
+func TestVerbatimReturnsTheTextBetweenMessages(t *testing.T) {
+	const framed = "Content-Length: 2\r\nContent-Type: x\r\n\r\n{}"
+	wire := "up: 1\n2:3 INFO: x\n" + framed + "INFO: sent\r\n" + framed +
+		"Content-Length: 1\r\nX-Y: z\r\n\r\na" + "INFO: bye\n"
+	other := func(offset int, line string) string {
+		return fmt.Sprintf("%+v", framers.HeaderError{
+			Offset: int64(offset), Line: line, Err: framers.ErrOtherName})
+	}
+	want := []string{other(0, "up: 1"), other(6, "2:3 INFO: x"), `"{}"`, other(58, "INFO: sent"),
+		`"{}"`, other(129, "X-Y: z"), `"a"`, other(140, "INFO: bye"), "EOF"}
+	for _, cut := range cuts {
+		r := framers.ContentLength().NewReader(cut.Cut(strings.NewReader(wire)),
+			framers.WithVerbatim())
+		if got := transcript(r); !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%q, want\n%q", cut.Name, got, want)
+		}
+		lenient := framers.ContentLength().NewReader(cut.Cut(strings.NewReader(wire)),
+			framers.WithVerbatim(), framers.WithLenient())
+		got := transcript(lenient)
+		if len(got) != 4 || got[2] != `"a"` {
+			t.Errorf("%s: a lenient reader got %q", cut.Name, got)
 		}
 	}
 }

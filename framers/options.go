@@ -126,7 +126,8 @@ func WithWriteSize(n int) Option { return func(s *settings) { s.writeSize = max(
 func WithPolicy(p Policy) Option { return func(s *settings) { s.policy = p } }
 
 // WithVerbatim keeps what a line framing otherwise drops: white space around a message, and blank
-// lines, which then are empty messages.
+// lines, which then are empty messages. A Content-Length Reader returns a HeaderError for each line
+// of a header that is neither Content-Length nor Content-Type, and keeps the rest of the header.
 func WithVerbatim() Option { return func(s *settings) { s.verbatim = true } }
 
 // WithLenient makes a Content-Length Reader accept what some servers send. Header lines without a

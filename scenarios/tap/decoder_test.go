@@ -63,8 +63,10 @@ func TestDecoderFindsMessagesHoweverTheyAreCut(t *testing.T) {
 func TestDecoderCountsWhatIsNoMessage(t *testing.T) {
 	const framed = "Content-Length: 2\r\n\r\n{}"
 	for stream, want := range map[string]string{
-		framed + "debug: on\na line\n" + framed + "bye\n": "a line",
-		framed + "\n" + framed + "bye\n":                  "no Content-Length",
+		framed + "INFO: sent\n" + framed + "INFO: bye\n": "INFO: sent",
+		framed + "debug: on\na line\n" + framed:          "debug: on",
+		framed + "a line\n" + framed + "bye\n":           "a line",
+		framed + "\n" + framed + "bye\n":                 "no Content-Length",
 	} {
 		messages := 0
 		d := newDecoder(nil, heldBytes, func(*message) { messages++ })
