@@ -131,8 +131,8 @@ func recordAndDrive(r *inspect.Report, pid int, server string) string {
 		first = fmt.Sprintf("let the client start `pipebench tap --bodies -o FILE -- %s`, "+
 			"and end the client when it hangs again", server)
 	}
-	const says = "%s: `pipebench report %s` names wrong lengths and requests without " +
-		"an answer. Then `pipebench drive -- %s` looks for a size that it does not answer"
+	const says = "%s: `pipebench report %s` names wrong lengths, and requests of either side " +
+		"without an answer. Then `pipebench drive -- %s` looks for a size that it does not answer"
 	return fmt.Sprintf(says, first, file, server)
 }
 

@@ -339,8 +339,9 @@ func TestAnIdleServerIsBlamedForNothingUncertain(t *testing.T) {
 		says   string // "" if nothing is found
 	}{
 		{"certain", func(*Report) {},
-			"has read all that was sent; a message was swallowed or not written, or one side " +
-				"waits for the rest of one (wrong length, no end of line)"},
+			"has read all that was sent; a message was swallowed or not written, a request " +
+				"of the server was not answered, or one side waits for the rest of one " +
+				"(wrong length, no end of line)"},
 		{"a client of several threads",
 			func(r *Report) { r.all[1] = Proc{PID: 1, threadCount: 2} },
 			"if an answer is due"},

@@ -68,8 +68,8 @@ func (f *finder) checkMutualRead(certain bool) {
 		const says = "both wait for each other, and nothing is in the pipes: " +
 			"%s waits for %s%s, which %s read all that was sent%s; "
 		text := fmt.Sprintf(says, p.client, namesOf(c.servers), c.through(), has, c.alsoWaits())
-		const causes = "a message was swallowed or not written, or one side waits for the rest " +
-			"of one (wrong length, no end of line)"
+		const causes = "a message was swallowed or not written, a request of the server was not " +
+			"answered, or one side waits for the rest of one (wrong length, no end of line)"
 		if certain {
 			text += causes
 		} else {
