@@ -44,9 +44,9 @@ func recordingSummary(s *results.Set, file string) []string {
 		}
 		inputEnded := t.Evidence.Traffic.Requests.EndedNS
 		if inputEnded > 0 && lasted-inputEnded >= longStall {
-			text += fmt.Sprintf(" It stayed %s after the end of its input. Next: %s",
-				results.FormatDuration(float64(lasted-inputEnded)),
-				checkEnd(recordedCommand(s, t.Run)))
+			text += fmt.Sprintf(" It stayed %s after the end of its input. Next: pipebench check "+
+				"--server --only end-idle -- %s",
+				results.FormatDuration(float64(lasted-inputEnded)), recordedCommand(s, t.Run))
 		}
 		out = append(out, Escape(text))
 	}
@@ -71,8 +71,8 @@ func serversSummary(s *results.Set, file string) []string {
 		said := append(causes(s, messages), unansweredText(calls, file, command))
 		if recordedTarget(s, messages[len(messages)-1].Run) == nil {
 			said = append(said, "The recording has no end: the server still runs, or tap was "+
-				"killed. End the client and look again; if the server stays, next: "+
-				checkEnd(command))
+				"killed. If it runs, next: pipebench inspect PID; then end the client and look "+
+				"again.")
 		}
 		said = append(said, slowestText(calls))
 		for _, text := range nonEmpty(said) {
@@ -83,11 +83,6 @@ func serversSummary(s *results.Set, file string) []string {
 		}
 	}
 	return out
-}
-
-// checkEnd returns a command that tells how a server behaves at the end of its input.
-func checkEnd(command string) string {
-	return "pipebench check --server --only end-idle -- " + command
 }
 
 // messagesSummary counts the messages and the errors.

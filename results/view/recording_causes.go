@@ -23,12 +23,17 @@ const (
 // The function causes lists what may have made a client and a server wait for each other, with the
 // surest cause first. All messages must be of one server.
 func causes(s *results.Set, messages []results.Message) []string {
+	server := stoppedText(s, messages, "request")
+	client := stoppedText(s, messages, "reply")
+	if server != "" && client != "" {
+		client += " If they waited at once: let each side read while it writes."
+	}
 	return nonEmpty([]string{
 		cmp.Or(cutText(s, messages), strayText(s, messages)), // a cut leaves the rest as text
 		unfinishedText(s, messages),
 		owedText(messages),
-		stoppedText(s, messages, "request"),
-		stoppedText(s, messages, "reply"),
+		server,
+		client,
 	})
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,7 +71,14 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	set := &results.Set{
+	set := &results.Set{Messages: messages,
+		Targets: []results.Target{lspServer(stalled(36.3e9+5e6), stalled(4e9+1e6))}}
+	both := []string{server,
+		client + " If they waited at once: let each side read while it writes."}
+	if got := recordingSummary(set, "")[:2]; !slices.Equal(got, both) {
+		t.Errorf("both: got %q, want %q", got, both)
+	}
+	set = &results.Set{
 		Messages: messages[1:],
 		Targets:  []results.Target{lspServer(stalled(36.3e9), stalled(1e6))},
 	}
@@ -164,9 +172,8 @@ func TestWhatSendsARecordingAgainCanBeTyped(t *testing.T) {
 func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 	set := &results.Set{Messages: []results.Message{
 		{Dir: "request", Method: "initialize", ID: []byte("1"), Size: 9}}}
-	const want = "The recording has no end: the server still runs, or tap was killed. End the " +
-		"client and look again; if the server stays, next: pipebench check --server --only " +
-		"end-idle -- COMMAND"
+	const want = "The recording has no end: the server still runs, or tap was killed. If it " +
+		"runs, next: pipebench inspect PID; then end the client and look again."
 	if got := recordingSummary(set, ""); got[1] != want {
 		t.Errorf("says %q", got)
 	}

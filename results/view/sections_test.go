@@ -63,9 +63,8 @@ func TestTheTroublesOfARecordingAreNamed(t *testing.T) {
 		`2 requests without an answer: b (id 2), b (id "x"), the first right after open of ` +
 			"250,159 B, the largest before it. Record again with pipebench tap --bodies, then " +
 			"send it again: pipebench drive --messages RECORDING -- COMMAND",
-		"The recording has no end: the server still runs, or tap was killed. End the client " +
-			"and look again; if the server stays, next: pipebench check --server --only " +
-			"end-idle -- COMMAND",
+		"The recording has no end: the server still runs, or tap was killed. If it runs, next: " +
+			"pipebench inspect PID; then end the client and look again.",
 		"Slowest after the handshake: a (id 1), 2.00 ms, right after initialize of 90 B.",
 		"The recording has 5 messages to the server and 2 from it. The largest message has " +
 			"250,159 B.",
