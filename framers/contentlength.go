@@ -226,7 +226,7 @@ func parseLength(b []byte) (int64, error) {
 }
 
 // fail returns the error about a line, and goes on at the index next of the buffer. It gives up the
-// header at hand and searches for the next one, unless the line is only none of this header.
+// header at hand and searches for the next one, unless the line is text that is no header line.
 func (r *headerReader) fail(line []byte, next int, err error) *HeaderError {
 	e := &HeaderError{Offset: r.in.offset(r.in.base), Line: excerpt(line), Err: err}
 	r.in.base = next
