@@ -202,6 +202,9 @@ func failingText(t results.Target, served int64) string {
 // replayResult sums up the replay of a whole recording to a server.
 func replayResult(t results.Target) DriveResult {
 	replayed := results.FormatCount(t.Evidence.Replay.Replayed, "message") + " replayed"
+	if atEnd := t.Evidence.Replay.AtEnd; atEnd != "" {
+		replayed += "; at the end of its input: " + atEnd
+	}
 	switch {
 	case t.Served():
 		return DriveResult{Passed: true, text: "PASS: " + replayed, tone: Good}

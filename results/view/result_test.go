@@ -122,6 +122,12 @@ func TestWhatAServerComesTo(t *testing.T) {
 			true, "PASS: 9 messages replayed",
 		},
 		{
+			"a replay to a server that stays",
+			[]results.Target{{Verdict: "ok", Evidence: results.TargetEvidence{
+				Replay: &results.ReplayEvidence{Replayed: 9, AtEnd: "still there after 2.00 s"}}}},
+			true, "PASS: 9 messages replayed; at the end of its input: still there after 2.00 s",
+		},
+		{
 			"a replay that ends early", []results.Target{{Verdict: "deaf", Evidence: replayed}},
 			false, "FAIL: 9 messages replayed; no reply, process alive",
 		},

@@ -132,9 +132,6 @@ func replaySentence(t results.Target) string {
 	text += ", in " + results.FormatDuration(float64(t.Samples[0].ElapsedNS))
 	times := quantileTexts(latencyOf(t), "the longest")
 	text = strings.Join(append([]string{text}, times...), ", ")
-	if replay.AtEnd != "" {
-		text += "; at the end of its input: " + replay.AtEnd
-	}
 	return text
 }
 

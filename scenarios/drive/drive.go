@@ -75,6 +75,13 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 	d.protocol = s.Protocol()
 	d.unopened = d.protocol.Speaks() == "lsp" && o.Request != RequestDocument
 	d.setServer(s)
+	if o.Recording != "" {
+		d.end(true /* politely */)
+		if _, err := d.live(ctx); err != nil {
+			d.Close()
+			return nil, err
+		}
+	}
 	return d, nil
 }
 

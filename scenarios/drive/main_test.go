@@ -386,6 +386,23 @@ var servers = map[string]func(arg string) error{
 		})
 	},
 	"lapse": lapse,
+	"counts": func(most string) error { // answers nothing after so many lines
+		n := 0
+		return each(func(line string) {
+			n++
+			if last, _ := strconv.Atoi(most); n <= last {
+				fmt.Println(refusal(line))
+			}
+		})
+	},
+	"once": func(path string) error { // swallows one request "hover", also if started again
+		return each(func(line string) {
+			if strings.Contains(line, `"hover"`) && os.Mkdir(path, 0o700) == nil {
+				return
+			}
+			fmt.Println(refusal(line))
+		})
+	},
 	"hold": func(string) error { // keeps the answer to a long line until another line comes
 		held := ""
 		return each(func(line string) {

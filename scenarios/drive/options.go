@@ -56,7 +56,7 @@ type Options struct {
 	Observe func(step string)
 
 	Run string // the name of the run, which goes into each record
-	// Recording is the file of the messages that Replay sends, which advice names; "" if not known.
+	// Recording is the file that Replay sends: advice names it, and Open starts the server anew.
 	Recording string
 }
 

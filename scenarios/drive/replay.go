@@ -46,14 +46,15 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split returns the client's messages in a recording, and the server's answers by id, both in the
-// order of the recording. It leaves out the handshake and the client's own answers.
-func split(
-	recording []payload.Message,
-) (requests []recorded, replies map[string][]payload.Message) {
+// split returns the client's messages in a recording, the server's answers by id, both in the
+// order of the recording, and the methods of the server's requests without an answer, by id. It
+// leaves out the handshake and the client's own answers; number counts these, too.
+func split(recording []payload.Message) (
+	requests []recorded, replies map[string][]payload.Message, owed map[string]string, number int,
+) {
 	replies = map[string][]payload.Message{}
+	owed = map[string]string{}
 	open := map[string]int{} // the indexes of unanswered requests, by id
-	number := 0
 	for _, m := range recording {
 		if m.Dir != "reply" {
 			number++
@@ -69,6 +70,12 @@ func split(
 			if answers && m.Dir != "request" {
 				replies[id] = append(replies[id], m)
 			}
+		}
+		switch {
+		case m.Dir == "reply" && method != "" && id != "":
+			owed[id] = method
+		case m.Dir == "request" && answers:
+			delete(owed, id)
 		}
 		at, asked := open[id]
 		if answers && asked && m.Dir != "request" {
@@ -87,7 +94,7 @@ func split(
 		}
 		requests = append(requests, recorded{Message: m, number: number, name: name})
 	}
-	return requests, replies
+	return requests, replies, owed, number
 }
 
 // The deadline for an answer is at least patienceFactor times as long as the answer took in the
@@ -102,7 +109,7 @@ const patienceFactor = 3
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
-	requests, replies := split(recording)
+	requests, replies, owed, number := split(recording)
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
@@ -116,19 +123,19 @@ func (d *Driver) Replay(
 		evidence: &results.ReplayEvidence{Replayed: len(requests)},
 	}
 	r.t.Evidence.Replay = r.evidence
-	r.t.Evidence.Server.Request = "the messages of a recording"
+	r.t.Evidence.Server.Request = fmt.Sprintf("%d of %d recorded messages to the server: drive "+
+		"starts, answers and ends by itself", len(requests), number)
 	before := s.Account()
 	began := time.Now()
 	served := true
 	for i := 0; served && i < len(requests); i++ {
-		isLast := i == len(requests)-1
-		served, err = r.send(ctx, &requests[i], isLast)
+		lasted := time.Since(began)
+		served, err = r.send(ctx, &requests[i], i == len(requests)-1)
 		if err != nil {
 			return err
 		}
 		if !served {
-			hasTime := time.Since(began) < mostSmallTime // for sending the messages once more
-			r.explain(ctx, requests[:i+1], hasTime)
+			r.explain(ctx, requests[:i+1], max(lasted, r.options.Patience) < 30*time.Second)
 		}
 	}
 	r.judge()
@@ -143,19 +150,26 @@ func (d *Driver) Replay(
 		r.t.Samples = append(r.t.Samples, sample)
 	}
 	if served {
+		for _, method := range slices.Compact(slices.Sorted(maps.Values(owed))) {
+			if _, asked := s.Asked.Load(method); asked {
+				warn(&r.t, "drive answered %s, which the recorded client did not", method)
+			}
+		}
 		r.evidence.AtEnd = r.endInput()
 	}
 	return sink(r.t)
 }
 
 // endInput ends the server's input, says whether the server leaves then, and ends it if it stays.
-func (d *Driver) endInput() string {
-	s := d.server
+func (r *replay) endInput() string {
+	s := r.server
 	s.CloseInput()
-	defer d.discard()
+	defer r.discard()
 	if s.Ended(target.LeaveAtEnd) {
 		return string(s.ExitVerdict())
 	}
+	warn(&r.t, "it stays after the end of its input; next: pipebench check --server --only "+
+		"end-idle -- %s", strings.Join(r.options.Command, " "))
 	return "still there after " + results.FormatDuration(float64(target.LeaveAtEnd))
 }
 
@@ -203,8 +217,8 @@ func (r *replay) warnOfDifferences() {
 }
 
 // explain notes in the record that the last of the requests failed, and in which message the server
-// stopped reading. Otherwise characters of several bytes may be the cause, or a larger message
-// right before the request: if hasTime is set, explain tries again without them.
+// stopped reading. If hasTime is set, it looks for other causes: it sends all requests again, then
+// in ASCII, without a larger message right before the last, and without another message.
 func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool) {
 	last := len(requests) - 1
 	failed := &requests[last]
@@ -230,24 +244,41 @@ func (r *replay) explain(ctx context.Context, requests []recorded, hasTime bool)
 	if largest != last {
 		*why += fmt.Sprintf("; right after %s, which expects no answer", large.String())
 	}
-	if !hasTime {
+	if !hasTime || r.sent == nil { // nil: what failed is the small request after the last message
+		return
+	}
+	if r.failsAt(ctx, requests) != failed.number {
+		*why += "; sent once more, the same messages did not fail there: it comes now and then"
+		r.t.Evidence.Advice = adviceOnChance
 		return
 	}
 	plain, changed := inASCII(requests)
-	if changed > 0 && r.answers(ctx, plain) {
+	if changed > 0 && r.failsAt(ctx, plain) == 0 {
 		*why += fmt.Sprintf("; message %d has characters of several bytes: with ASCII in their "+
 			"place, as many bytes, it is answered", changed)
 		r.t.Evidence.Advice = target.AdviceOnCharacters
 		return
 	}
-	if largest == last {
+	without := func(i int) []recorded { return slices.Concat(requests[:i], requests[i+1:]) }
+	if largest == last || r.failsAt(ctx, without(largest)) != 0 {
 		return
 	}
-	if r.answers(ctx, slices.Concat(requests[:largest], requests[largest+1:])) {
-		*why += fmt.Sprintf("; without message %d it is answered", large.number)
-		r.t.Evidence.Advice = adviceOnCause(large)
+	*why += fmt.Sprintf("; without message %d it is answered", large.number)
+	r.t.Evidence.Advice = fmt.Sprintf(adviceOnCause, large.number)
+	other := (largest + last - 1) % last
+	if other != largest && r.failsAt(ctx, without(other)) == 0 {
+		*why += fmt.Sprintf(", and also without message %d: it depends on how many messages "+
+			"came before", requests[other].number)
+		r.t.Evidence.Advice = adviceOnChance
 	}
 }
+
+const (
+	adviceOnCause = "message %d to the server makes the difference: look at what the server does " +
+		"with it, at the lengths that it reads and announces, and, if it is large, at buffers"
+	adviceOnChance = "no message alone is the cause: look for a count, a limit, a lock or a race " +
+		"in the server; pipebench inspect PID tells more while your client hangs"
+)
 
 // inASCII returns the requests with an x for each byte that is not ASCII, and the number of the
 // last message that has such bytes, or 0.
@@ -291,32 +322,22 @@ func (r *replay) whereStopped(sent []recorded) string {
 		stat.FormatBytes(read))
 }
 
-// leastLarge is the smallest size of a message, in bytes, that may not fit a buffer of the server.
-const leastLarge = 2048
-
-// adviceOnCause says where to look if a server answers a request only without the message cause,
-// which comes right before it.
-func adviceOnCause(cause recorded) string {
-	if cause.Size < leastLarge {
-		const says = "message %d makes the difference: look at what the server does with it, " +
-			"and at the lengths that the server reads and announces"
-		return fmt.Sprintf(says, cause.number)
-	}
-	return "the large message made the server lose what came behind it: look at how input is put " +
-		"together, and at limits of its buffer"
-}
-
-// answers reports whether another process of the server answers the last of the requests.
-func (r *replay) answers(ctx context.Context, requests []recorded) bool {
-	r.observe("trying again without what may be the cause")
+// failsAt sends the requests to another process of the server, and returns the number of the one
+// that is not served, or 0. If the server does not start, that is the last, as before.
+func (r *replay) failsAt(ctx context.Context, requests []recorded) int {
+	r.end(false /* politely */)
+	r.observe("trying again to find the cause")
 	again := &replay{Driver: r.Driver, t: r.record(), evidence: &results.ReplayEvidence{}}
 	for i := range requests {
 		served, err := again.send(ctx, &requests[i], false /* last */)
-		if err != nil || !served {
-			return false
+		if err != nil {
+			return requests[len(requests)-1].number
+		}
+		if !served {
+			return requests[i].number
 		}
 	}
-	return true
+	return 0
 }
 
 // send sends a message again, compares the answer, and reports whether the message was served.

@@ -3,6 +3,7 @@ package drive_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,7 @@ func replayed(t *testing.T, job, protocol string, messages []payload.Message) re
 	o := server(job)
 	o.Protocol = protocol
 	o.Patience = 2 * time.Second
+	o.Recording = "tap.jsonl"
 	set := new(results.Set)
 	if err := begin(t, o).Replay(t.Context(), messages, keepIn(set)); err != nil {
 		t.Fatal(err)
@@ -137,8 +139,57 @@ func TestAReplaySaysWhatCameBeforeARequestWithoutAnswer(t *testing.T) {
 			t.Errorf("%q does not say %q", e.Why, says)
 		}
 	}
-	if !strings.Contains(e.Advice, "lose what came behind") {
+	if !strings.Contains(e.Advice, "message 2 to the server makes the difference") {
 		t.Errorf("advises %q", e.Advice)
+	}
+}
+
+// A request of the server that the recorded client left open may be why it hung.
+func TestAReplayNamesWhatOnlyItAnswered(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":7,"method":"hover"}`
+	server := func(id, method string) payload.Message {
+		return payload.Message{Dir: "reply", Method: method, ID: []byte(id)}
+	}
+	got := replayed(t, "lsp go", "lsp", []payload.Message{
+		server("1", "workspace/configuration"), server("2", "workspace/applyEdit"),
+		server("3", "window/neverAsked"), {Dir: "request", ID: []byte("2")},
+		{Dir: "request", Size: len(ask), Body: []byte(ask)},
+	})
+	want := []string{"drive answered workspace/configuration, which the recorded client did not"}
+	if got.Verdict != string(target.OK) || !slices.Equal(got.Warnings, want) {
+		t.Errorf("%s: %q", got.Verdict, got.Warnings)
+	}
+}
+
+// A message is no cause if the server fails at its number, or fails now and then.
+func TestAReplayBlamesNoMessageForACountOrForChance(t *testing.T) {
+	t.Parallel()
+	const change = `{"jsonrpc":"2.0","method":"change","params":{}}`
+	const hover = `{"jsonrpc":"2.0","id":2,"method":"hover"}`
+	var messages []payload.Message
+	for _, body := range []string{change, hover, change, hover, change, hover} {
+		messages = append(messages,
+			payload.Message{Dir: "request", Size: len(body), Body: []byte(body)})
+	}
+	for _, row := range []struct {
+		server string
+		at     int
+		says   string
+	}{
+		{"counts 6", 6, "; without message 5 it is answered, and also without message 4: it " +
+			"depends on how many messages came before"},
+		{"once " + filepath.Join(t.TempDir(), "hovered"), 2,
+			"; sent once more, the same messages did not fail there: it comes now and then"},
+	} {
+		t.Run(row.server, func(t *testing.T) {
+			t.Parallel()
+			e := replayed(t, row.server, "jsonrpc", messages).Evidence
+			if e.Replay.FailedAtMessage != row.at || !strings.HasSuffix(e.Why, row.says) ||
+				!strings.HasPrefix(e.Advice, "no message alone is the cause") {
+				t.Errorf("at %d: %s\n%s", e.Replay.FailedAtMessage, e.Why, e.Advice)
+			}
+		})
 	}
 }
 

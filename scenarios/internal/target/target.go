@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +108,7 @@ type Server struct {
 	Paces  [2]Pace // how long answers take, by the Kind of their request
 
 	Strays Strays
+	Asked  sync.Map // the methods of the server's requests that were answered, as keys
 }
 
 // A Receiver gets each message that may be an answer. The message is valid only during the call.
@@ -248,6 +250,7 @@ func (s *Server) respond(m child.Message) []byte {
 	if p == nil || !p.JSONRPC || slices.Contains(ourMethods, string(m.Envelope.Method)) {
 		return nil
 	}
+	s.Asked.Store(string(m.Envelope.Method), true)
 	return p.respond(m.Raw, m.Envelope)
 }
 
