@@ -154,7 +154,7 @@ func judgePipeBuf(e *Evidence) Judgement {
 			"and what macOS has")
 	case shortest > 4096:
 		return cannotTell("too little came through to tell from which size on writes are cut: " +
-			"try it alone, with --only")
+			"close other programs")
 	}
 	return holds(figure, "longer writes were cut, those of 512 bytes were not")
 }

@@ -84,6 +84,10 @@ func TestAVerdictNeedsMessages(t *testing.T) {
 		if row.want == "too few" && found[0].Verdict != results.Noted {
 			t.Errorf("%d messages agree with a rule", row.messages)
 		}
+		c := runCounter{size: size, messages: row.messages, runs: row.runs, broken: row.broken}
+		if c.enough(interleaveTime) == (row.want == "too few") {
+			t.Errorf("%d messages in %d runs: stops, or reads on", row.messages, row.runs)
+		}
 	}
 }
 

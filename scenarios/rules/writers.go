@@ -42,9 +42,9 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// interleave reads for interleaveTime, or up to slowInterleaveTime if few messages come. To prove
-// that no message is cut, it must read leastMessages messages and leastRuns runs. A run is a
-// stretch of bytes from one writer.
+// interleave reads for interleaveTime, or up to slowInterleaveTime if that shows nothing: no message
+// was cut, and fewer than leastMessages messages or leastRuns runs came, as on a busy machine. A run
+// is a stretch of bytes from one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second
@@ -131,17 +131,21 @@ func (c *runCounter) count(p []byte) {
 // wholeMessages returns how many whole messages have been read so far.
 func (c *runCounter) wholeMessages() int { return c.messages + c.run/c.size }
 
+// showsNothing reports whether no message was cut, and too few came to prove that none is.
+func (c *runCounter) showsNothing() bool {
+	return c.broken == 0 && (c.wholeMessages() < leastMessages || c.runs < leastRuns)
+}
+
 // enough reports whether to stop reading after this much time.
 func (c *runCounter) enough(spent time.Duration) bool {
-	return spent >= slowInterleaveTime ||
-		spent >= interleaveTime && c.wholeMessages() >= leastMessages
+	return spent >= slowInterleaveTime || spent >= interleaveTime && !c.showsNothing()
 }
 
 func (t *trial) foundInterleaved(size, read int, c runCounter) {
 	how := fmt.Sprintf("two processes write %d bytes a call, reads of %d: "+
 		"%d of %d runs of one writer's bytes were no whole messages", size, read, c.broken, c.runs)
 	var cut any = c.broken > 0
-	if c.broken == 0 && (c.wholeMessages() < leastMessages || c.runs < leastRuns) {
+	if c.showsNothing() {
 		cut = tooFew
 	}
 	t.found(fmt.Sprintf("interleave/%d/read-%d", size, read), cut, "", how)
