@@ -90,37 +90,49 @@ func TestChunkTitle(t *testing.T) {
 	}
 }
 
-// Only panels that have chunks and whole messages tell what chunks gain. A panel in which whole
-// messages are in doubt hides it, and says nothing of the others.
+// Only panels that have chunks and whole messages tell what chunks gain, by pairs within rounds:
+// waits that are rough may differ surely. A panel in which noise hides it says nothing of the others.
 func TestChunksGain(t *testing.T) {
-	chunked := Series{Name: "chunked", Points: []Point{exact(0, 10), exact(1, 20)}}
-	whole := Series{Name: "ndjson", Points: []Point{exact(0, 90)}}
-	both := Panel{Series: []Series{chunked, whole}}
-	alone := Panel{Series: []Series{chunked}}
-	rough := Series{Name: "ndjson", Points: []Point{{Y: 90, Low: 90, High: 90, Doubt: true}}}
-	doubtful := Panel{Series: []Series{chunked, rough}}
-	longer := Series{Name: "ndjson", Points: []Point{exact(0, 190)}}
-	more := Panel{Series: []Series{chunked, longer}}
-	for _, tt := range []struct {
-		panels      []Panel
-		least, most float64
-		known       bool
-	}{
-		{[]Panel{alone, both}, 9, 9, true},
-		{[]Panel{both, alone}, 9, 9, true},
-		{[]Panel{more, both}, 9, 19, true},
-		{[]Panel{alone}, 0, 0, false},
-		{[]Panel{doubtful}, 0, 0, false},
-		{[]Panel{both, doubtful}, 9, 9, true},
-	} {
-		least, most, known := Chart{Panels: tt.panels}.chunksGain()
-		if least != tt.least || most != tt.most || known != tt.known {
-			t.Errorf("chunks gain %v to %v, %v; want %v to %v, %v", least, most, known, tt.least,
-				tt.most, tt.known)
+	const general = "How long a small message waits behind large ones"
+	const start, end = "With chunks of the best size, a small message waits ", " as long"
+	times := func(n int64, waits ...int64) []int64 {
+		for i := range waits {
+			waits[i] *= n * 1e6
 		}
+		return waits
 	}
-	if both.hidesGain() || alone.hidesGain() || !doubtful.hidesGain() {
-		t.Error("noise hides what chunks gain in the doubtful panel alone")
+	small := times(1, 10, 10, 10, 10, 10, 10)
+	type panel struct{ chunked, whole []int64 }
+	both := panel{small, times(9, 10, 10, 10, 10, 10, 10)}
+	more := panel{small, times(20, 10, 10, 10, 10, 10, 10)}
+	alone := panel{small, nil}
+	alike := panel{small, small}
+	rough := panel{times(1, 1, 40, 2, 80, 1, 50), times(4, 1, 40, 2, 80, 1, 50)}
+	hidden := panel{small, times(1, 1, 40, 2, 80, 1, 50)}
+	for _, tt := range []struct {
+		panels []panel
+		want   string
+	}{
+		{[]panel{alone, both}, start + "11 %" + end},
+		{[]panel{more, both}, start + "5.0 to 11 %" + end},
+		{[]panel{both, hidden}, start + "11 %" + end + ", where noise does not hide it"},
+		{[]panel{rough}, start + "25 %" + end},
+		{[]panel{both, alike}, general},
+		{[]panel{hidden}, general},
+		{[]panel{alone}, general},
+	} {
+		set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
+		for i, p := range tt.panels {
+			for _, framing := range []string{"chunked:4096", "chunked:61440"} {
+				set.Add(waitRecord(t, framing, int64(i+1)*1e6, p.chunked...))
+			}
+			if p.whole != nil {
+				set.Add(waitRecord(t, "ndjson", int64(i+1)*1e6, p.whole...))
+			}
+		}
+		if c := waitChart(rowsOf(set)); c.Title != tt.want {
+			t.Errorf("title %q, want %q", c.Title, tt.want)
+		}
 	}
 }
 

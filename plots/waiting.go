@@ -149,68 +149,47 @@ func waitChart(all rows) Chart {
 		Notes:    []string{"Both ends must speak chunks: MCP and LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
-	least, most, known := c.chunksGain()
-	isHidden := slices.ContainsFunc(c.Panels, Panel.hidesGain)
-	switch {
-	case known && least > 2:
+	least, most, hidden := r.chunkShares(title)
+	if most > 0 && most < 0.5 {
 		c.Title = "With chunks"
 		if len(chunks) > 1 {
 			c.Title += " of the best size"
 		}
-		c.Title += ", a small message waits " + view.FromTo(results.FormatPercent(100/most),
-			results.FormatPercent(100/least)) + " as long"
-		if isHidden {
+		c.Title += ", a small message waits " + view.FromTo(results.FormatPercent(100*least),
+			results.FormatPercent(100*most)) + " as long"
+		if hidden {
 			c.Title += ", where noise does not hide it"
 		}
-	case !known && slices.ContainsFunc(c.points(), func(p Point) bool { return p.Doubt }):
-		c.Title = "Noise hides whether chunks shorten the wait of a small message"
 	}
 	return c
 }
 
-// chunksGain returns how many times longer small messages wait behind whole messages than behind
-// chunks of the best size: the least and the most in any panel, without panels that noise hides.
-func (c Chart) chunksGain() (least, most float64, known bool) {
-	for _, panel := range c.Panels {
-		gain := panel.chunksGain()
-		if gain == 0 {
+// chunkShares returns how long small messages wait behind chunks of the best size, as a share of
+// the wait behind whole messages: the least and the most of any panel, without panels in which
+// noise hides it. Like the sentences about waits, it compares within rounds.
+func (r rows) chunkShares(panel func(stat.Row) string) (least, most float64, hidden bool) {
+	for _, name := range values(r, panel) {
+		own := withValue(r, panel, name)
+		chunked := own.chunked()
+		whole := withValue(own, framingOf, "ndjson").where(chunked.differOnlyInFraming).all
+		if len(chunked.all) == 0 || len(whole) == 0 {
 			continue
 		}
-		if !known || gain < least {
-			least = gain
+		best := 0.0 // not known
+		for _, row := range chunked.all {
+			share := stat.PairedRatio(stat.MustMetric("due.p50"), row.Records, whole[0].Records)
+			isSure := share.Below(1) || !view.IsRough(share)
+			if isSure && (best == 0 || share.Median < best) {
+				best = share.Median
+			}
 		}
-		most = max(most, gain)
-		known = true
-	}
-	return least, most, known
-}
-
-// chunksGain returns how many times longer small messages wait behind whole messages. The result is
-// 0 if noise hides it, or if the panel does not have both.
-func (p Panel) chunksGain() float64 {
-	best, _ := p.line("chunked").extremes()
-	whole, _ := p.line("ndjson").extremes()
-	if best.Y <= 0 {
-		return 0
-	}
-	return whole.Y / best.Y
-}
-
-// hidesGain reports whether the panel has chunks and whole messages, and noise hides the
-// difference.
-func (p Panel) hidesGain() bool {
-	hasBoth := len(p.line("chunked").Points) > 0 && len(p.line("ndjson").Points) > 0
-	return hasBoth && p.chunksGain() == 0
-}
-
-// line returns the series with a name, or one without points.
-func (p Panel) line(name string) Series {
-	for _, s := range p.Series {
-		if s.Name == name {
-			return s
+		hidden = hidden || best == 0
+		if best > 0 && (least == 0 || best < least) {
+			least = best
 		}
+		most = max(most, best)
 	}
-	return Series{}
+	return least, most, hidden
 }
 
 // readerName names the panel of a row by the rate at which its reader reads.

@@ -196,29 +196,31 @@ func chartOfName(t *testing.T, set *results.Set, name string) Chart {
 	return Chart{}
 }
 
+// waitRecord is about small messages behind large ones, with a sample for each wait.
+func waitRecord(t *testing.T, framing string, drain int64, waits ...int64) results.Record {
+	t.Helper()
+	c := results.Cell{Framing: framing, Size: 1000000, Pipe: "anonymous", IO: "blocking",
+		Placement: "free", Pattern: results.PatternMixed, Payload: "json", Rate: 4000, Drain: drain}
+	r := results.Record{Run: "run-1", Time: testTime, Cell: c}
+	for _, wait := range waits {
+		latency, err := results.NewLatency(slices.Repeat([]int64{wait}, 40))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Samples = append(r.Samples, results.Sample{ElapsedNS: 1e6, Messages: 41,
+			PayloadBytes: 1e6, WireBytes: 1e6,
+			Latency: map[string]results.Latency{"due": latency}})
+	}
+	return r
+}
+
 // Small messages that wait behind large ones have a chart; what they take has no part in others.
 func TestSmallMessagesHaveTheirChart(t *testing.T) {
 	set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
 	for _, drain := range []int64{200e6, 20e6} {
 		for i, framing := range []string{"ndjson", "chunked:4096", "chunked:61440"} {
-			c := results.Cell{Framing: framing, Size: 1000000, Pipe: "anonymous", IO: "blocking",
-				Placement: "free", Pattern: results.PatternMixed, Payload: "json",
-				Rate: 4000, Drain: drain}
-			r := results.Record{Run: "run-1", Time: testTime, Cell: c}
-			for range 6 {
-				var waits []int64
-				for k := range 40 {
-					waits = append(waits, int64(1e9/float64(drain)*1e6)/int64(1+9*i)+int64(k))
-				}
-				latency, err := results.NewLatency(waits)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Samples = append(r.Samples, results.Sample{ElapsedNS: 1e6, Messages: 41,
-					PayloadBytes: 1e6, WireBytes: 1e6,
-					Latency: map[string]results.Latency{"due": latency}})
-			}
-			set.Add(r)
+			wait := 1e15 / drain / int64(1+9*i)
+			set.Add(waitRecord(t, framing, drain, slices.Repeat([]int64{wait}, 6)...))
 		}
 	}
 	charts := Charts(set)
