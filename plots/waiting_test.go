@@ -101,7 +101,8 @@ func TestLeversHaveTheirChart(t *testing.T) {
 	}
 }
 
-// A gain beside a usual pipe whose figure is rough, with a hollow point, is marked.
+// A gain beside a usual pipe whose figure is rough, with a hollow point, is marked, and a smaller
+// gain that is sure comes before it.
 func TestARoughGainIsMarked(t *testing.T) {
 	set := &results.Set{}
 	for _, writeSize := range []int{0, 8192} {
@@ -121,6 +122,22 @@ func TestARoughGainIsMarked(t *testing.T) {
 	if !strings.Contains(c.Title, "carry ~") ||
 		!strings.HasSuffix(c.Title, " as much as whole messages in a pipe of 64 KiB") {
 		t.Errorf("title %q without a mark, or without what is usual", c.Title)
+	}
+	for _, r := range slices.Clone(set.Records) {
+		r.Cell.Placement = "apart"
+		r.Samples = slices.Clone(r.Samples)
+		for i := range r.Samples {
+			r.Samples[i].ElapsedNS = 10e6
+			if r.Cell.WriteSize == 0 {
+				r.Samples[i].ElapsedNS = 15e6
+			}
+		}
+		set.Add(r)
+	}
+	c = chartOfName(t, set, "write-size")
+	if !strings.HasPrefix(c.Title, "On two CPUs, writes of 8 KiB carry 1.5×") ||
+		!strings.Contains(c.Title, "; on one CPU ~") {
+		t.Errorf("title %q does not begin with the gain that is sure", c.Title)
 	}
 }
 

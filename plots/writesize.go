@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
@@ -163,21 +164,25 @@ func settingName(row stat.Row, usual int) string {
 }
 
 // writeSizeTitle says which pipe capacity and write size raise goodput the most, compared with
-// whole messages through a pipe of the usual capacity, and what they do in the other panels.
+// whole messages through a pipe of the usual capacity, and what they do in the other panels. Gains
+// with rough figures count only if there are no others.
 func (r rows) writeSizeTitle(usual int, panel func(stat.Row) string) string {
 	size := view.SizeTitle(r.all[0].Cell.Size)
 	most := 0.0 // the largest gain so far
+	rough := true
 	found := ""
 	var best results.Cell
 	noisy := false
 	for _, row := range r.all {
 		gain, base, times := r.gainOf(row, usual, panel)
+		isRough := strings.HasPrefix(times, "~")
 		switch {
 		case row.Cell.Placement == "free" || gain.N == 0 || gain.Below(view.GainThatCounts):
 		case !gain.Above(view.GainThatCounts):
 			noisy = true
-		case gain.Median > most:
+		case isRough == rough && gain.Median > most, rough && !isRough:
 			most = gain.Median
+			rough = isRough
 			best = row.Cell
 			found = fmt.Sprintf("On %s, %s %s as much as whole messages in a %s",
 				panel(row), settingName(row, usual), times, capacityName(base))
