@@ -171,7 +171,7 @@ var metrics = []Metric{
 	{Name: "waiting", Title: "share of the time that the writing end waited outside the call",
 		Unit: "%", Better: Lower,
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
-	{Name: "lost", Title: "bytes that the pipe took when the reader had left or was about to",
+	{Name: "lost", Title: "bytes written after the last message that was read",
 		Unit: "B", Better: Lower, Counter: true,
 		count: ofPart(closed, func(l results.Closed) int64 { return l.LostBytes })},
 	{Name: "told", Title: "time until the writer was told that the reader had left",

@@ -117,42 +117,28 @@ func transportSentences(bare []stat.Row, start string) []string {
 	var out []string
 	var noisy []string // the placements of series that are too noisy
 	more := 0
-	toldSize := -1
 	faster := false // whether a framing is faster than raw
 	for _, one := range seriesIn(bare, patternStream) {
 		text := one.sharesText()
 		switch {
 		case text == "":
 			continue
-		case text == tooNoisyToTell:
-			noisy = append(noisy, one.where)
-			continue
-		case len(out) == mostSentencesOnSeries:
+		case len(out)+len(noisy) == mostSentencesOnSeries:
 			more++
 			continue
+		case text == tooNoisyToTell:
+			noisy = append(noisy, one.about())
+			continue
 		}
-		about := capitalised(one.where)
-		if len(out) == 0 {
-			about = start + one.where
-		}
-		if one.size != toldSize {
-			about += " (messages of " + SizeTitle(one.size) + ")"
-			toldSize = one.size
-		}
-		out = append(out, about+": "+text+".")
+		out = append(out, capitalised(one.about())+": "+text+".")
 		known, _ := one.comparedRows()
 		faster = faster || len(known) > 0 && known[0].ToRaw.Above(GainThatCounts)
 	}
-	if room := mostSentencesOnSeries - len(out); len(noisy) > room {
-		more += len(noisy) - room
-		noisy = noisy[:room]
-	}
 	if len(noisy) > 0 {
-		about := start + joinAnd(noisy)
-		if len(out) > 0 {
-			about = capitalised(joinAnd(noisy))
-		}
-		out = append(out, about+": "+tooNoisyToTell+".")
+		out = append(out, capitalised(joinAnd(noisy))+": "+tooNoisyToTell+".")
+	}
+	if len(out) > 0 {
+		out[0] = start + strings.ToLower(out[0][:1]) + out[0][1:]
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
@@ -235,7 +221,7 @@ func programSentence(program []stat.Row) sentence {
 		return sentence{}
 	}
 	text := fmt.Sprintf("If the reader parses (%g ns per byte), compared with raw %s: %s.",
-		all[0].cell.Work, all[0].where, all[0].sharesText())
+		all[0].cell.Work, all[0].about(), all[0].sharesText())
 	switch {
 	case len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred):
 		return sentence{text: text + " " + untilKnown, noisy: true}
@@ -244,7 +230,7 @@ func programSentence(program []stat.Row) sentence {
 	}
 	return sentence{text: fmt.Sprintf("Use the framing that the other end speaks. If the reader "+
 		"parses (%g ns per byte), every framing reaches %s (%s) of raw's speed %s.",
-		all[0].cell.Work, rangeText(shares), noiseText(shares), all[0].where)}
+		all[0].cell.Work, rangeText(shares), noiseText(shares), all[0].about())}
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.

@@ -51,11 +51,11 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 	answer := Summarise(runSet(times, levers)).Meaning
 	wants := []string{
 		"Use the framing that the other end speaks. If the reader parses (1 ns per byte), every " +
-			"framing reaches 100 % (±0 %) of raw's speed on one CPU.",
+			"framing reaches 100 % (±0 %) of raw's speed on one CPU (messages of 65,000 B).",
 		"If the reader does nothing with the bytes, speed compared with raw on one CPU (messages " +
 			"of 65,000 B): length-prefix 95 %, content-length 95 %, ndjson 87 %, 60 KiB chunks " +
 			"80 % (each ±",
-		"On two CPUs: length-prefix 95 %, content-length 95 %",
+		"On two CPUs (messages of 65,000 B): length-prefix 95 %, content-length 95 %",
 		"For messages of 1,000,000 B, a pipe of 1 MiB compared with the usual one: " +
 			"no faster on one CPU, 3.8 times as fast on two CPUs. It helps a reader",
 	}
@@ -219,7 +219,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 				0.01)}),
 				beside("same", map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)})),
 			"on one CPU (messages of 64 KiB): ndjson 91 % (±1 %).\n" +
-				"On two CPUs: ndjson 20 % (±1 %).",
+				"On two CPUs (messages of 64 KiB): ndjson 20 % (±1 %).",
 			"noise",
 		},
 	} {
@@ -232,6 +232,39 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 				t.Errorf("%q is claimed in:\n%s", tt.not, got)
 			}
 		})
+	}
+}
+
+// A sentence is about one message size, and says if framings are slower at others.
+func TestSlowerFramingsOfOtherSizesAreTold(t *testing.T) {
+	beside := func(ns, spread float64) *results.Set {
+		return resultstest.Beside("same", resultstest.Around(10_000, 0), map[string][]float64{
+			"ndjson":        resultstest.Around(ns, spread),
+			"chunked:61440": resultstest.Around(ns+10, spread),
+		})
+	}
+	set := beside(10_050, 0.1)
+	for _, r := range beside(12_000, 0.01).Records {
+		r.Cell.Size = 4096
+		set.Add(r)
+	}
+	got := strings.Join(Summarise(set).Meaning, "\n")
+	const want = "on one CPU (messages of 64 KiB): every framing 98 % (±9 %), none certainly slower " +
+		"than raw; some are at 4 KiB."
+	if !strings.Contains(got, want) {
+		t.Errorf("%q is missing in:\n%s", want, got)
+	}
+}
+
+// An interrupted run that is too noisy begins with the interruption.
+func TestAnInterruptionComesFirst(t *testing.T) {
+	wild := resultstest.Around(20_000, 1)
+	set := resultstest.Beside("same", wild, map[string][]float64{"ndjson": wild})
+	set.Records[1].Samples[1].ElapsedNS *= 9
+	set.Records[1].Stopped = "interrupted"
+	got := Summarise(set).Meaning[0]
+	if !strings.HasPrefix(got, "Interrupted: let it finish. Too noisy to compare framings: ") {
+		t.Error(got)
 	}
 }
 
@@ -264,11 +297,12 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	got := strings.Join(Summarise(set).Meaning, "\n")
 	for _, want := range []string{
 		"on one CPU (messages of 64 KiB): every framing 83 %",
-		"On two threads of a core: 60 KiB chunks too noisy to tell; the others 83 % (±1 %), all " +
-			"certainly slower than raw.",
-		"On two CPUs and with the ends unpinned: too noisy to tell.",
-		"compared with raw on one CPU: too noisy to tell. Until you know, use the one that the " +
-			"other end speaks.\n",
+		"On two threads of a core (messages of 64 KiB): 60 KiB chunks too noisy to tell; the " +
+			"others 83 % (±1 %), all certainly slower than raw.",
+		"On two CPUs (messages of 64 KiB) and with the ends unpinned (messages of 64 KiB): too " +
+			"noisy to tell.",
+		"compared with raw on one CPU (messages of 64 KiB): too noisy to tell. Until you know, " +
+			"use the one that the other end speaks.\n",
 		"\nA quieter machine, or more samples (--samples, --max-time), may tell more.",
 	} {
 		if !strings.Contains(got, want) {
@@ -448,7 +482,7 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 		alone.Records[i].Cell.Touch = true
 	}
 	program := programSentence(stat.Rows(alone))
-	const figure = "on one CPU: ndjson 95 % (±38 %). Until you know, use the one that the other"
+	const figure = "(messages of 64 KiB): ndjson 95 % (±38 %). Until you know, use the one that the other"
 	if !program.noisy || !strings.Contains(program.text, figure) {
 		t.Errorf("a blurred framing in a program: %+v", program)
 	}
@@ -546,7 +580,7 @@ func TestSeriesThatDifferAreNamedApart(t *testing.T) {
 	got := strings.Join(Summarise(s).Meaning, "\n")
 	for _, want := range []string{
 		"on one CPU with payload a (messages of 64 KiB): ndjson 83 %",
-		"On one CPU with payload b: ndjson 77 %", "2 more places and settings are in the tables.",
+		"On one CPU with payload b (messages of 64 KiB): ndjson 77 %", "2 more places and settings are in the tables.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)

@@ -22,6 +22,9 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			"interval takes, in %d of %s with raw bytes.",
 			stat.LeastSamples, count.few, comparisons)
 	}
+	if countCells(rows).interrupted > 0 {
+		first = "Interrupted: let it finish. " + first
+	}
 	texts := []string{first + " " + untilKnown + " Close other programs, measure longer, or " +
 		"measure one size alone."}
 	var hidden []string
@@ -87,8 +90,8 @@ func countRatios(rows []stat.Row) ratioCount {
 	var c ratioCount
 	for _, r := range rows {
 		switch {
-		case r.ToRaw == nil || r.Cell.Pattern != patternStream: // tables show other ratios of trips
-			continue
+		case r.ToRaw == nil || r.Cell.Pattern != patternStream || r.Cell.IsWaiting():
+			continue // tables show other ratios of trips, and none of writers that do not block
 		case r.ToRaw.Interval == nil:
 			c.few++
 		case isBlurred(r):
@@ -136,23 +139,16 @@ func overheadSentence(bare []stat.Row) sentence {
 			cmp.Compare(a.Estimates["overhead"].Median, b.Estimates["overhead"].Median))
 	})
 	least := framed[0]
-	most := least // the framing that adds most to the smallest messages
-	for _, r := range framed {
-		if r.Cell.Size == least.Cell.Size {
-			most = r
-		}
-	}
+	framed = slices.DeleteFunc(framed, func(r stat.Row) bool {
+		return r.Cell.Size > least.Cell.Size
+	})
+	most := framed[len(framed)-1]
 	text := fmt.Sprintf("In bytes, framing adds %s (%s)", metricText(least, "overhead"),
 		results.FramingPhrase(least.Cell.Framing))
 	if most.Cell.Framing != least.Cell.Framing {
 		text += fmt.Sprintf(" to %s (%s)", metricText(most, "overhead"),
 			results.FramingPhrase(most.Cell.Framing))
 	}
-	text += " to messages of " + SizeTitle(least.Cell.Size)
-	largest := framed[len(framed)-1]
-	if largest.Cell.Size > least.Cell.Size {
-		text += fmt.Sprintf(", at most %s to those of %s", metricText(largest, "overhead"),
-			SizeTitle(largest.Cell.Size))
-	}
-	return sentence{text: text + ", on any machine."}
+	return sentence{text: text + " to messages of " + SizeTitle(least.Cell.Size) +
+		", on any machine."}
 }

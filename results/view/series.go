@@ -85,6 +85,9 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a measurement has a ratio to raw bytes, and the ratio has an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
+// about names the place and the message size that a sentence is about.
+func (s series) about() string { return s.where + " (messages of " + SizeTitle(s.size) + ")" }
+
 // comparedRows returns the measurements of size s.size that are compared with raw bytes. The first
 // result begins with the largest ratio to raw bytes, the second has those that are too noisy.
 func (s series) comparedRows() (known, noisy []stat.Row) {
@@ -152,7 +155,7 @@ func (s series) sharesText() string {
 		if len(noisy) > 0 {
 			who = framingNames(noisy) + " " + tooNoisyToTell + "; the others "
 		}
-		return who + rangeText(known) + " (" + noiseText(known) + ")" + certainText(known)
+		return who + rangeText(known) + " (" + noiseText(known) + ")" + s.certainText(known)
 	default:
 		var parts []string
 		for _, r := range known {
@@ -170,8 +173,8 @@ func (s series) sharesText() string {
 }
 
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
-// certainly slower than raw bytes.
-func certainText(known []stat.Row) string {
+// certainly slower than raw bytes, or else the sizes at which some are.
+func (s series) certainText(known []stat.Row) string {
 	slower := slices.DeleteFunc(slices.Clone(known), func(r stat.Row) bool {
 		return !r.ToRaw.Below(1)
 	})
@@ -182,6 +185,16 @@ func certainText(known []stat.Row) string {
 		return ", " + framingNames(slower) + " certainly slower than raw"
 	case known[0].ToRaw.Above(1):
 		return ""
+	}
+	var sizes []string
+	for _, r := range s.rows {
+		size := SizeTitle(r.Cell.Size)
+		if isCompared(r) && r.ToRaw.Below(1) && !slices.Contains(sizes, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	if len(sizes) > 0 {
+		return ", none certainly slower than raw; some are at " + joinAnd(sizes)
 	}
 	return ", none certainly slower than raw"
 }

@@ -32,10 +32,10 @@ func waitingTables(rows []stat.Row) []Table {
 			{Title: "reader", Key: true},
 			{Title: "message", Right: true, Key: true},
 			{Title: "waits by", Key: true},
-			{Title: "EAGAIN/msg", Right: true, Key: true},
+			{Title: "EAGAIN/msg", Right: true},
 			{Title: "goodput", Right: true},
-			{Title: "lost", Right: true},
-			{Title: "told after", Right: true},
+			{Title: "lost", Right: true, Key: true},
+			{Title: "told after", Right: true, Key: true},
 		}}
 		if mixed {
 			t.Columns = slices.Insert(t.Columns, 0, Column{Title: "framing", Key: true})
@@ -56,8 +56,13 @@ func waitingTables(rows []stat.Row) []Table {
 			case r.Cell.ClosesAfter == 0:
 				goodput = goodputText(r)
 			}
+			lost := ""
+			all := slices.Sorted(slices.Values(pooledValues([]stat.Row{r}, "lost")))
+			if n := len(all); n > 0 { // the median, of an even number the lower one of two
+				lost = stat.MustMetric("lost").Format(all[(n-1)/2])
+			}
 			line := []string{reader, SizeTitle(r.Cell.Size), writer, refusalText(r, "eagain"),
-				goodput, metricText(r, "lost"), metricText(r, "told")}
+				goodput, lost, metricText(r, "told")}
 			if mixed {
 				line = slices.Insert(line, 0, results.FramingPhrase(r.Cell.Framing))
 			}
@@ -68,24 +73,34 @@ func waitingTables(rows []stat.Row) []Table {
 	return tables
 }
 
+// pooledValues lists the values of a metric in all samples of rows.
+func pooledValues(rows []stat.Row, metric string) []float64 {
+	var out []float64
+	for _, r := range rows {
+		out = append(out, stat.MustMetric(metric).Values(r.Pooled())...)
+	}
+	return out
+}
+
+// sleeps reports whether the writer of a row sleeps when the pipe is full.
+func sleeps(r stat.Row) bool { return strings.HasPrefix(r.Cell.IO, "sleep") }
+
 // refusalSentence says how much slower a writer is that sleeps when the pipe is full, and what a
 // writer learns, and how late, if its reader leaves.
 func refusalSentence(waiting []stat.Row) sentence {
 	var polling, sleeping *stat.Row
-	var told, lost []float64 // of all samples whose reader leaves
+	var leaves []stat.Row // those whose reader leaves
 	for i, r := range waiting {
 		c := r.Cell
-		polls := strings.HasPrefix(c.IO, "poll/")
+		_, told := r.Estimates["told"]
 		switch {
-		case r.Samples == 0:
-		case c.ClosesAfter > 0:
-			told = append(told, stat.MustMetric("told").Values(r.Pooled())...)
-			lost = append(lost, stat.MustMetric("lost").Values(r.Pooled())...)
+		case told:
+			leaves = append(leaves, r)
+		case r.Samples == 0 || c.ClosesAfter > 0 || c.Drain > 0:
 		case c.Size <= usualSize: // a message this small fits an empty pipe: no write is refused
-		case c.Drain > 0:
-		case polls:
+		case strings.HasPrefix(c.IO, "poll/"):
 			polling = &waiting[i]
-		case strings.HasPrefix(c.IO, "sleep"):
+		case sleeps(r):
 			sleeping = &waiting[i]
 		}
 	}
@@ -93,17 +108,30 @@ func refusalSentence(waiting []stat.Row) sentence {
 	if polling != nil && sleeping != nil {
 		texts = append(texts, pauseText(*polling, *sleeping))
 	}
-	switch n := min(len(told), len(lost)); {
-	case n >= stat.LeastSamples:
-		size := func(n float64) string { return results.FormatExact(n, "B") }
-		texts = append(texts, fmt.Sprintf("If the reader leaves, a writer learns that by EPIPE "+
-			"after %s; %s that it wrote by then are never read.",
-			valueRange(told, results.FormatDuration), valueRange(lost, size)))
-	case n > 0:
-		texts = append(texts, "If the reader leaves, a writer learns that by EPIPE: too few "+
-			"samples to tell how late.")
-	}
+	texts = append(texts, leavingText(leaves))
 	return sentence{text: strings.Join(nonEmpty(texts), " ")}
+}
+
+// leavingText says how late writers learn that their reader left, and what they lose. It returns ""
+// if there are too few samples.
+func leavingText(leaves []stat.Row) string {
+	lost := pooledValues(leaves, "lost")
+	if len(lost) < stat.LeastSamples {
+		return ""
+	}
+	var times []string
+	for _, own := range grouped(leaves, sleeps) {
+		after := valueRange(pooledValues(own, "told"), results.FormatDuration)
+		if sleeps(own[0]) {
+			after += " if it sleeps"
+		}
+		times = append(times, after)
+	}
+	sizes := FromTo(SizeTitle(leaves[0].Cell.Size), SizeTitle(leaves[len(leaves)-1].Cell.Size))
+	exact := func(n float64) string { return results.FormatExact(n, "B") }
+	return fmt.Sprintf("If the reader leaves, a writer learns that by EPIPE after %s (messages of "+
+		"%s); it loses the %s that it wrote after the last message that was read.",
+		strings.Join(times, ", "), sizes, valueRange(lost, exact))
 }
 
 // roughFactor is the factor beyond which two rough goodputs count as different.

@@ -231,6 +231,12 @@ func (d Decision) chunkAdvice() string {
 	c := Choice{Chunk: d.Chunk}
 	text := "Chunk frames gain nothing, unless small messages must not wait behind large ones: " +
 		"then " + c.String() + " " + d.waitText(c)
+	smaller := Choice{Chunk: Decide(d.records, Latency).Chunk}
+	slowest := slowReaders[len(slowReaders)-1]
+	shorter, _ := d.ratioTo(c, waitMetric, smaller, "free", bench.PatternMixed, slowest)
+	if smaller.Chunk < c.Chunk && shorter.Above(1) {
+		text += "; " + smaller.String() + " shorten it more and cost more: --objective latency"
+	}
 	text += "."
 	speed, ok := d.chunkSpeed(c)
 	if !ok {

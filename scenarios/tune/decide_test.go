@@ -437,11 +437,16 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 		"If your reader only moves bytes: use a pipe of 1 MiB (F_SETPIPE_SZ on Linux, " +
 			"by either end).",
 		"unless small messages must not wait behind large ones: then frames of 60 KiB shorten that wait",
+		"; frames of 16 KiB shorten it more and cost more: --objective latency.",
 		"A larger pipe holds more that a small message has to wait for",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	text = strings.Join(Decide(usual.records(12, 1), Latency).Answer(nil).Sentences, "\n")
+	if strings.Contains(text, "shorten it more") {
+		t.Errorf("smaller frames than the best for latency in\n%s", text)
 	}
 }
 
