@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
@@ -18,7 +19,8 @@ const drawTime = 4 * time.Second
 
 // printPlan prints for --dry-run what would be measured, how long that would take, and what this
 // machine cannot measure. If it can measure nothing, printPlan returns an error.
-func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
+func (f *runFlags) printPlan(cmd *cobra.Command, p bench.Plan) error {
+	w := cmd.OutOrStdout()
 	unsupported := map[string]int{} // from a reason to the number of cells
 	var supported []results.Cell
 	for _, c := range p.Cells {
@@ -44,7 +46,7 @@ func (f *runFlags) printPlan(w io.Writer, p bench.Plan) error {
 	runs := time.Duration(f.repeat)
 	oneRun := min(p.Estimate(), p.MaxTime)
 	allRuns := runs * oneRun
-	writeNotice(w, summary(supported))
+	fmt.Fprintln(w, viewOptions(cmd, f.detail).Wrap(summary(supported)))
 	if f.repeat > 1 {
 		fmt.Fprintf(w, "%d runs of ", f.repeat)
 	}

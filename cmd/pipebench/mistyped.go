@@ -38,6 +38,9 @@ func unknownTopic(root *cobra.Command, name string) error {
 	if strings.HasPrefix(name, "chunk") {
 		return fmt.Errorf("unknown help topic %q; did you mean sending, framings or tune?", name)
 	}
+	if strings.EqualFold(name, "eagain") { // as EPIPE, which is like "pipes"
+		return fmt.Errorf("unknown help topic %q; did you mean pipes?", name)
+	}
 	var names []string
 	for _, cmd := range root.Commands() {
 		if !cmd.Hidden {

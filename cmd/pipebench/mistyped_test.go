@@ -25,6 +25,8 @@ func TestAMistypedWordLeadsToTheRightOne(t *testing.T) {
 		{"tune jq -c .id", "pipebench tune -- jq -c", ""},
 		{"help exitcodes", "did you mean exit-codes?", ""},
 		{"help chunk", "did you mean sending, framings or tune?", "check"},
+		{"help EPIPE", "did you mean pipes?", ""},
+		{"help eagain", "did you mean pipes?", ""},
 		{"help nothing", "unknown help topic \"nothing\"; known are", ""},
 		{"run --framing raw,ndjsn", "did you mean ndjson?", ""},
 		{"run --framing chnked:4KiB", "did you mean chunked?", ""},

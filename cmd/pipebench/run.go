@@ -135,7 +135,7 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 		return usageError(err)
 	}
 	if f.dryRun {
-		return f.printPlan(cmd.OutOrStdout(), plan)
+		return f.printPlan(cmd, plan)
 	}
 	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
 		f.say(cmd, "%s", measure.MacOSHint)
