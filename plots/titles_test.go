@@ -95,20 +95,14 @@ func TestChunkTitle(t *testing.T) {
 func TestChunksGain(t *testing.T) {
 	const general = "How long a small message waits behind large ones"
 	const start, end = "With chunks of the best size, a small message waits ", " as long"
-	times := func(n int64, waits ...int64) []int64 {
-		for i := range waits {
-			waits[i] *= n * 1e6
-		}
-		return waits
-	}
-	small := times(1, 10, 10, 10, 10, 10, 10)
 	type panel struct{ chunked, whole []int64 }
-	both := panel{small, times(9, 10, 10, 10, 10, 10, 10)}
-	more := panel{small, times(20, 10, 10, 10, 10, 10, 10)}
+	small := slices.Repeat([]int64{10e6}, 6)
+	wild := []int64{1e6, 40e6, 2e6, 80e6, 1e6, 50e6}
+	both := panel{small, slices.Repeat([]int64{90e6}, 6)}
+	more := panel{small, slices.Repeat([]int64{200e6}, 6)}
+	rough := panel{wild, []int64{4e6, 160e6, 8e6, 320e6, 4e6, 200e6}}
 	alone := panel{small, nil}
-	alike := panel{small, small}
-	rough := panel{times(1, 1, 40, 2, 80, 1, 50), times(4, 1, 40, 2, 80, 1, 50)}
-	hidden := panel{small, times(1, 1, 40, 2, 80, 1, 50)}
+	hidden := panel{small, wild}
 	for _, tt := range []struct {
 		panels []panel
 		want   string
@@ -117,9 +111,8 @@ func TestChunksGain(t *testing.T) {
 		{[]panel{more, both}, start + "5.0 to 11 %" + end},
 		{[]panel{both, hidden}, start + "11 %" + end + ", where noise does not hide it"},
 		{[]panel{rough}, start + "25 %" + end},
-		{[]panel{both, alike}, general},
+		{[]panel{both, {small, small}}, general},
 		{[]panel{hidden}, general},
-		{[]panel{alone}, general},
 	} {
 		set := &results.Set{Environments: []results.Environment{testMachine("run-1", "linux")}}
 		for i, p := range tt.panels {

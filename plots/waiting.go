@@ -149,14 +149,11 @@ func waitChart(all rows) Chart {
 		Notes:    []string{"Both ends must speak chunks: MCP and LSP have none.", mediansNote},
 	}
 	c.addWhole(r, chunked, "due.p50", title)
-	least, most, hidden := r.chunkShares(title)
-	if most > 0 && most < 0.5 {
-		c.Title = "With chunks"
-		if len(chunks) > 1 {
-			c.Title += " of the best size"
-		}
-		c.Title += ", a small message waits " + view.FromTo(results.FormatPercent(100*least),
-			results.FormatPercent(100*most)) + " as long"
+	shares, hidden := r.chunkShares(title)
+	if len(shares) > 0 && slices.Max(shares) < 0.5 {
+		c.Title = "With chunks of the best size, a small message waits " +
+			view.FromTo(results.FormatPercent(100*slices.Min(shares)),
+				results.FormatPercent(100*slices.Max(shares))) + " as long"
 		if hidden {
 			c.Title += ", where noise does not hide it"
 		}
@@ -165,9 +162,9 @@ func waitChart(all rows) Chart {
 }
 
 // chunkShares returns how long small messages wait behind chunks of the best size, as a share of
-// the wait behind whole messages: the least and the most of any panel, without panels in which
-// noise hides it. Like the sentences about waits, it compares within rounds.
-func (r rows) chunkShares(panel func(stat.Row) string) (least, most float64, hidden bool) {
+// the wait behind whole messages, in each panel but those in which noise hides it. Like the
+// sentences about waits, it compares within rounds.
+func (r rows) chunkShares(panel func(stat.Row) string) (shares []float64, hidden bool) {
 	for _, name := range values(r, panel) {
 		own := withValue(r, panel, name)
 		chunked := own.chunked()
@@ -183,13 +180,13 @@ func (r rows) chunkShares(panel func(stat.Row) string) (least, most float64, hid
 				best = share.Median
 			}
 		}
-		hidden = hidden || best == 0
-		if best > 0 && (least == 0 || best < least) {
-			least = best
+		if best > 0 {
+			shares = append(shares, best)
+		} else {
+			hidden = true
 		}
-		most = max(most, best)
 	}
-	return least, most, hidden
+	return shares, hidden
 }
 
 // readerName names the panel of a row by the rate at which its reader reads.

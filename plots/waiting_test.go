@@ -125,13 +125,11 @@ func TestARoughGainIsMarked(t *testing.T) {
 	}
 	for _, r := range slices.Clone(set.Records) {
 		r.Cell.Placement = "apart"
-		r.Samples = slices.Clone(r.Samples)
-		for i := range r.Samples {
-			r.Samples[i].ElapsedNS = 10e6
-			if r.Cell.WriteSize == 0 {
-				r.Samples[i].ElapsedNS = 15e6
-			}
+		sample := results.Sample{ElapsedNS: 10e6, Messages: 9, PayloadBytes: 9e6}
+		if r.Cell.WriteSize == 0 {
+			sample.ElapsedNS = 15e6
 		}
+		r.Samples = slices.Repeat([]results.Sample{sample}, 12)
 		set.Add(r)
 	}
 	c = chartOfName(t, set, "write-size")

@@ -63,9 +63,8 @@ func TestTheTimeToEPIPEFitsInto80Columns(t *testing.T) {
 		return r.Cell.IO == "blocking" || r.Cell.Framing != "ndjson"
 	})
 	for i := range s.Records {
-		s.Records[i].Cell.Size = 130_000
-	}
-	for _, r := range s.Records {
+		r := &s.Records[i]
+		r.Cell.Size = 130_000
 		for k := range r.Samples {
 			if r.Cell.ClosesAfter > 0 && k%2 == 0 {
 				r.Samples[k].Closed.LostBytes = 64_000
@@ -87,9 +86,9 @@ func TestARunOfReadersThatLeaveTellsOfThem(t *testing.T) {
 	s.Records = slices.DeleteFunc(s.Records, func(r results.Record) bool {
 		return r.Cell.ClosesAfter == 0 || r.Cell.IO != "poll/blocking"
 	})
-	for i := range s.Records {
-		for k := range s.Records[i].Samples {
-			s.Records[i].Samples[k].ElapsedNS *= int64(1 + (i+1)*k%7)
+	for i, r := range s.Records {
+		for k := range r.Samples {
+			r.Samples[k].ElapsedNS *= int64(1 + (i+1)*k%7)
 		}
 	}
 	text := strings.Join(screenOf(t, s, Options{Width: 80}), "\n")

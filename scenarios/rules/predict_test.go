@@ -74,17 +74,14 @@ func TestAVerdictNeedsMessages(t *testing.T) {
 		{leastMessages, leastRuns, 0, false},
 		{1, 1, 1, true}, // one that is broken is enough
 	} {
-		found := emitted(t, func(t *trial) {
-			c := runCounter{size: size, messages: row.messages, runs: row.runs, broken: row.broken}
-			t.foundInterleaved(size, 4096, c)
-		})
+		c := runCounter{size: size, messages: row.messages, runs: row.runs, broken: row.broken}
+		found := emitted(t, func(t *trial) { t.foundInterleaved(size, 4096, c) })
 		if len(found) != 1 || found[0].Value != row.want {
 			t.Errorf("%d broken of %d: %v, want %v", row.broken, row.messages, found, row.want)
 		}
 		if row.want == "too few" && found[0].Verdict != results.Noted {
 			t.Errorf("%d messages agree with a rule", row.messages)
 		}
-		c := runCounter{size: size, messages: row.messages, runs: row.runs, broken: row.broken}
 		if c.enough(interleaveTime) == (row.want == "too few") {
 			t.Errorf("%d messages in %d runs: stops, or reads on", row.messages, row.runs)
 		}

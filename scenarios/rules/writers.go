@@ -42,9 +42,9 @@ func writeLetters(w *proc.Work) error {
 	}
 }
 
-// interleave reads for interleaveTime, or up to slowInterleaveTime if that shows nothing: no message
-// was cut, and fewer than leastMessages messages or leastRuns runs came, as on a busy machine. A run
-// is a stretch of bytes from one writer.
+// interleave reads for interleaveTime, or up to slowInterleaveTime if that shows nothing: no
+// message was cut, and fewer than leastMessages messages or leastRuns runs came, as on a busy
+// machine. A run is a stretch of bytes from one writer.
 const (
 	interleaveTime     = 120 * time.Millisecond
 	slowInterleaveTime = 3 * time.Second

@@ -444,10 +444,6 @@ func TestTheAnswerStatesItsConditions(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	text = strings.Join(Decide(usual.records(12, 1), Latency).Answer(nil).Sentences, "\n")
-	if strings.Contains(text, "shorten it more") {
-		t.Errorf("smaller frames than the best for latency in\n%s", text)
-	}
 }
 
 func TestTheAdviceFitsTheReader(t *testing.T) {
