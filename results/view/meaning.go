@@ -36,11 +36,12 @@ func meaning(rows []stat.Row) []string {
 		}
 		return noisyMeaning(rows, effects)
 	}
-	start := "Speed compared with raw bytes "
+	start, told := "Speed compared with raw bytes ", -1
 	if program.text != "" {
+		told = program.size
 		start = "If the reader does nothing with the bytes, speed compared with raw "
 	}
-	texts := append([]string{program.text}, transportSentences(run.bare, start)...)
+	texts := append([]string{program.text}, transportSentences(run.bare, start, told)...)
 	isUnanswered := len(nonEmpty(texts)) == 0 && len(run.bare) == len(rows)
 	if isUnanswered && !allHaveTooFewSamples(rows) {
 		texts = figureSentences(run.bare)
@@ -60,6 +61,7 @@ func meaning(rows []stat.Row) []string {
 type sentence struct {
 	text  string
 	noisy bool // noise hides the answer, and the text says that
+	size  int  // the message size that the text names, if programSentence made it
 }
 
 // runRows has the measurements of a run, sorted by the question that they answer.
@@ -112,10 +114,11 @@ func splitRun(rows []stat.Row) runRows {
 const mostSentencesOnSeries = 4
 
 // transportSentences say what share of the goodput of raw bytes each framing keeps if a program
-// does nothing else with the bytes. The first sentence begins with start.
-func transportSentences(bare []stat.Row, start string) []string {
+// does nothing else with the bytes. The first sentence begins with start. The sentence before it
+// names the message size told, if that is not -1.
+func transportSentences(bare []stat.Row, start string, told int) []string {
 	var out []string
-	var noisy []string // the placements of series that are too noisy
+	var noisy []series // those that are too noisy
 	more := 0
 	faster := false // whether a framing is faster than raw
 	for _, one := range seriesIn(bare, patternStream) {
@@ -127,15 +130,21 @@ func transportSentences(bare []stat.Row, start string) []string {
 			more++
 			continue
 		case text == tooNoisyToTell:
-			noisy = append(noisy, one.about())
+			noisy = append(noisy, one)
 			continue
 		}
-		out = append(out, capitalised(one.about())+": "+text+".")
+		out = append(out, capitalised(one.about(told))+": "+text+".")
+		told = one.size
 		known, _ := one.comparedRows()
 		faster = faster || len(known) > 0 && known[0].ToRaw.Above(GainThatCounts)
 	}
 	if len(noisy) > 0 {
-		out = append(out, capitalised(joinAnd(noisy))+": "+tooNoisyToTell+".")
+		var about []string
+		for _, one := range noisy {
+			about = append(about, one.about(told))
+			told = one.size
+		}
+		out = append(out, capitalised(joinAnd(about))+": "+tooNoisyToTell+".")
 	}
 	if len(out) > 0 {
 		out[0] = start + strings.ToLower(out[0][:1]) + out[0][1:]
@@ -221,16 +230,16 @@ func programSentence(program []stat.Row) sentence {
 		return sentence{}
 	}
 	text := fmt.Sprintf("If the reader parses (%g ns per byte), compared with raw %s: %s.",
-		all[0].cell.Work, all[0].about(), all[0].sharesText())
+		all[0].cell.Work, all[0].about(-1), all[0].sharesText())
 	switch {
 	case len(noisy) > 0 || slices.ContainsFunc(shares, isBlurred):
-		return sentence{text: text + " " + untilKnown, noisy: true}
+		return sentence{text: text + " " + untilKnown, noisy: true, size: all[0].size}
 	case shares[len(shares)-1].ToRaw.Median < littleCost:
-		return sentence{text: text}
+		return sentence{text: text, size: all[0].size}
 	}
 	return sentence{text: fmt.Sprintf("Use the framing that the other end speaks. If the reader "+
 		"parses (%g ns per byte), every framing reaches %s (%s) of raw's speed %s.",
-		all[0].cell.Work, rangeText(shares), noiseText(shares), all[0].about())}
+		all[0].cell.Work, rangeText(shares), noiseText(shares), all[0].about(-1)), size: all[0].size}
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.

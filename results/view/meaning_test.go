@@ -52,10 +52,9 @@ func TestARunAnswersItsQuestionsInOrder(t *testing.T) {
 	wants := []string{
 		"Use the framing that the other end speaks. If the reader parses (1 ns per byte), every " +
 			"framing reaches 100 % (±0 %) of raw's speed on one CPU (messages of 65,000 B).",
-		"If the reader does nothing with the bytes, speed compared with raw on one CPU (messages " +
-			"of 65,000 B): length-prefix 95 %, content-length 95 %, ndjson 87 %, 60 KiB chunks " +
-			"80 % (each ±",
-		"On two CPUs (messages of 65,000 B): length-prefix 95 %, content-length 95 %",
+		"If the reader does nothing with the bytes, speed compared with raw on one CPU: " +
+			"length-prefix 95 %, content-length 95 %, ndjson 87 %, 60 KiB chunks 80 % (each ±",
+		"On two CPUs: length-prefix 95 %, content-length 95 %",
 		"For messages of 1,000,000 B, a pipe of 1 MiB compared with the usual one: " +
 			"no faster on one CPU, 3.8 times as fast on two CPUs. It helps a reader",
 	}
@@ -219,7 +218,7 @@ func TestMeaningFollowsTheRecords(t *testing.T) {
 				0.01)}),
 				beside("same", map[string][]float64{"ndjson": resultstest.Around(11000, 0.01)})),
 			"on one CPU (messages of 64 KiB): ndjson 91 % (±1 %).\n" +
-				"On two CPUs (messages of 64 KiB): ndjson 20 % (±1 %).",
+				"On two CPUs: ndjson 20 % (±1 %).",
 			"noise",
 		},
 	} {
@@ -247,8 +246,8 @@ func TestSlowerFramingsOfOtherSizesAreTold(t *testing.T) {
 		set.Add(r)
 	}
 	got := strings.Join(Summarise(set).Meaning, "\n")
-	const want = "on one CPU (messages of 64 KiB): every framing 98 % (±9 %), none certainly slower " +
-		"than raw; some are at 4 KiB."
+	const want = "on one CPU (messages of 64 KiB): every framing 98 % (±9 %), none certainly " +
+		"slower than raw; some are at 4 KiB."
 	if !strings.Contains(got, want) {
 		t.Errorf("%q is missing in:\n%s", want, got)
 	}
@@ -282,11 +281,10 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}
 	got := strings.Join(Summarise(set).Meaning, "\n")
 	for _, want := range []string{
-		"on one CPU (messages of 64 KiB): every framing 83 %",
-		"On two threads of a core (messages of 64 KiB): 60 KiB chunks too noisy to tell; the " +
-			"others 83 % (±1 %), all certainly slower than raw.",
-		"On two CPUs (messages of 64 KiB) and with the ends unpinned (messages of 64 KiB): too " +
-			"noisy to tell.",
+		"on one CPU: every framing 83 %",
+		"On two threads of a core: 60 KiB chunks too noisy to tell; the others 83 % (±1 %), all " +
+			"certainly slower than raw.",
+		"On two CPUs and with the ends unpinned: too noisy to tell.",
 		"compared with raw on one CPU (messages of 64 KiB): too noisy to tell. Until you know, " +
 			"use the one that the other end speaks.\n",
 		"\nA quieter machine, or more samples (--samples, --max-time), may tell more.",
@@ -473,7 +471,7 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 		alone.Records[i].Cell.Touch = true
 	}
 	program := programSentence(stat.Rows(alone))
-	const figure = "(messages of 64 KiB): ndjson 95 % (±38 %). Until you know, use the one that the other"
+	const figure = "(messages of 64 KiB): ndjson 95 % (±38 %). Until you know, use the one that"
 	if !program.noisy || !strings.Contains(program.text, figure) {
 		t.Errorf("a blurred framing in a program: %+v", program)
 	}
@@ -571,7 +569,8 @@ func TestSeriesThatDifferAreNamedApart(t *testing.T) {
 	got := strings.Join(Summarise(s).Meaning, "\n")
 	for _, want := range []string{
 		"on one CPU with payload a (messages of 64 KiB): ndjson 83 %",
-		"On one CPU with payload b (messages of 64 KiB): ndjson 77 %", "2 more places and settings are in the tables.",
+		"On one CPU with payload b: ndjson 77 %",
+		"2 more places and settings are in the tables.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)

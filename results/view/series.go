@@ -85,8 +85,14 @@ func sizeDistance(size int) float64 { return math.Abs(math.Log(float64(size+1) /
 // isCompared reports whether a measurement has a ratio to raw bytes, and the ratio has an interval.
 func isCompared(r stat.Row) bool { return r.ToRaw != nil && r.ToRaw.Interval != nil }
 
-// about names the place and the message size that a sentence is about.
-func (s series) about() string { return s.where + " (messages of " + SizeTitle(s.size) + ")" }
+// about names the place and the message size that a sentence is about. It leaves out the size told,
+// which the sentence before has named.
+func (s series) about(told int) string {
+	if s.size == told {
+		return s.where
+	}
+	return s.where + " (messages of " + SizeTitle(s.size) + ")"
+}
 
 // comparedRows returns the measurements of size s.size that are compared with raw bytes. The first
 // result begins with the largest ratio to raw bytes, the second has those that are too noisy.
