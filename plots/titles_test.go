@@ -91,7 +91,8 @@ func TestChunkTitle(t *testing.T) {
 }
 
 // Only panels that have chunks and whole messages tell what chunks gain, by pairs within rounds:
-// waits that are rough may differ surely. A panel in which noise hides it says nothing of the others.
+// waits that are rough may differ surely. A panel in which noise hides it says nothing of the
+// others.
 func TestChunksGain(t *testing.T) {
 	const general = "How long a small message waits behind large ones"
 	const start, end = "With chunks of the best size, a small message waits ", " as long"

@@ -237,9 +237,10 @@ func programSentence(program []stat.Row) sentence {
 	case shares[len(shares)-1].ToRaw.Median < littleCost:
 		return sentence{text: text, size: all[0].size}
 	}
-	return sentence{text: fmt.Sprintf("Use the framing that the other end speaks. If the reader "+
-		"parses (%g ns per byte), every framing reaches %s (%s) of raw's speed %s.",
-		all[0].cell.Work, rangeText(shares), noiseText(shares), all[0].about(-1)), size: all[0].size}
+	text = fmt.Sprintf("Use the framing that the other end speaks. If the reader parses (%g ns per "+
+		"byte), every framing reaches %s (%s) of raw's speed %s.", all[0].cell.Work,
+		rangeText(shares), noiseText(shares), all[0].about(-1))
+	return sentence{text: text, size: all[0].size}
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.

@@ -93,7 +93,8 @@ func TestARunOfReadersThatLeaveTellsOfThem(t *testing.T) {
 	}
 	text := strings.Join(screenOf(t, s, Options{Width: 80}), "\n")
 	first := Summarise(s).Meaning[0]
-	if !strings.HasPrefix(first, "If the reader leaves, ") || !strings.Contains(text, "told after\n") {
+	isFirst := strings.HasPrefix(first, "If the reader leaves, ")
+	if !isFirst || !strings.Contains(text, "told after\n") {
 		t.Errorf("%s\n%s", first, text)
 	}
 }
