@@ -237,8 +237,8 @@ func programSentence(program []stat.Row) sentence {
 	case shares[len(shares)-1].ToRaw.Median < littleCost:
 		return sentence{text: text, size: all[0].size}
 	}
-	text = fmt.Sprintf("Use the framing that the other end speaks. If the reader parses (%g ns per "+
-		"byte), every framing reaches %s (%s) of raw's speed %s.", all[0].cell.Work,
+	text = fmt.Sprintf("Use the framing that the other end speaks. If the reader parses (%g ns "+
+		"per byte), every framing reaches %s (%s) of raw's speed %s.", all[0].cell.Work,
 		rangeText(shares), noiseText(shares), all[0].about(-1))
 	return sentence{text: text, size: all[0].size}
 }
