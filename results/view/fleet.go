@@ -166,9 +166,9 @@ func machineSections(
 		out.Tables = []Table{differenceTable(found)}
 	case compared > 0:
 		clear := results.FormatCount(compared, "measurement")
-		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs beyond the "+
-			"noise, nor raw by a factor of %g, in %s clear enough to compare.", len(members),
-			stat.SlowFactor, clear)}
+		out.Lead = []string{fmt.Sprintf("Between %d machines, no framing differs by a tenth "+
+			"beyond the noise, nor raw by a factor of %g, in %s clear enough to compare.",
+			len(members), stat.SlowFactor, clear)}
 		if noise == "" {
 			title = out.Lead[0]
 		}

@@ -80,7 +80,7 @@ type difference struct {
 // ratio returns how many times the largest figure is the smallest one.
 func (d difference) ratio() float64 { return d.high[len(d.high)-1].Median / d.low[0].Median }
 
-// leastRatio is the smallest ratio between two machines that is worth telling.
+// leastRatio is the smallest ratio between two machines that is worth telling: a tenth.
 const leastRatio = 1.1
 
 // differencesBetween lists the framings in which a few machines surely differ, the largest

@@ -134,21 +134,21 @@ func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.24, 1: 0.24},
-			"Between 2 machines, no framing differs beyond the noise, nor raw by a factor of " +
-				"1.5, in 2 measurements clear enough to compare",
+			"Between 2 machines, no framing differs by a tenth beyond the noise, nor raw by a " +
+				"factor of 1.5, in 2 measurements clear enough to compare",
 			messages + "2 machines: ndjson 57 to 83 % and length-prefix 90 %.",
 		},
 		{
 			[]float64{0.57, 0.83}, map[int]float64{0: 0.4}, "2 machines",
-			"Between 2 machines, no framing differs beyond the noise, nor raw by a factor of " +
-				"1.5, in 1 measurement clear enough to compare. " + messages +
+			"Between 2 machines, no framing differs by a tenth beyond the noise, nor raw by a " +
+				"factor of 1.5, in 1 measurement clear enough to compare. " + messages +
 				"2 machines: length-prefix 90 % and ndjson 83 %. " +
 				"Left out of this as too noisy to tell: ndjson on m0.",
 		},
 		{ // the same, of which two others do not differ
 			[]float64{0.88, 0.89, 0.48}, map[int]float64{2: 0.9}, "3 machines",
-			"Between 3 machines, no framing differs beyond the noise, nor raw by a factor of " +
-				"1.5, in 2 measurements clear enough to compare. " + messages +
+			"Between 3 machines, no framing differs by a tenth beyond the noise, nor raw by a " +
+				"factor of 1.5, in 2 measurements clear enough to compare. " + messages +
 				"3 machines: ndjson 88 to 89 % and length-prefix 90 %. " +
 				"Left out of this as too noisy to tell: ndjson on m2.",
 		},
