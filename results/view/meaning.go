@@ -133,7 +133,7 @@ func transportSentences(bare []stat.Row, start string, told int) []string {
 			noisy = append(noisy, one)
 			continue
 		}
-		out = append(out, capitalised(one.about(told))+": "+text+".")
+		out = append(out, one.about(told)+": "+text+".")
 		told = one.size
 		known, _ := one.comparedRows()
 		faster = faster || len(known) > 0 && known[0].ToRaw.Above(GainThatCounts)
@@ -144,10 +144,14 @@ func transportSentences(bare []stat.Row, start string, told int) []string {
 			about = append(about, one.about(told))
 			told = one.size
 		}
-		out = append(out, capitalised(joinAnd(about))+": "+tooNoisyToTell+".")
+		out = append(out, joinAnd(about)+": "+tooNoisyToTell+".")
 	}
-	if len(out) > 0 {
-		out[0] = start + strings.ToLower(out[0][:1]) + out[0][1:]
+	for i, text := range out {
+		if i == 0 {
+			out[i] = start + text
+		} else {
+			out[i] = capitalised(text)
+		}
 	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more places and settings are in the tables.", more))
