@@ -42,7 +42,7 @@ type Driver struct {
 	// failedStarts counts failed restarts of the server that no record mentions yet.
 	failedStarts int
 	failure      string // how the server failed in the sweep over the sizes; "" if it did not
-	sweptTo      int    // the sweep had no time for sizes above this; 0 if it had time for all
+	unswept      string // the sizes that the sweep had no time for; "" if it had time for all
 }
 
 // A StartError is returned when the command could not be started at all.

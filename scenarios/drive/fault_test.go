@@ -290,26 +290,38 @@ func TestTheLimitIsSearchedAtTheFirstFailure(t *testing.T) {
 // the limit, and what that found by the end of the time is kept.
 func TestASweepThatTakesTooLongSaysHowFarItWent(t *testing.T) {
 	t.Parallel()
-	o := server("slow 400ms")
-	o.Protocol = "lines"
-	d, set := begin(t, o), new(results.Set)
-	// for twenty answers, of more than forty
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-	defer cancel()
-	err := d.Drive(ctx, drive.Plan{Sizes: drive.Doubling(1<<10, 1<<20), SmallPipe: -1}, keepIn(set))
-	var last results.Target
-	for _, r := range set.Targets {
-		if r.Verdict != results.VerdictNotTried {
-			last = r
-		}
-	}
-	if !errors.Is(err, context.DeadlineExceeded) || last.SearchedTo == nil ||
-		*last.SearchedTo < 1<<10 {
-		t.Fatalf("%v, and the last record is %+v", err, last)
-	}
-	if said := strings.Join(last.Warnings, "; "); !strings.Contains(said,
-		"nothing but the limit was measured") || !strings.Contains(said, "cut short") {
-		t.Errorf("warns: %s", said)
+	for _, row := range []struct {
+		pause string // of the server before each answer; a size takes nine, a try of a limit two
+		time  time.Duration
+		says  string
+	}{
+		{"200ms", 8 * time.Second, "nothing but the limit was measured"},
+		{"400ms", 6 * time.Second, "of all sizes nothing but the limit was measured"},
+	} {
+		t.Run(row.pause, func(t *testing.T) {
+			t.Parallel()
+			o := server("slow " + row.pause)
+			o.Protocol = "lines"
+			d, set := begin(t, o), new(results.Set)
+			ctx, cancel := context.WithTimeout(t.Context(), row.time)
+			defer cancel()
+			sizes := drive.Doubling(1<<10, 1<<20)
+			err := d.Drive(ctx, drive.Plan{Sizes: sizes, SmallPipe: -1}, keepIn(set))
+			var last results.Target
+			for _, r := range set.Targets {
+				if r.Verdict != results.VerdictNotTried {
+					last = r
+				}
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || last.SearchedTo == nil ||
+				*last.SearchedTo < 1<<10 {
+				t.Fatalf("%v, and the last record is %+v", err, last)
+			}
+			said := strings.Join(last.Warnings, "; ")
+			if !strings.Contains(said, row.says) || !strings.Contains(said, "cut short") {
+				t.Errorf("warns: %s", said)
+			}
+		})
 	}
 }
 

@@ -266,9 +266,9 @@ func (s *search) record() results.Target {
 	small := s.make(0).Kind == target.Transport && s.driver.protocol.HasTools()
 	t.Evidence.Server.SmallReplies = t.Evidence.Server.SmallReplies || small
 	largest := int64(s.tried[s.Low].Size)
-	if s.side == requestSide && s.driver.sweptTo > 0 {
-		warn(&t, "above %s nothing but the limit was measured: the time was too short for more",
-			stat.FormatBytes(int64(s.driver.sweptTo)))
+	if s.side == requestSide && s.driver.unswept != "" {
+		warn(&t, "%s nothing but the limit was measured: the time was too short for more",
+			s.driver.unswept)
 	}
 	s.driver.noteLogged(&t)
 	if s.High == 0 {

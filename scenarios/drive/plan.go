@@ -126,7 +126,7 @@ func (d *Driver) keepNotTried(sizes []int, r *reach, sink Sink) error {
 var errHalfTime = errors.New("half of the time is over")
 
 // firstSweep measures one size after the other, up to the first size that fails, or until half of
-// the time is over. It updates r, d.failure and d.sweptTo.
+// the time is over. It updates r, d.failure and d.unswept.
 func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sink) error {
 	half := ctx
 	end, ok := ctx.Deadline()
@@ -148,8 +148,12 @@ func (d *Driver) firstSweep(ctx context.Context, sizes []int, r *reach, sink Sin
 		return err
 	}
 	r.cutShort = true
-	if d.failure == "" {
-		d.sweptTo = r.served
+	switch {
+	case d.failure != "":
+	case r.served == 0:
+		d.unswept = "of all sizes"
+	default:
+		d.unswept = "above " + stat.FormatBytes(int64(r.served))
 	}
 	return nil
 }
