@@ -73,7 +73,7 @@ func fleetPanels(members []stat.Member, all []results.Cell, sizes []int) []Panel
 	var titles []string
 	cells := make(map[string][]results.Cell)
 	for _, cell := range all {
-		title := view.ShortPlacement(cell.Placement)
+		title := results.ShortPlacement(cell.Placement)
 		if few {
 			title = results.FramingPhrase(cell.Framing) + ", " + title
 		}

@@ -74,7 +74,7 @@ func sizeAxis(label string, sizes []int) Axis {
 }
 
 // These return names of panels and lines.
-func placeName(r stat.Row) string   { return view.ShortPlacement(r.Cell.Placement) }
+func placeName(r stat.Row) string   { return results.ShortPlacement(r.Cell.Placement) }
 func framingName(r stat.Row) string { return view.FieldValue("framing", r.Cell.Framing) }
 func sizeLine(r stat.Row) string    { return view.SizeTitle(r.Cell.Size) + " messages" }
 

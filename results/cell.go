@@ -212,23 +212,6 @@ func ShortID(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// PlacementPhrase says where the two ends run: "on one CPU".
-func PlacementPhrase(placement string) string {
-	switch placement {
-	case "same":
-		return "on one CPU"
-	case "sibling":
-		return "on two threads of a core"
-	case "apart":
-		return "on two CPUs"
-	case "far":
-		return "on two CPUs without a shared cache"
-	case "free":
-		return "with the ends unpinned"
-	}
-	return "with placement " + placement
-}
-
 // CellLabel describes a cell briefly: "ndjson 64 KiB stream on one CPU". It adds the named fields
 // in the form "io=poll/poller".
 func CellLabel(c Cell, differ []string) string {

@@ -267,9 +267,8 @@ func RelativeMetric(c results.Cell) Metric {
 
 // The orders in which tables show values. Values that are not listed come last, sorted by name.
 var (
-	placementOrder = []string{"same", "sibling", "apart", "far", "free"}
-	patternOrder   = []string{"stream", "roundtrip"}
-	framingOrder   = []string{
+	patternOrder = []string{"stream", "roundtrip"}
+	framingOrder = []string{
 		"raw", "ndjson", "ndjson-bytewise", "ndjson-rescan", "content-length",
 		"chunked", "adaptive", "length-prefix",
 	}
@@ -292,7 +291,7 @@ func sortRows(rows []Row) {
 // framing.
 func compareCells(a, b results.Cell) int {
 	return cmp.Or(
-		byList(placementOrder, a.Placement, b.Placement),
+		results.ComparePlacements(a.Placement, b.Placement),
 		byList(patternOrder, a.Pattern, b.Pattern),
 		compareFields(SeriesCell(a), SeriesCell(b)),
 		cmp.Compare(a.Size, b.Size),

@@ -208,7 +208,7 @@ func differenceTable(all []difference) Table {
 	}
 	for _, d := range all {
 		t.Append(framingSubject(d.cell),
-			SizeTitle(d.cell.Size)+", "+ShortPlacement(d.cell.Placement),
+			SizeTitle(d.cell.Size)+", "+results.ShortPlacement(d.cell.Placement),
 			strings.Join(standingNames(d.low), ", ")+": "+speedText(d.cell, d.low),
 			strings.Join(standingNames(d.high), ", ")+": "+speedText(d.cell, d.high),
 			fmt.Sprintf("%d of %d", d.cells, d.compared))

@@ -38,7 +38,7 @@ func comparedCells(members []stat.Member) []results.Cell {
 		}
 	}
 	slices.SortFunc(cells, func(a, b results.Cell) int {
-		return cmp.Or(placementIndex(a.Placement)-placementIndex(b.Placement),
+		return cmp.Or(results.ComparePlacements(a.Placement, b.Placement),
 			cmp.Compare(a.Framing, b.Framing), cmp.Compare(a.Size, b.Size),
 			cmp.Compare(a.Key(), b.Key()))
 	})
@@ -217,7 +217,7 @@ func (v fleetStream) table(firstTitle string, groups []group) Table {
 	}
 	t := Table{
 		Title: fmt.Sprintf("%s vs raw, messages of %s, %s", metric,
-			SizeTitle(v.cell.Size), ShortPlacement(v.cell.Placement)),
+			SizeTitle(v.cell.Size), results.ShortPlacement(v.cell.Placement)),
 		Columns: []Column{
 			{Title: firstTitle, Key: true},
 			{Title: "number", Right: true},

@@ -20,10 +20,10 @@ func leverSentence(levers []stat.Row) sentence {
 	var parts, noisy []string
 	var larger stat.Row // the row of the larger pipe at the last placement
 	gains := false
-	for _, p := range placements {
-		where := results.PlacementPhrase(p.name)
-		throughUsual, hasUsual := writtenWhole(levers, p.name, usualPipe)
-		throughLarger, hasLarger := writtenWhole(levers, p.name, largerPipe)
+	for _, place := range results.PlacementNames() {
+		where := results.PlacementPhrase(place)
+		throughUsual, hasUsual := writtenWhole(levers, place, usualPipe)
+		throughLarger, hasLarger := writtenWhole(levers, place, largerPipe)
 		if !hasUsual || !hasLarger {
 			continue
 		}
@@ -106,8 +106,8 @@ func leverTable(levers []stat.Row) Table {
 			}
 			return []string{written, pipePhrase(r.Cell.Capacity)}
 		},
-		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
-		key:    ShortPlacement("same"),
+		across: func(r stat.Row) string { return results.ShortPlacement(r.Cell.Placement) },
+		key:    results.ShortPlacement("same"),
 		value: func(r stat.Row) Value {
 			if r.Samples == 0 {
 				return Value{Text: emptyWord(r), Tone: Mixed}

@@ -188,8 +188,8 @@ func programTable(rows []stat.Row) Table {
 		line: func(r stat.Row) []string {
 			return []string{framingLabel(r, rows), SizeTitle(r.Cell.Size)}
 		},
-		across: func(r stat.Row) string { return ShortPlacement(r.Cell.Placement) },
-		key:    ShortPlacement("same"),
+		across: func(r stat.Row) string { return results.ShortPlacement(r.Cell.Placement) },
+		key:    results.ShortPlacement("same"),
 		value:  screenValue,
 	}.table(rows)
 }

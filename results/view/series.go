@@ -41,7 +41,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 		one := &all[i]
 		one.size = sizeForSentences(one.rows)
 		one.where = results.PlacementPhrase(one.cell.Placement)
-		one.short = ShortPlacement(one.cell.Placement)
+		one.short = results.ShortPlacement(one.cell.Placement)
 		for _, name := range differ {
 			value := one.cell.Field(name)
 			switch {
@@ -55,7 +55,7 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b series) int {
-		return placementIndex(a.cell.Placement) - placementIndex(b.cell.Placement)
+		return results.ComparePlacements(a.cell.Placement, b.cell.Placement)
 	})
 	return all
 }

@@ -22,7 +22,7 @@ func waitingTables(rows []stat.Row) []Table {
 	})
 	var tables []Table
 	for _, own := range grouped(sorted, func(r stat.Row) string { return r.Cell.Placement }) {
-		title := "Non-blocking writer, " + ShortPlacement(own[0].Cell.Placement)
+		title := "Non-blocking writer, " + results.ShortPlacement(own[0].Cell.Placement)
 		first := own[0].Cell.Framing
 		mixed := slices.ContainsFunc(own, func(r stat.Row) bool { return r.Cell.Framing != first })
 		if !mixed {

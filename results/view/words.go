@@ -209,35 +209,6 @@ func CommonFields(cells []results.Cell, elsewhere ...string) []string {
 	return parts
 }
 
-// placements are where the two ends of a pipe can run, in the order in which sentences mention
-// them.
-var placements = []struct{ name, short string }{
-	{"same", "one CPU"},
-	{"sibling", "two threads of a core"},
-	{"apart", "two CPUs"},
-	{"far", "two CPUs, no shared cache"},
-	{"free", "unpinned"},
-}
-
-// placementIndex returns the index of a placement in placements, or len(placements) if it is not
-// there.
-func placementIndex(placement string) int {
-	for i, p := range placements {
-		if p.name == placement {
-			return i
-		}
-	}
-	return len(placements)
-}
-
-// ShortPlacement says where the two ends run, in the few words of a title: "one CPU".
-func ShortPlacement(placement string) string {
-	if i := placementIndex(placement); i < len(placements) {
-		return placements[i].short
-	}
-	return placement
-}
-
 // JoinParts joins the parts that are not empty, with " · " between them.
 func JoinParts(parts ...string) string { return strings.Join(nonEmpty(parts), " · ") }
 

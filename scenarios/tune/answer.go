@@ -327,7 +327,7 @@ func (d Decision) makeTables(detail bool) []view.Table {
 	goodput.Columns = append(goodput.Columns, first)
 	times.Columns = append(times.Columns, first)
 	for _, place := range d.places() {
-		title := view.ShortPlacement(place)
+		title := results.ShortPlacement(place)
 		goodput.Columns = append(goodput.Columns, view.Column{Title: title, Right: true})
 		times.Columns = append(times.Columns, view.Column{Title: title, Right: true})
 	}
