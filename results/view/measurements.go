@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -210,7 +211,8 @@ func percentileText(r stat.Row, name string) string {
 }
 
 // figureTable returns a table of measurements for programs to read, with all figures in base units.
-func figureTable(rows []stat.Row) Table {
+func figureTable(s *results.Set) Table {
+	names := results.MachineNames(s.Environments)
 	fields := slices.Clone(results.Fields())
 	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
 	titles := []string{"machine"}
@@ -231,8 +233,8 @@ func figureTable(rows []stat.Row) Table {
 	for _, title := range titles {
 		t.Columns = append(t.Columns, Column{Title: title})
 	}
-	for _, r := range rows {
-		row := []string{r.Machine}
+	for _, r := range stat.Rows(s) {
+		row := []string{cmp.Or(names[r.Machine], r.Machine)}
 		for _, f := range fields {
 			row = append(row, f.Text(r.Cell))
 		}

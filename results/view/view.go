@@ -121,7 +121,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 	switch format {
 	case FormatCSV:
 		if len(s.Records) > 0 {
-			return figureTable(stat.Rows(s)).Write(w, format, o)
+			return figureTable(s).Write(w, format, o)
 		}
 		return Page{Tables: dataTables(s)}.Write(w, format, o)
 	case FormatJSON:
