@@ -162,3 +162,18 @@ func TestALimitOfATool(t *testing.T) {
 		t.Errorf("begins with %q", result.text)
 	}
 }
+
+// The sweep knows only that the server ended. The search saw that the answer before it was cut.
+func TestASearchSpeaksForTheSweepAboveItsLimit(t *testing.T) {
+	advised := func(text string) results.TargetEvidence { return results.TargetEvidence{Advice: text} }
+	targets := []results.Target{
+		{Verdict: "unanswered", Size: 64 << 10, Evidence: advised("answer every request")},
+		{Verdict: "exit 0", Size: 128 << 10, Evidence: advised("look for a limit on a line")},
+		{Verdict: "truncated", ReplyLimit: new(int64(100_000)), Evidence: advised("flush")},
+	}
+	got := strings.Join(targetAdvice(targets), "; ")
+	if !strings.Contains(got, "every request") || strings.Contains(got, "a line") ||
+		!strings.Contains(got, "flush") {
+		t.Errorf("advises %q", got)
+	}
+}

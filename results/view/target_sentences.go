@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -135,15 +137,18 @@ func replaySentence(t results.Target) string {
 	return text
 }
 
-// targetAdvice gives the last advice on each verdict: a search knows more than a sweep before it.
+// targetAdvice gives the last advice on each verdict. A search for a limit knows more than the
+// sweep before it, so there is no advice on a size of the sweep that lies above the limit.
 func targetAdvice(targets []results.Target) []string {
 	var out []string
 	said := make(map[string]bool)
+	limit := int64(math.MaxInt64)
 	for _, t := range slices.Backward(targets) {
-		if t.Evidence.Advice == "" || said[t.Verdict] {
+		if t.Evidence.Advice == "" || said[t.Verdict] || t.Size > limit {
 			continue
 		}
 		said[t.Verdict] = true
+		limit = min(limit, *cmp.Or(t.RequestLimit, t.ReplyLimit, &limit))
 		text := FailureText(t) + ": " + t.Evidence.Advice
 		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
 			text += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])
