@@ -120,7 +120,7 @@ func (d *Driver) Replay(
 	d.unopened = false // if there are documents, the recording opens them
 	r := &replay{
 		Driver: d, replies: replies, ignore: ignore, t: d.record(),
-		evidence: &results.ReplayEvidence{Replayed: len(requests)},
+		evidence: &results.ReplayEvidence{},
 	}
 	r.t.Evidence.Replay = r.evidence
 	r.t.Evidence.Server.Request = fmt.Sprintf("%d of %d recorded messages to the server: drive "+
@@ -130,6 +130,7 @@ func (d *Driver) Replay(
 	served := true
 	for i := 0; served && i < len(requests); i++ {
 		lasted := time.Since(began)
+		r.evidence.Replayed++
 		served, err = r.send(ctx, &requests[i], i == len(requests)-1)
 		if err != nil {
 			return err

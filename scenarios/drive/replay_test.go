@@ -185,9 +185,10 @@ func TestAReplayBlamesNoMessageForACountOrForChance(t *testing.T) {
 		t.Run(row.server, func(t *testing.T) {
 			t.Parallel()
 			e := replayed(t, row.server, "jsonrpc", messages).Evidence
-			if e.Replay.FailedAtMessage != row.at || !strings.HasSuffix(e.Why, row.says) ||
+			if e.Replay.FailedAtMessage != row.at || e.Replay.Replayed != row.at ||
+				!strings.HasSuffix(e.Why, row.says) ||
 				!strings.HasPrefix(e.Advice, "no message alone is the cause") {
-				t.Errorf("at %d: %s\n%s", e.Replay.FailedAtMessage, e.Why, e.Advice)
+				t.Errorf("%+v: %s\n%s", e.Replay, e.Why, e.Advice)
 			}
 		})
 	}
