@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,9 +45,15 @@ func recordingSummary(s *results.Set, file string) []string {
 		}
 		inputEnded := t.Evidence.Traffic.Requests.EndedNS
 		if inputEnded > 0 && lasted-inputEnded >= longStall {
-			text += fmt.Sprintf(" It stayed %s after the end of its input. Next: pipebench check "+
-				"--server --only end-idle -- %s",
-				results.FormatDuration(float64(lasted-inputEnded)), recordedCommand(s, t.Run))
+			text += fmt.Sprintf(" It stayed %s after the end of its input",
+				results.FormatDuration(float64(lasted-inputEnded)))
+			isOwn := func(c stat.Call) bool { return c.Request.Run == t.Run }
+			if slices.ContainsFunc(unanswered(stat.Calls(s.Messages)), isOwn) {
+				text += ", with a request open."
+			} else {
+				text += ". Next: pipebench check --server --only end-idle -- " +
+					recordedCommand(s, t.Run)
+			}
 		}
 		out = append(out, Escape(text))
 	}

@@ -107,6 +107,14 @@ func TestAServerThatStaysIsNamed(t *testing.T) {
 			t.Errorf("got %q, want %q", got[0], want)
 		}
 	}
+	open := results.Message{Run: server.Run, Dir: "request", Method: "hover", ID: []byte("2")}
+	server.Evidence.Traffic.ElapsedNS = 9e9
+	got := recordingSummary(
+		&results.Set{Messages: []results.Message{open}, Targets: []results.Target{server}}, "")
+	const want = " It stayed 7.00 s after the end of its input, with a request open."
+	if !slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, want) }) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // What a server left behind can hold its output open. The server itself has ended by then.

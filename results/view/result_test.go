@@ -165,7 +165,9 @@ func TestALimitOfATool(t *testing.T) {
 
 // The sweep knows only that the server ended. The search saw that the answer before it was cut.
 func TestASearchSpeaksForTheSweepAboveItsLimit(t *testing.T) {
-	advised := func(text string) results.TargetEvidence { return results.TargetEvidence{Advice: text} }
+	advised := func(text string) results.TargetEvidence {
+		return results.TargetEvidence{Advice: text}
+	}
 	targets := []results.Target{
 		{Verdict: "unanswered", Size: 64 << 10, Evidence: advised("answer every request")},
 		{Verdict: "exit 0", Size: 128 << 10, Evidence: advised("look for a limit on a line")},
