@@ -112,6 +112,7 @@ type ServerEvidence struct {
 	// LoggedBytes is how much the server wrote to standard error so far. It is 0 if that is little
 	// beside what a pipe holds, or if an earlier record has it.
 	LoggedBytes int64 `json:"logged_bytes,omitempty"`
+	StrayLines  int64 `json:"stray_lines,omitempty"` // on standard output, without a message
 }
 
 // FailureEvidence is what is known about a request that was not served.

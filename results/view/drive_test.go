@@ -107,23 +107,28 @@ func TestAnEndWithErrorsIsNotSilent(t *testing.T) {
 	}
 }
 
-// That a server fills its standard error is said in the first line, of a replay, too.
+// What a server writes besides its answers is said in the first line, of a replay, too.
 func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
-	logs := &results.ServerEvidence{LoggedBytes: 65_230}
+	logs := results.ServerEvidence{LoggedBytes: 65_230}
 	for _, row := range []struct {
 		target results.Target
+		server results.ServerEvidence
 		first  string
 	}{
-		{results.Target{Size: 1 << 20, Verdict: "ok"}, "works to 1 MiB; can hang a client "},
+		{results.Target{Size: 1 << 20, Verdict: "ok"}, logs, "works to 1 MiB; can hang a client "},
+		{
+			results.Target{Size: 1 << 20, Verdict: "ok"}, results.ServerEvidence{StrayLines: 3},
+			"works to 1 MiB; writes lines that are no messages\n",
+		},
 		{
 			results.Target{Verdict: "ok", Evidence: results.TargetEvidence{
 				Replay: &results.ReplayEvidence{Replayed: 9},
 			}},
-			"PASS: 9 messages replayed; can hang a client ",
+			logs, "PASS: 9 messages replayed; can hang a client ",
 		},
 	} {
 		row.target.Command = []string{"server"}
-		row.target.Evidence.Server = logs
+		row.target.Evidence.Server = &row.server
 		var text strings.Builder
 		set := &results.Set{Targets: []results.Target{row.target}}
 		if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {

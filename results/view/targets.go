@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -29,14 +28,21 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 		return Write(w, set, format, o)
 	}
 	p := Page{Verdict: result.text, Tone: result.tone, Header: []string{howDriven(set)}}
-	isLoud := func(t results.Target) bool {
-		return t.Evidence.Server != nil && t.Evidence.Server.LoggedBytes > 0
-	}
-	if slices.ContainsFunc(set.Targets, isLoud) {
-		p.Verdict += "; can hang a client that does not read its standard error"
-		if p.Tone == Good {
-			p.Tone = Mixed
+	var sum results.ServerEvidence
+	for _, t := range set.Targets {
+		if s := t.Evidence.Server; s != nil {
+			sum.StrayLines = max(sum.StrayLines, s.StrayLines)
+			sum.LoggedBytes = max(sum.LoggedBytes, s.LoggedBytes)
 		}
+	}
+	if sum.StrayLines > 0 {
+		p.Verdict += "; writes lines that are no messages"
+	}
+	if sum.LoggedBytes > 0 {
+		p.Verdict += "; can hang a client that does not read its standard error"
+	}
+	if p.Tone == Good && sum.StrayLines+sum.LoggedBytes > 0 {
+		p.Tone = Mixed
 	}
 	p.addTable(loadTable(set, set.Targets))
 	p.Conclusions = append(targetSentences(set.Targets), targetAdvice(set.Targets)...)

@@ -258,6 +258,7 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	}
 	lines, first := s.Strays.Lines()
 	if lines > 0 {
+		t.Evidence.Server.StrayLines = lines
 		warn(t, "%s on standard output without a message, the first: %q",
 			results.FormatCount(int(lines), "line"), first)
 	}
