@@ -272,6 +272,14 @@ func (s *session) finish(t task, measureErr error) error {
 		own = results.Merge(own, all.OfRun(run))
 	}
 	err = t.show(own)
+	isNew := s.streamed == nil && s.flags.out == ""
+	if isNew && len(all.Records)+len(all.Findings)+len(all.Targets)+len(all.Messages) == 0 {
+		_ = os.RemoveAll(s.dir) // nobody looks for a folder that has no results
+	}
+	isInterrupted := s.cmd.Context().Err() != nil
+	if errors.Is(err, view.ErrNothing) && isInterrupted {
+		s.flags.say(s.cmd, "nothing was measured by then")
+	}
 	if errors.Is(err, view.ErrNothing) && measureErr != nil {
 		return measureErr // measureErr says why there is nothing to show
 	}
@@ -284,7 +292,6 @@ func (s *session) finish(t task, measureErr error) error {
 	if err == nil && s.streamed == nil && !turns.RecordsOnly() {
 		err = s.writeFiles(all)
 	}
-	isInterrupted := s.cmd.Context().Err() != nil
 	if err == nil && t.gate != nil && !isInterrupted {
 		err = t.gate(own)
 	}
