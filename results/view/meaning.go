@@ -31,7 +31,8 @@ func meaning(rows []stat.Row) []string {
 		effects = append([]sentence{overheadSentence(run.bare)}, effects...)
 	}
 	if noisy {
-		if !program.noisy {
+		if !program.noisy { // the first sentence names the framing to use
+			program.text = strings.TrimPrefix(program.text, useTheirs+" ")
 			effects = append([]sentence{program}, effects...)
 		}
 		return noisyMeaning(rows, effects)
@@ -223,6 +224,8 @@ func capitalised(text string) string {
 // matter.
 const littleCost = 0.9
 
+const useTheirs = "Use the framing that the other end speaks."
+
 // programSentence says what a framing costs in a program that makes each message and parses it.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
@@ -241,9 +244,9 @@ func programSentence(program []stat.Row) sentence {
 	case shares[len(shares)-1].ToRaw.Median < littleCost:
 		return sentence{text: text, size: all[0].size}
 	}
-	text = fmt.Sprintf("Use the framing that the other end speaks. If the reader parses (%g ns "+
-		"per byte), every framing reaches %s (%s) of raw's speed %s.", all[0].cell.Work,
-		rangeText(shares), noiseText(shares), all[0].about(-1))
+	text = fmt.Sprintf("%s If the reader parses (%g ns per byte), every framing reaches %s (%s) "+
+		"of raw's speed %s.", useTheirs, all[0].cell.Work, rangeText(shares), noiseText(shares),
+		all[0].about(-1))
 	return sentence{text: text, size: all[0].size}
 }
 

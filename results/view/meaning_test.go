@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -286,7 +285,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 			"certainly slower than raw.",
 		"On two CPUs and with the ends unpinned: too noisy to tell.",
 		"compared with raw on one CPU (messages of 64 KiB): too noisy to tell. Until you know, " +
-			"use the one that the other end speaks.\n",
+			"use the framing that the other end speaks.\n",
 		"\nA quieter machine, or more samples (--samples, --max-time), may tell more.",
 	} {
 		if !strings.Contains(got, want) {
@@ -295,7 +294,7 @@ func TestNoiseOfAPartIsSaid(t *testing.T) {
 	}
 }
 
-// On a machine that cannot tell framings apart this comes first, then what is certain all the same,
+// On a machine that cannot tell framings apart this comes first, then what is known all the same,
 // and rough figures are marked.
 func TestANoisyMachineIsToldFirst(t *testing.T) {
 	wild := resultstest.Around(20_000, 1)
@@ -312,9 +311,8 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	sum := Summarise(set)
 	for i, want := range []string{
 		"Too noisy to compare framings: ",
-		"Certain all the same: in bytes, framing adds 0.078 % (ndjson) to messages of 64 KiB, " +
-			"on any machine.",
-		"Certain all the same: a small message behind one of 1,000,000 B, with a reader of ",
+		"In bytes, framing adds 0.078 % (ndjson) to messages of 64 KiB, on any machine.",
+		"A small message behind one of 1,000,000 B, with a reader of ",
 	} {
 		if i >= len(sum.Meaning) || !strings.HasPrefix(sum.Meaning[i], want) {
 			t.Errorf("sentence %d does not begin with %q: %q", i+1, want, sum.Meaning)
@@ -471,14 +469,14 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 		alone.Records[i].Cell.Touch = true
 	}
 	program := programSentence(stat.Rows(alone))
-	const figure = "(messages of 64 KiB): ndjson 95 % (±38 %). Until you know, use the one that"
+	const figure = "(messages of 64 KiB): ndjson 95 % (±38 %). Until you know, use the framing"
 	if !program.noisy || !strings.Contains(program.text, figure) {
 		t.Errorf("a blurred framing in a program: %+v", program)
 	}
 }
 
-// What a program costs is certain on a noisy machine, too, if its own figures are sharp.
-func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
+// What a framing costs in a program is told on a noisy machine, too, if its own figures are sharp.
+func TestASharpProgramIsToldOnANoisyMachine(t *testing.T) {
 	flat := resultstest.Around(10000, 0)
 	wild := resultstest.Around(12000, 1)
 	both := map[string][]float64{"ndjson": wild, "chunked:61440": wild}
@@ -491,21 +489,38 @@ func TestASharpProgramIsCertainOnANoisyMachine(t *testing.T) {
 	}
 	set := results.Merge(resultstest.Beside("same", flat, both), program)
 	got := Summarise(set).Meaning
-	const want = "Certain all the same: use the framing that the other end speaks. If the " +
-		"reader parses (1 ns per byte), every framing reaches 99 %"
+	const want = "If the reader parses (1 ns per byte), every framing reaches 99 %"
 	if len(got) < 2 || !strings.HasPrefix(got[1], want) {
 		t.Errorf("%q does not begin with %q", got, want)
 	}
 }
 
-// A rough figure is not called certain.
-func TestARoughFigureIsNotCalledCertain(t *testing.T) {
-	effects := []sentence{{text: "The writer gets EPIPE after ~2 ms."}, {text: "Chunks help."}}
-	got := noisyMeaning(nil, effects)
-	want := []string{"The writer gets EPIPE after ~2 ms.", "Certain all the same: chunks help.",
-		longerRun}
-	if !slices.Equal(got[1:], want) {
-		t.Errorf("%q, not %q", got[1:], want)
+// If one end of an interval lies farther from the median than the other, the noise beside the ratio
+// is the larger of the two. No framing is certainly slower by less than that.
+func TestALopsidedIntervalProvesNoCost(t *testing.T) {
+	for hi, want := range map[float64]bool{0.99: false, 0.8: true} {
+		r := stat.Row{ToRaw: &stat.Estimate{
+			Median: hi - 0.04, Interval: &stat.Interval{Lo: hi - 0.2, Hi: hi},
+		}}
+		if got := isSlower(r); got != want {
+			t.Errorf("up to %v: %v", hi, got)
+		}
+	}
+}
+
+// Framings that add as many bytes stand together.
+func TestFramingsOfTheSameOverhead(t *testing.T) {
+	var rows []stat.Row
+	for _, framing := range []string{"raw", "ndjson", "esc", "ndjson"} {
+		rows = append(rows, stat.Row{
+			Cell:      resultstest.Cell(framing, 256),
+			Estimates: map[string]stat.Estimate{"overhead": {Median: 0.39, N: 6}},
+		})
+	}
+	const want = "In bytes, framing adds 0.39 % (esc and ndjson) to messages of 256 B, " +
+		"on any machine."
+	if got := overheadSentence(rows).text; got != want {
+		t.Errorf("%q, not %q", got, want)
 	}
 }
 

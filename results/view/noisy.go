@@ -11,7 +11,7 @@ import (
 )
 
 // noisyMeaning says that a run is too noisy to tell framings apart, what to do about it, and what
-// is certain all the same.
+// the run tells all the same.
 func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	count := countRatios(rows)
 	comparisons := results.FormatCount(count.all, "comparison")
@@ -33,22 +33,19 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 		case effect.text == "":
 		case effect.noisy:
 			hidden = append(hidden, effect.text)
-		case strings.Contains(effect.text, roughSign): // neither hidden nor certain
-			texts = append(texts, effect.text)
 		default:
-			first, rest := effect.text[:1], effect.text[1:]
-			texts = append(texts, "Certain all the same: "+strings.ToLower(first)+rest)
+			texts = append(texts, effect.text)
 		}
 	}
 	return append(append(texts, hidden...), longerRun)
 }
 
 // longerRun has commands for narrower intervals. A program of others may not have them.
-const longerRun = "More samples: pipebench run --max-time 1m. Of one size: pipebench run " +
+const longerRun = "More samples: pipebench run --max-time 3m. Of one size: pipebench run " +
 	"--max-time 1m --size 65000 --placement same"
 
 // untilKnown says which framing to use as long as framings cannot be compared.
-const untilKnown = "Until you know, use the one that the other end speaks."
+const untilKnown = "Until you know, use the framing that the other end speaks."
 
 // loadPrefix begins a warning that other programs kept the CPUs busy.
 const loadPrefix = "load: "
@@ -127,7 +124,8 @@ func overheadSentence(bare []stat.Row) sentence {
 	var framed []stat.Row
 	for _, r := range bare {
 		added, known := r.Figure("overhead")
-		if known && added > 0 && r.Cell.Size > 0 { // not raw, compressed or recorded messages
+		isRaw := r.Cell.Framing == results.FramingRaw
+		if known && added > 0 && !isRaw && r.Cell.Size > 0 { // not compressed or recorded messages
 			framed = append(framed, r)
 		}
 	}
@@ -136,18 +134,23 @@ func overheadSentence(bare []stat.Row) sentence {
 	}
 	slices.SortStableFunc(framed, func(a, b stat.Row) int {
 		return cmp.Or(cmp.Compare(a.Cell.Size, b.Cell.Size),
-			cmp.Compare(a.Estimates["overhead"].Median, b.Estimates["overhead"].Median))
+			cmp.Compare(a.Estimates["overhead"].Median, b.Estimates["overhead"].Median),
+			cmp.Compare(a.Cell.Framing, b.Cell.Framing))
+	})
+	framed = slices.CompactFunc(framed, func(a, b stat.Row) bool {
+		return a.Cell.Size == b.Cell.Size && a.Cell.Framing == b.Cell.Framing
 	})
 	least := framed[0]
 	framed = slices.DeleteFunc(framed, func(r stat.Row) bool {
 		return r.Cell.Size > least.Cell.Size
 	})
-	most := framed[len(framed)-1]
-	text := fmt.Sprintf("In bytes, framing adds %s (%s)", metricText(least, "overhead"),
-		results.FramingPhrase(least.Cell.Framing))
-	if most.Cell.Framing != least.Cell.Framing {
-		text += fmt.Sprintf(" to %s (%s)", metricText(most, "overhead"),
-			results.FramingPhrase(most.Cell.Framing))
+	last := len(framed) - 1
+	text := "In bytes, framing adds " + metricText(least, "overhead")
+	if most := metricText(framed[last], "overhead"); strings.HasSuffix(text, " "+most) {
+		text += " (" + framingNames(framed) + ")"
+	} else {
+		text += " (" + framingNames(framed[:1]) + ") to " + most +
+			" (" + framingNames(framed[last:]) + ")"
 	}
 	return sentence{text: text + " to messages of " + SizeTitle(least.Cell.Size) +
 		", on any machine."}

@@ -238,7 +238,7 @@ func TestABusyMachineIsToldFirst(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(strings.Join(screenOf(t, s, Options{}), " ")), " ")
 	const top = "load 0.25 Other programs kept about 1.6 of 2 CPUs busy. 2 cells measured, at most "
-	const says = "Until you know, use the one that the other end speaks."
+	const says = "Until you know, use the framing that the other end speaks."
 	for _, want := range []string{top, says, "Goodput vs raw, one CPU"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

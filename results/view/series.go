@@ -181,9 +181,12 @@ func (s series) sharesText() string {
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
 // certainly slower than raw bytes, or else the sizes at which some are.
 func (s series) certainText(known []stat.Row) string {
-	slower := slices.DeleteFunc(slices.Clone(known), func(r stat.Row) bool {
-		return !r.ToRaw.Below(1)
-	})
+	var slower []stat.Row
+	for _, r := range known {
+		if isSlower(r) {
+			slower = append(slower, r)
+		}
+	}
 	switch {
 	case len(slower) == len(known):
 		return ", all certainly slower than raw"
@@ -195,7 +198,7 @@ func (s series) certainText(known []stat.Row) string {
 	var sizes []string
 	for _, r := range s.rows {
 		size := SizeTitle(r.Cell.Size)
-		if isCompared(r) && r.ToRaw.Below(1) && !slices.Contains(sizes, size) {
+		if isSlower(r) && !slices.Contains(sizes, size) {
 			sizes = append(sizes, size)
 		}
 	}
@@ -203,6 +206,16 @@ func (s series) certainText(known []stat.Row) string {
 		return ", none certainly slower than raw; some are at " + joinAnd(sizes)
 	}
 	return ", none certainly slower than raw"
+}
+
+// isSlower reports whether a measurement is certainly slower than raw bytes: by the noise that is
+// shown beside the ratio, which may be larger than the upper half of a lopsided interval.
+func isSlower(r stat.Row) bool {
+	if !isCompared(r) {
+		return false
+	}
+	percent, ok := r.ToRaw.Spread()
+	return ok && r.ToRaw.Median*(1+percent/100) < 1
 }
 
 // framingNames lists the framings of rows: "ndjson and 60 KiB chunks".
