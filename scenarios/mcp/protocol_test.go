@@ -285,18 +285,29 @@ func broken(release chan struct{}) []mcp.Tool {
 }
 
 func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed 002, "Secure handling of file paths"
-	tests := []struct{ tool, text string }{
-		{"fail", "no"},
-		{"panics", "internal error"},
-		{"opens", "open: file does not exist"},
-		{"tells", `no \"(path)\" (in (path), (path)): see (path) and path=(path), not tools/call or http://h/p`},
-		{"stuck", "stuck was not done after 10ms"},
+	const short = 10 * time.Millisecond // a busy machine takes as long over any tool
+	tests := []struct {
+		tool, text string
+		timeout    time.Duration
+	}{
+		{"fail", "no", patience},
+		{"panics", "internal error", patience},
+		{"opens", "open: file does not exist", patience},
+		{"tells", `no \"(path)\" (in (path), (path)): see (path) and path=(path), not tools/call or http://h/p`,
+			patience},
+		{"stuck", "stuck was not done after 10ms", short},
 	}
 	for _, asRPC := range []bool{false, true} {
 		release := make(chan struct{})
-		r := serve(t, mcp.Options{Tools: broken(release), ToolErrorsAsRPC: asRPC, ToolTimeout: 10 * time.Millisecond})
+		servers := map[time.Duration]*rig{}
+		for _, timeout := range []time.Duration{patience, short} {
+			servers[timeout] = serve(t, mcp.Options{
+				Tools: broken(release), ToolErrorsAsRPC: asRPC, ToolTimeout: timeout,
+			})
+		}
 		t.Cleanup(func() { close(release) })
 		for _, test := range tests {
+			r := servers[test.timeout]
 			r.send(call("1", test.tool, `{}`))
 			want := `{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"` + test.text + `"}]}}`
 			if asRPC {
@@ -304,6 +315,7 @@ func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed
 			}
 			r.want(want)
 		}
+		r := servers[patience]
 		r.send(call("1", "refuses", `{}`))
 		r.want(failure("1", "-32001", "no (path) here"))
 		if strings.Contains(r.logs.String(), "secret") {
