@@ -69,10 +69,15 @@ func TestOpenSaysWhyACommandCannotBeSpokenTo(t *testing.T) {
 		t.Run(row.job+" "+row.protocol, func(t *testing.T) {
 			t.Parallel()
 			o := server(row.job)
-			o.Protocol, o.Start, o.MaxReply = row.protocol, 1e9, 1<<20
-			// is known as soon as it is too long, in whatever framing
-			if row.verdict == target.Endless {
+			o.Protocol, o.Start, o.MaxReply = row.protocol, 20*time.Second, 1<<20
+			switch {
+			case row.verdict == target.Endless:
+				// is known as soon as it is too long, in whatever framing
 				o.Start = time.Hour
+			case row.verdict == target.Deaf || row.verdict == target.Buffered:
+				o.Start = time.Second // in which nothing is to come
+			case row.job == "banner" || row.job == "mislength 2 always":
+				o.Start = 3 * time.Second // in which not all comes that is waited for
 			}
 			_, err := drive.Open(t.Context(), o)
 			var refused *drive.HandshakeError
