@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -309,17 +310,26 @@ var servers = map[string]func(arg string) error{
 	},
 	"reserve": reserve,
 	"late":    late,
-	// waits at lines of one length, and no more once there was a line of a second length
+	// waits at lines of one length, and no more once there was a line of a second length. It is
+	// forty times as slow then as in the median of the lines before, however busy the machine is.
 	"stall": func(arg string) error {
 		slow, last, _ := strings.Cut(arg, " ")
+		var intervals []time.Duration // between the lines before
+		came := time.Now()
 		return each(func(line string) {
 			switch fmt.Sprint(len(line)) {
 			case slow:
-				<-time.After(300 * time.Millisecond)
+				slices.Sort(intervals)
+				median := intervals[len(intervals)/2]
+				time.Sleep(max(300*time.Millisecond, 40*median))
 			case last:
 				slow = ""
+				fallthrough
+			default:
+				intervals = append(intervals, time.Since(came))
 			}
 			fmt.Println(line)
+			came = time.Now()
 		})
 	},
 	"slow": func(arg string) error {
