@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pipebench/pipebench/framers"
 	"github.com/pipebench/pipebench/results"
 )
 
@@ -81,17 +83,27 @@ func TestTheSizeOfFramesFollowsTheRate(t *testing.T) {
 		}),
 	)
 	p.Duration = 50 * time.Millisecond
-	perMessage := map[string]int64{} // bytes of headers, beside some 20 small messages
+	f, err := framers.Parse("chunked:61440")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small bytes.Buffer // on the wire
+	if err := f.NewWriter(&small).WriteMessage(make([]byte, SmallSize)); err != nil {
+		t.Fatal(err)
+	}
+	perMessage := map[string]int64{} // bytes of headers of a large message
 	for _, r := range collect(t, p) {
 		var overhead, messages int64
 		for _, s := range r.Samples {
-			overhead += s.WireBytes - s.PayloadBytes
-			messages += s.Messages
+			large := s.Messages - s.Load.Due
+			withEnd := (s.Load.Due + 1) * int64(small.Len()) // the last one says that it is over
+			overhead += s.WireBytes - withEnd - large*int64(r.Cell.Size)
+			messages += large
 		}
 		perMessage[r.Cell.FrameWait] = overhead / messages
 	}
 	if perMessage["200us"] <= perMessage[""] {
-		t.Errorf("bytes of headers per message: %v", perMessage)
+		t.Errorf("bytes of headers per large message: %v", perMessage)
 	}
 }
 
