@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -12,18 +13,20 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// A stall of 200 ms in 2 s holds up a tenth of the messages that fall due, so it has to show in the
-// 99th percentile, and in that of a loop that waits for each answer it would not.
+// A stall of 200 ms in 5 s holds up a twenty-fifth of the messages that fall due, so it has to show
+// in the 99th percentile, and in that of a loop that waits for each answer it would not.
 func TestAStallShowsInTheTail(t *testing.T) {
 	const stall = 200 * time.Millisecond
 	p := small(cell(func(c *results.Cell) { c.Rate = 2000 }))
-	p.Samples, p.Duration = 1, 2*time.Second
+	p.Samples, p.Duration = 1, 5*time.Second
+	var stopping sync.WaitGroup
 	p.Observe = func(now Progress) {
 		if now.Step == Calibrated {
-			go stopWorkers(t, stall)
+			stopping.Go(func() { stopWorkers(t, stall) })
 		}
 	}
 	due := collect(t, p)[0].Samples[0].Latency["due"]
+	stopping.Wait()
 	if due.P99NS == nil || *due.P99NS < (stall/2).Nanoseconds() {
 		t.Errorf("p99 of what was due: %+v", due)
 	}
@@ -32,7 +35,8 @@ func TestAStallShowsInTheTail(t *testing.T) {
 // stopWorkers stops every worker of the sample that is under way for a while, once it has been
 // running for a fraction of it.
 func stopWorkers(t *testing.T, d time.Duration) {
-	// into the sample, however late a busy machine began it; the stall is found wherever it lies
+	// into the sample, however late a busy machine began it, or this goroutine goes on; the stall is
+	// found wherever it lies
 	time.Sleep(time.Second)
 	for _, pid := range workers(t) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
