@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -310,26 +309,27 @@ var servers = map[string]func(arg string) error{
 	},
 	"reserve": reserve,
 	"late":    late,
-	// waits at lines of one length, and no more once there was a line of a second length. It is
-	// forty times as slow then as in the median of the lines before, however busy the machine is.
+	// waits at lines of one length, and no more once there was a line of a second length. A round
+	// trip of such a line takes more than forty times as long as the mean of lines of half the
+	// length, however busy the machine is, so more than twenty times their median.
 	"stall": func(arg string) error {
-		slow, last, _ := strings.Cut(arg, " ")
-		var intervals []time.Duration // between the lines before
+		slow, last := 0, 0
+		fmt.Sscan(arg, &slow, &last)
+		var halves, all time.Duration // how many lines of half the length, and their time
 		came := time.Now()
 		return each(func(line string) {
-			switch fmt.Sprint(len(line)) {
+			if len(line) == slow/2 {
+				halves++
+				all += time.Since(came)
+			}
+			came = time.Now()
+			switch len(line) {
 			case slow:
-				slices.Sort(intervals)
-				median := intervals[len(intervals)/2]
-				time.Sleep(max(300*time.Millisecond, 40*median))
+				time.Sleep(min(max(300*time.Millisecond, 45*all/max(halves, 1)), 5*time.Second))
 			case last:
-				slow = ""
-				fallthrough
-			default:
-				intervals = append(intervals, time.Since(came))
+				slow = 0
 			}
 			fmt.Println(line)
-			came = time.Now()
 		})
 	},
 	"slow": func(arg string) error {
