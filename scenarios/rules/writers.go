@@ -191,7 +191,7 @@ func deadlock(t *trial) {
 	in.Close()
 	out.Close()
 	t.setIO(toChild, syspipe.Spin)
-	stuck := t.writeUntilStuck(toChild, capacity)
+	stuck := t.writeUntilStuck(toChild, capacity, child)
 	how := fmt.Sprintf("bytes a parent can write before it hangs, to a child that reads %d, "+
 		"then writes them; nothing for %v is a hang", capacity, stallTime)
 	step := "deadlock/parent-writes"
@@ -211,8 +211,10 @@ func deadlock(t *trial) {
 
 // writeUntilStuck writes until the pipe has accepted no byte for stallTime, and returns how many
 // bytes were accepted in all. As long as no more than the capacity was accepted, it goes on,
-// because the child may not have begun to read.
-func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
+// because the reader may not have begun to read. It also goes on while the reader waits for a CPU.
+func (t *trial) writeUntilStuck(
+	w *syspipe.End, capacity int, reader *proc.Process,
+) (total int) {
 	since := time.Now()
 	p := make([]byte, 4096)
 	for total < 16*capacity && t.Err() == nil {
@@ -221,10 +223,12 @@ func (t *trial) writeUntilStuck(w *syspipe.End, capacity int) (total int) {
 		switch {
 		case !full:
 			since = time.Now()
-		case total > capacity && time.Since(since) > stallTime:
-			return total
-		default:
+		case total <= capacity || time.Since(since) <= stallTime:
 			time.Sleep(time.Millisecond)
+		case reader.Runnable():
+			since = time.Now()
+		default:
+			return total
 		}
 	}
 	return total
