@@ -111,7 +111,7 @@ func program(kind string) {
 		}
 	case "lingers": // computes for a while, and ends
 		fmt.Println("ready")
-		for begun := time.Now(); time.Since(begun) < 300*time.Millisecond; {
+		for begun := time.Now(); time.Since(begun) < 1200*time.Millisecond; {
 			runtime.Gosched()
 		}
 	case "parent": // of a program of another kind
@@ -486,12 +486,20 @@ func TestAProcessThatRunsGetsMoreTimeToEnd(t *testing.T) {
 		t.Skip("not told")
 	}
 	mark := fmt.Sprintf("PROC_TEST_LINGERS=%d", os.Getpid())
-	for kind, want := range map[string]int{"lingers": 0, "wait": 1, "spin": 1} {
-		startProgram(t, t.Context(), kind, func(p *proc.Process) {
+	for _, row := range []struct {
+		kind string
+		left int
+		time time.Duration
+	}{
+		{"lingers", 0, time.Second}, // shorter than it computes; four times as long is enough
+		{"wait", 1, 200 * time.Millisecond},
+		{"spin", 1, 200 * time.Millisecond},
+	} {
+		startProgram(t, t.Context(), row.kind, func(p *proc.Process) {
 			p.Cmd.Env = append(p.Cmd.Env, mark)
 		})
-		if left, _ := proc.EndMarked(mark, 200*time.Millisecond); len(left) != want {
-			t.Errorf("%s: %v are left, want %d", kind, left, want)
+		if left, _ := proc.EndMarked(mark, row.time); len(left) != row.left {
+			t.Errorf("%s: %v are left, want %d", row.kind, left, row.left)
 		}
 	}
 }
