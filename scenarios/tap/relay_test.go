@@ -72,7 +72,7 @@ func relayed(t *testing.T, open func(*os.File) (stream, error)) (in, out *os.Fil
 		}
 	}
 	r = newRelay(ends[0], ends[1], newRecorder(Options{Record: io.Discard}).track(fromClient), lines())
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	in.SetDeadline(deadline)
 	out.SetDeadline(deadline)
 	t.Cleanup(func() {

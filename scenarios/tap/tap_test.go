@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait; none takes a fraction of it unless something is broken.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // A tapped is a running tap, with the client's ends of its streams.
 type tapped struct {
