@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // deadline is how long anything may take before a test gives up on it.
-const deadline = 20 * time.Second
+const deadline = 2 * time.Minute
 
 // within fails the test when f does not come back in time.
 func within(t *testing.T, what string, f func()) {
