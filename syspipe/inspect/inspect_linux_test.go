@@ -26,7 +26,7 @@ const (
 	jobVariable  = "INSPECT_TEST_CHILD"
 	fifoVariable = "INSPECT_TEST_FIFO"
 	muchData     = 8 << 20 // more than a pipe or a socket pair holds by default, with pages of any size
-	deadline     = 20 * time.Second
+	deadline     = 2 * time.Minute
 )
 
 // jobs is what this binary does as a child of a test.
