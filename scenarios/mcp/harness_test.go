@@ -20,7 +20,7 @@ import (
 
 // patience bounds every wait of these tests; none takes a fraction of it unless something is
 // broken.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // A rig is a server at the far end of two kernel pipes.
 type rig struct {
