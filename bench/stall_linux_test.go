@@ -35,8 +35,8 @@ func TestAStallShowsInTheTail(t *testing.T) {
 // stopWorkers stops every worker of the sample that is under way for a while, once it has been
 // running for a fraction of it.
 func stopWorkers(t *testing.T, d time.Duration) {
-	// into the sample, however late a busy machine began it, or this goroutine goes on; the stall is
-	// found wherever it lies
+	// into the sample, however late a busy machine began it, or goes on here; the stall is found
+	// wherever it lies
 	time.Sleep(time.Second)
 	for _, pid := range workers(t) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

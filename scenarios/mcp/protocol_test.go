@@ -293,8 +293,8 @@ func TestFailingTools(t *testing.T) { // seed 004, "Error Handling Safety"; seed
 		{"fail", "no", patience},
 		{"panics", "internal error", patience},
 		{"opens", "open: file does not exist", patience},
-		{"tells", `no \"(path)\" (in (path), (path)): see (path) and path=(path), not tools/call or http://h/p`,
-			patience},
+		{"tells", `no \"(path)\" (in (path), (path)): see (path) and path=(path), ` +
+			`not tools/call or http://h/p`, patience},
 		{"stuck", "stuck was not done after 10ms", short},
 	}
 	for _, asRPC := range []bool{false, true} {
