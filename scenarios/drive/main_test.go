@@ -332,8 +332,14 @@ var servers = map[string]func(arg string) error{
 			fmt.Println(line)
 		})
 	},
+	// pauses before each answer; a second pause is that of all starts after the first, which makes
+	// a folder of the name behind it
 	"slow": func(arg string) error {
-		pause, err := time.ParseDuration(arg)
+		first, rest, later := strings.Cut(arg, " ")
+		if usual, folder, _ := strings.Cut(rest, " "); later && os.Mkdir(folder, 0o700) != nil {
+			first = usual
+		}
+		pause, err := time.ParseDuration(first)
 		if err != nil {
 			return err
 		}
