@@ -153,9 +153,6 @@ func (f *compareFlags) contend(
 	cmd *cobra.Command, run func(context.Context, turns.Plan) (*stat.Comparison, error),
 ) error {
 	plan := f.plan(turns.DefaultMaxTime)
-	if f.failAbove >= 0 {
-		f.pace.better += " or a larger --fail-above"
-	}
 	if f.same == "" {
 		return f.do(cmd, nil, f.contestTask(cmd,
 			func(ctx context.Context, s *session) (*stat.Comparison, error) {
@@ -322,6 +319,7 @@ func (f *compareFlags) comparePrograms(
 		programs.Old = driven(old)
 		programs.New = driven(new)
 	} else {
+		f.pace.better = ", or try --counts --instructions, which no load changes"
 		programs.Input = f.stdin
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
 		if err != nil {
@@ -364,6 +362,7 @@ func (f *compareFlags) plan(usualTime time.Duration) turns.Plan {
 func (f *compareFlags) observed(s *session, p turns.Plan) turns.Plan {
 	began := time.Now()
 	f.pace.wanted = p.Pairs
+	f.pace.noise = cmp.Or(s.load(), "this noise")
 	p.Observe = func(pair int, took time.Duration) {
 		if pair == 2 { // the first shows most mistakes
 			s.warnOfLoad()
@@ -415,8 +414,7 @@ func (f *compareFlags) contestTask(
 			}
 			c.Limit = max(f.failAbove, 0)
 			if !f.isGate() && !c.Decided() { // a gate says it
-				advice := f.pace.advice(c.PairsFor(stat.Tolerance))
-				c.Notes = append(c.Notes, "too noisy to tell: "+advice)
+				c.Notes = append(c.Notes, f.pace.advice(c.PairsFor(stat.Tolerance)))
 			}
 			o := viewOptions(cmd, f.detail)
 			return view.WriteComparison(cmd.OutOrStdout(), c, f.format, o)

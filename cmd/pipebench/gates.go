@@ -33,6 +33,7 @@ type pace struct {
 	wanted     int           // --pairs; 0: as many pairs as there is time for
 	sinceBegin time.Duration // since the comparison began
 	inPairs    time.Duration // the sum over the pairs
+	noise      string        // "load 9.0 on 2 CPUs" if the machine was busy, or "this noise"
 	better     string        // what else helps, such as " or fewer cells"
 }
 
@@ -51,15 +52,19 @@ func (p pace) advice(pairs int) string {
 	pairs = max(pairs, p.pairs+1)
 	each := results.FormatDuration(float64(p.each()))
 	total := p.timeFor(pairs)
+	takes := fmt.Sprintf("at %s a verdict takes about %d pairs of %s", p.noise, pairs, each)
+	if p.pairs < stat.LeastPairs { // nothing is known of the noise
+		takes = fmt.Sprintf("a verdict takes at least %d pairs of %s, more on a noisy machine",
+			stat.LeastPairs, each)
+	}
 	switch {
 	case total > time.Hour:
-		return "a verdict takes more than an hour at this noise: use a quieter machine" + p.better
+		return fmt.Sprintf("at %s a verdict takes more than an hour: use a quieter machine%s",
+			p.noise, p.better)
 	case p.wanted > 0 && p.pairs >= p.wanted:
-		return fmt.Sprintf("give it --pairs %d: it had %d, and a pair takes %s", pairs, p.pairs,
-			each)
+		return fmt.Sprintf("%s: give it --pairs %d", takes, pairs)
 	}
-	return fmt.Sprintf("give it --max-time %s%s: a pair takes %s, and a verdict about %d of them",
-		total, p.better, each, pairs)
+	return fmt.Sprintf("%s: give it --max-time %s%s", takes, total, p.better)
 }
 
 func (g *gateFlags) register(cmd *cobra.Command) {

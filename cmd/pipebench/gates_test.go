@@ -10,24 +10,27 @@ import (
 
 func TestAdviceOnPairsHasNumbers(t *testing.T) {
 	four := pace{pairs: 4, sinceBegin: 100 * time.Second, inPairs: 96 * time.Second}
-	bench := four
-	bench.better = " or a narrower -test.bench"
+	four.noise = "this noise"
 	six := pace{pairs: 6, sinceBegin: 100 * time.Second, inPairs: 96 * time.Second}
+	six.noise = "load 9.0 on 2 CPUs"
+	bench := six
+	bench.better = " or a narrower -test.bench"
+	const least = "a verdict takes at least 5 pairs of 24.0 s, more on a noisy machine: "
 	for _, tt := range []struct {
 		pace  pace
 		pairs int
 		want  string
 	}{
-		{four, 5, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
-		{four, 3, "give it --max-time 2m29s: a pair takes 24.0 s, and a verdict about 5 of them"},
-		{six, 3, "give it --max-time 2m20s: a pair takes 16.0 s, and a verdict about 7 of them"},
-		{bench, 5, "give it --max-time 2m29s or a narrower -test.bench: a pair takes 24.0 s, " +
-			"and a verdict about 5 of them"},
-		{four, 400, "a verdict takes more than an hour at this noise: use a quieter machine"},
-		{bench, 400, "a verdict takes more than an hour at this noise: use a quieter machine " +
-			"or a narrower -test.bench"},
-		{pace{pairs: 4, wanted: 4, inPairs: time.Second}, 40,
-			"give it --pairs 40: it had 4, and a pair takes 250 ms"},
+		{four, 5, least + "give it --max-time 2m29s"},
+		{four, 3, least + "give it --max-time 2m29s"},
+		{six, 3, "at load 9.0 on 2 CPUs a verdict takes about 7 pairs of 16.0 s: " +
+			"give it --max-time 2m20s"},
+		{bench, 20, "at load 9.0 on 2 CPUs a verdict takes about 20 pairs of 16.0 s: " +
+			"give it --max-time 6m29s or a narrower -test.bench"},
+		{four, 400, "at this noise a verdict takes more than an hour: use a quieter machine"},
+		{bench, 400, "at load 9.0 on 2 CPUs a verdict takes more than an hour: " +
+			"use a quieter machine or a narrower -test.bench"},
+		{pace{pairs: 4, wanted: 4, inPairs: 96 * time.Second}, 40, least + "give it --pairs 40"},
 	} {
 		if got := tt.pace.advice(tt.pairs); got != tt.want {
 			t.Errorf("%d pairs: got %q, want %q", tt.pairs, got, tt.want)

@@ -234,11 +234,18 @@ func (s *session) measure(t task) error {
 
 // warnOfLoad warns that figures will be uncertain if other programs keep the machine busy.
 func (s *session) warnOfLoad() {
-	load := s.env.Load1
-	if load != nil && s.env.CPUs > 0 && *load > float64(s.env.CPUs)/2 {
-		s.flags.say(s.cmd, "load %.1f on %s: expect wide intervals",
-			*load, results.FormatCount(s.env.CPUs, "CPU"))
+	if load := s.load(); load != "" {
+		s.flags.say(s.cmd, "%s: expect wide intervals", load)
 	}
+}
+
+// load returns "load 9.0 on 2 CPUs" if other programs keep the machine busy, and "" otherwise.
+func (s *session) load() string {
+	load := s.env.Load1
+	if load == nil || s.env.CPUs == 0 || *load <= float64(s.env.CPUs)/2 {
+		return ""
+	}
+	return fmt.Sprintf("load %.1f on %s", *load, results.FormatCount(s.env.CPUs, "CPU"))
 }
 
 // withoutTimeUp returns err without the errors that only say that the time was over.

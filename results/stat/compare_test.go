@@ -180,7 +180,7 @@ func TestTooFewPairsAreSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const few = "4 pairs: a verdict takes 5"
+	const few = "4 pairs: a verdict takes at least 5"
 	if ch := find(t, c, "goodput"); ch.Verdict != TooNoisy || ch.Basis != few {
 		t.Errorf("four pairs: %q, %q", ch.Verdict, ch.Basis)
 	}

@@ -77,7 +77,7 @@ func comparePairs(before, after Dataset, perOld, perNew [][]Series, o CompareOpt
 		}
 		if len(logs) < LeastPairs {
 			change.Verdict = TooNoisy
-			change.Basis = fmt.Sprintf("%s: a verdict takes %d",
+			change.Basis = fmt.Sprintf("%s: a verdict takes at least %d",
 				results.FormatCount(len(logs), "pair"), LeastPairs)
 		} else {
 			change.logRatio = logEstimate{pairs: logs, n: len(logs)}
