@@ -280,6 +280,9 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	tests := &turns.GoTests{Old: old, New: new}
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
 		c, err := turns.Run(ctx, tests, p)
+		if err == nil && len(c.Names) == 0 {
+			return c, usageError(whyNothing(c))
+		}
 		isOther := func(ch stat.Change) bool { return ch.Name != c.Changes[0].Name }
 		if c != nil && slices.ContainsFunc(c.Changes, isOther) {
 			f.pace.better += " or a narrower -test.bench"
