@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -126,8 +125,7 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		limit := results.FormatPercent(100 * g.failAbove)
 		switch c.Outcome(g.failAbove) {
 		case stat.OutcomeRegression:
-			err := fmt.Errorf("worse by more than %s at best estimate: %s", limit,
-				worst(c, g.failAbove))
+			err := fmt.Errorf("worse by more than %s at best estimate", limit)
 			return &statusError{exitGate, err}
 		case stat.OutcomeInconclusive:
 			err := fmt.Errorf("no verdict on a change of more than %s: %s", limit,
@@ -140,22 +138,6 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 		return &statusError{exitInconclusive, err}
 	}
 	return nil
-}
-
-// worst names the worst of the changes that exceed a limit, and says how many others exceed it.
-func worst(c *stat.Comparison, limit float64) string {
-	var above []stat.Change
-	for _, change := range c.Changes {
-		if change.Gating() && change.Established() && change.Worse() > limit {
-			above = append(above, change)
-		}
-	}
-	byWorse := func(a, b stat.Change) int { return cmp.Compare(a.Worse(), b.Worse()) }
-	text := view.ChangeText(slices.MaxFunc(above, byWorse))
-	if len(above) > 1 {
-		text += fmt.Sprintf(", and %d more", len(above)-1)
-	}
-	return text
 }
 
 // hint says why a comparison cannot tell whether there is a change as large as limit, and what to

@@ -95,9 +95,9 @@ func sideValue(s stat.Series, e stat.Estimate) Value {
 	return Value{Text: s.Metric.Format(e.Median), Base: fmt.Sprintf("%.10g", e.Median)}
 }
 
-// ChangeText describes a change in one line: which figure changed, in which measurement, and by how
+// changeText describes a change in one line: which figure changed, in which measurement, and by how
 // much.
-func ChangeText(c stat.Change) string {
+func changeText(c stat.Change) string {
 	if c.Before.Metric.Name == "to-raw" {
 		return changeLabel(c, nil) + " " + changeSize(c)
 	}

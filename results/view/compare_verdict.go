@@ -45,7 +45,7 @@ func gateLimit(c *stat.Comparison) float64 { return cmp.Or(c.Limit, stat.Toleran
 func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 	switch {
 	case len(t.worse) > 0 && t.judged == 1 && isOfPrograms(c):
-		return Bad, "The new one is " + worseWord(t.worse) + ": " + ChangeText(t.worse[0])
+		return Bad, "The new one is " + worseWord(t.worse) + ": " + changeText(t.worse[0])
 	case len(t.worse) > 0:
 		all := fmt.Sprint(t.judged)
 		if worseWord(t.worse) == "slower" {
@@ -218,7 +218,7 @@ func namedChanges(changes []stat.Change, limit int) string {
 	shown := mostSignificant(changes, limit)
 	var names []string
 	for _, ch := range shown {
-		names = append(names, ChangeText(ch))
+		names = append(names, changeText(ch))
 	}
 	text := strings.Join(names, ", ")
 	if more := len(changes) - len(shown); more > 0 {
