@@ -9,6 +9,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -153,6 +154,10 @@ func compare(payload, text []byte) Outcome {
 		return wrong(Truncated, i, "the answer holds the first %s of %s bytes of what was sent",
 			grouped(i), grouped(len(payload)))
 	}
+	if note := addedNote(payload, text, i); len(note) > 0 {
+		return wrong(Truncated, i, "the first %s of %s bytes came back, then %q, which was not sent",
+			grouped(i), grouped(len(payload)), view.Truncate(string(note), 60))
+	}
 	got := text[i:min(i+4, len(text))]
 	want := payload[i:min(i+4, len(payload))]
 	why := fmt.Sprintf("byte %s of %s came back as %q, not %q", grouped(i), grouped(len(payload)),
@@ -161,6 +166,25 @@ func compare(payload, text []byte) Outcome {
 		why += ": a character was cut in two and both halves replaced"
 	}
 	return wrong(Corrupt, i, "%s", why)
+}
+
+// addedNote returns what stands in text in place of a part of the payload that was left out, such
+// as "... [truncated]". The first i bytes of both are the same. The result is empty if bytes were
+// only lost or changed.
+func addedNote(payload, text []byte, i int) []byte {
+	note := text[i:]
+	left := payload[i:]
+	for len(note) > 0 && len(left) > 0 && note[len(note)-1] == left[len(left)-1] {
+		note = note[:len(note)-1]
+		left = left[:len(left)-1]
+	}
+	isShort := len(note) <= min(i, quotedText)
+	replaces := len(left) > 0 && len(left) != len(note)
+	isDamage := bytes.Contains(payload, note) || payload[i] >= utf8.RuneSelf
+	if !isShort || !replaces || isDamage {
+		return nil
+	}
+	return note
 }
 
 // texts yields every string of a JSON value, the names of members included.

@@ -142,6 +142,8 @@ func (o *Outcome) Advice(command string) string {
 		return o.Why + "; " + o.Verdict.Advice()
 	case o.Verdict == Truncated && o.pending.Length > 0:
 		return WrongLength.Advice() + "; write again what a non-blocking stream did not take"
+	case o.Verdict == Truncated && e != nil && e.Offset != nil:
+		return o.Why + "; does the server, or its tool, cut texts?"
 	case o.Verdict == Truncated && e != nil && e.Probe == probeAnswered:
 		return "the server lives, and its answer is only a beginning: does it, or its tool, cut " +
 			"texts, or lose what a non-blocking stream did not take?"
