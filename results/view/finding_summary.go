@@ -28,7 +28,13 @@ func findingSummary(all []results.Finding) string {
 	case !slices.ContainsFunc(all, cameToVerdict):
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
 	case len(failed) == 0 && len(undecided) > 0:
-		return "INCOMPLETE: " + countPassed(all)
+		text := "INCOMPLETE: " + countPassed(all)
+		for _, f := range undecided {
+			if f.Class != "" { // what may be wrong was seen
+				text += "; " + findingName(f) + ": " + f.Found
+			}
+		}
+		return text
 	case len(failed) == 0:
 		return "PASS: " + countPassed(all)
 	}

@@ -227,11 +227,17 @@ func TestFindingsSayPassOnlyWhereAllIsDecided(t *testing.T) {
 		{"one fails", []results.Verdict{"ok", "fails", "cannot-tell"},
 			"FAIL: 1 of 3 (1 cannot tell): b: found",
 			false, false},
+		{"what may be wrong was seen", []results.Verdict{"ok", "ok", "ok", "cannot-tell"},
+			"INCOMPLETE: ok 3 of 4, cannot tell 1; d: found", false, false},
 	} {
 		s := &results.Set{}
 		for i, v := range row.verdicts {
-			name := []string{"reference", "b", "c"}[i]
-			s.Add(results.Finding{ID: "check/program/" + name, Verdict: v, Found: "found"})
+			name := []string{"reference", "b", "c", "d"}[i]
+			f := results.Finding{ID: "check/program/" + name, Verdict: v, Found: "found"}
+			if name == "d" {
+				f.Class = "cut"
+			}
+			s.Add(f)
 		}
 		if got := findingSummary(s.Findings); got != row.summary {
 			t.Errorf("%s: %q, want %q", row.name, got, row.summary)

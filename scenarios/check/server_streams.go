@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"time"
@@ -330,6 +331,7 @@ const fairReply = 256 << 10
 // asksForLargeReplies asks for larger and larger answers, up to fairReply bytes.
 func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 	came := "a small one"
+	whole := math.MaxInt // bytes of that answer, once one was as large as it should be
 	for size := 4 << 10; size <= fairReply; size *= 4 {
 		r, err := c.requestForReply(size)
 		if err != nil {
@@ -346,10 +348,11 @@ func asksForLargeReplies(ctx context.Context, c *serverCase) error {
 		}
 		tooSmall := out.Size < r.Demands
 		if out.Verdict != target.OK || tooSmall {
-			c.judgeReply(out, stat.FormatBytes(int64(size)), came)
+			c.judgeReply(out, stat.FormatBytes(int64(size)), came, whole)
 			return nil
 		}
 		came = "one of " + stat.FormatBytes(int64(size))
+		whole = out.Size
 	}
 	c.ok("answers of %s come; larger ones are looked at by pipebench drive --find-limit",
 		stat.FormatBytes(fairReply))
@@ -368,21 +371,30 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return r, err
 }
 
+// adviceToRefuse is for a server whose answers are shorter than they should be.
+const adviceToRefuse = "refuse with an error what is too long, in place of shortening it; if the " +
+	"tool shortens on purpose, name one that does not (--tool)"
+
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest
-// answer that came before.
-func (c *serverCase) judgeReply(out target.Outcome, size, earlier string) {
+// answer that came whole. If the answer has no more than least bytes, the tool may have no more.
+func (c *serverCase) judgeReply(out target.Outcome, size, earlier string, least int) {
+	found := fmt.Sprintf("an answer of %s: %s: %s; %s came",
+		size, out.Verdict.Text(), out.Why, earlier)
+	if out.Verdict == target.OK {
+		found = fmt.Sprintf("asked for an answer of %s, the tool gave one of %s",
+			size, stat.FormatBytes(int64(out.Size)))
+	}
+	isShort := out.Verdict == target.OK || out.Size > 0 && out.Verdict == target.Truncated
+	if isShort {
+		c.Class = classCut
+		c.Advice = adviceToRefuse
+	}
 	switch {
 	case out.Verdict == target.ErrorReply:
 		c.ok("refuses an answer of %s with an error; %s came", size, earlier)
-	case out.Verdict == target.OK: // no failure: a tool may shorten what it returns
-		c.cannotTell("asked for an answer of %s, the tool gave one of %s",
-			size, stat.FormatBytes(int64(out.Size)))
-	case out.Size > 0 && out.Verdict != target.Corrupt:
-		c.cannotTell("an answer of %s: %s: %s; %s came whole. Unless the tool shortens on "+
-			"purpose, the server loses bytes", size, out.Verdict.Text(), out.Why, earlier)
-	case out.Verdict == target.Late:
-		c.cannotTell("an answer of %s: %s: %s", size, out.Verdict.Text(), out.Why)
+	case out.Verdict == target.Late || isShort && out.Size <= least:
+		c.cannotTell("%s", found)
 	default:
-		c.fails("an answer of %s: %s: %s; %s came", size, out.Verdict.Text(), out.Why, earlier)
+		c.fails("%s", found)
 	}
 }

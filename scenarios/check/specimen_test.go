@@ -49,6 +49,8 @@ func init() {
 				addRepeat(s, 1<<30)
 			case "shorten":
 				addRepeat(s, 20_000)
+				addGive(s, "give", 20_000)
+				addGive(s, "give-few", 2000)
 			}
 			err = s.Run(context.Background(), &mcp.StdioTransport{})
 		case "framed":
@@ -86,6 +88,21 @@ func addRepeat(s *mcp.Server, most int) {
 			_ context.Context, _ *mcp.CallToolRequest, in input,
 		) (*mcp.CallToolResult, any, error) {
 			text := in.Text[:min(len(in.Text), most)]
+			content := []mcp.Content{&mcp.TextContent{Text: text}}
+			return &mcp.CallToolResult{Content: content}, nil, nil
+		})
+}
+
+// addGive adds a tool that returns as many bytes as a number says, and no more than most.
+func addGive(s *mcp.Server, name string, most int) {
+	type input struct {
+		Bytes int `json:"bytes"`
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: name},
+		func(
+			_ context.Context, _ *mcp.CallToolRequest, in input,
+		) (*mcp.CallToolResult, any, error) {
+			text := strings.Repeat("x", min(in.Bytes, most))
 			content := []mcp.Content{&mcp.TextContent{Text: text}}
 			return &mcp.CallToolResult{Content: content}, nil, nil
 		})
