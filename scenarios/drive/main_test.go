@@ -594,8 +594,9 @@ func rows(most string) error {
 		switch string(e.Method) {
 		case "tools/list":
 			answer = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"report",`+
-				`"inputSchema":{"type":"object","properties":{"rows":{"type":"integer"}}}}]}}`,
-				e.ID)
+				`"inputSchema":{"type":"object","properties":{"rows":{"type":"integer"}}}},`+
+				`{"name":"echo_note","inputSchema":{"type":"object","properties":{"note":`+
+				`{"type":"string"}}}}]}}`, e.ID)
 		case "tools/call":
 			var call struct {
 				Params struct{ Arguments struct{ Rows int } }

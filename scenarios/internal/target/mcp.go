@@ -162,8 +162,19 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.sends = "tool " + m.tool.Name
 		m.tryEcho = true
 	}
+	if m.tool.Name == "" {
+		for _, t := range list.Tools {
+			if strings.Contains(t.Name, "echo") && t.argument("string") != "" {
+				m.hints = append(m.hints, "--tool "+t.Name+" may echo")
+			}
+		}
+	}
 	if m.replyTool.Name == "" {
-		m.replyTool, m.sizedTool = bytesTool(list.Tools)
+		var other string
+		m.replyTool, other = bytesTool(list.Tools)
+		if other != "" {
+			m.hints = append(m.hints, "--reply-tool "+other+" may make some")
+		}
 	} else {
 		m.replyTool, err = m.replyTool.complete(
 			list.Tools, true /* demanded */, "integer", "number")

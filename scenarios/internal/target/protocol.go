@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -21,9 +22,9 @@ type Protocol struct {
 	// Demand makes a request for an answer of about n bytes. It is nil if the protocol has no such
 	// request.
 	Demand    func(n int) *Request
-	Call      string // the tool of Demand and its argument for n, such as "report rows"
-	sizedTool string // a tool that takes a number, and might be named for Demand; "" if none
-	ToolFails bool   // the tool did not answer a first, small request
+	Call      string   // the tool of Demand and its argument for n, such as "report rows"
+	hints     []string // flags with tools that might make large replies
+	ToolFails bool     // the tool did not answer a first, small request
 	// Paces holds, by Kind, how long the first requests took.
 	Paces [2]Pace
 
@@ -92,11 +93,9 @@ func (p *Protocol) Sends() string {
 	switch {
 	case p.Demand != nil:
 		return text + "; large replies are asked of " + p.Call + " in a search for limits"
-	case p.sizedTool != "":
-		return text + "; large replies are not tried: --reply-tool " + p.sizedTool +
-			" may make some"
 	case p.HasTools():
-		return text + "; large replies are not tried: no tool echoes (see --reply-tool)"
+		why := cmp.Or(strings.Join(p.hints, ", "), "no tool echoes (see --reply-tool)")
+		return text + "; large replies are not tried: " + why
 	}
 	return text
 }
