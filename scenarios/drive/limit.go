@@ -233,17 +233,29 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// losesRead reports whether the server may mistake the bytes of each read for a whole message: it
-// fails at about the size that one read takes from a full pipe, and ends without last words.
-func losesRead(t results.Target) bool {
+// warnOfReads warns of a limit that may follow from how the server reads. One read takes 64 KiB from
+// a full pipe of the usual capacity. A server that fails above that, without last words, may mistake
+// the bytes of each read for a whole message. One that fails above several times as much may look
+// only after each read whether a message is too long.
+func warnOfReads(t *results.Target) {
 	const (
 		oneRead = 64 << 10
 		framing = 64 // bytes of a message's framing, at most
 	)
 	v := target.Verdict(t.Verdict)
-	isNear := oneRead-framing <= *t.RequestLimit && *t.RequestLimit <= oneRead+framing
+	limit := *t.RequestLimit + framing
+	n := limit / oneRead
+	isNear := limit%oneRead <= 2*framing
 	endsSilently := v.Ended() && len(t.Evidence.Failure.StderrTail) == 0
-	return isNear && (v == target.Unanswered || endsSilently)
+	switch {
+	case n == 1 && isNear && (v == target.Unanswered || endsSilently):
+		warn(t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
+			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
+			"pipebench check --server --only trickle can tell")
+	case n > 1 && isNear && (v == target.Unanswered || v.Ended()):
+		warn(t, "%s is %d times what one read takes from a full pipe: a limit of the server may "+
+			"lie below; try --capacity 4096", stat.FormatBytes(n*oneRead), n)
+	}
 }
 
 // worksBeyond returns the sizes above the limit that worked, in order.
@@ -309,10 +321,8 @@ func (s *search) record() results.Target {
 		warn(&t, "the search was cut short: to find the exact limit, run %s",
 			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
 	}
-	if s.side == requestSide && losesRead(t) {
-		warn(&t, "65,536 B is no limit of a pipe: one read takes so much from a full one. The "+
-			"server may take each read for a whole message, or keep no more than 64 KiB of one: "+
-			"pipebench check --server --only trickle can tell")
+	if s.side == requestSide && s.driver.options.Capacity == 0 {
+		warnOfReads(&t)
 	}
 	if s.flaky {
 		warn(&t, "tried again, it broke elsewhere or not at all: more than the size is to blame")
