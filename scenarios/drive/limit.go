@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -72,8 +74,9 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		defer cancel()
 	}
 	found, err := d.search(requests, nil, requestSide, d.sized(kind), most)
-	if len(found) == 1 && ctx.Err() == nil {
-		err = nil // its record says that the search was cut short
+	if err != nil && len(found) == 1 && ctx.Err() == nil {
+		warn(&found[0], "it had two thirds of the time: the rest is for replies")
+		err = nil
 	}
 	if err != nil || !p.HasTools() {
 		return found, err
@@ -123,7 +126,8 @@ type search struct {
 	driver *Driver
 	make   func(size int) *target.Request // makes the request that tries a size
 	side   string
-	call   string                 // the tool and argument that make replies; "" for an echo
+	call   string // the tool and argument that make replies; "" for an echo
+	began  time.Time
 	tried  map[int]target.Outcome // by size
 	flaky  bool                   // the largest size that had worked failed in another try
 }
@@ -136,6 +140,7 @@ func (d *Driver) search(
 	tries func(int) *target.Request, most int,
 ) ([]results.Target, error) {
 	s := &search{driver: d, make: tries, side: side, tried: map[int]target.Outcome{}}
+	s.began = time.Now()
 	s.First = 1 << 10
 	s.Factor = 2
 	s.Most = most
@@ -270,6 +275,15 @@ func (s *search) worksBeyond() []int {
 	return sizes
 }
 
+// timeNeeded returns a time in which a search should come to the exact limit, in minutes: that of
+// the tries so far and of those to come, half as much again for replies, and twice all that, since
+// a machine may be busy.
+func (s *search) timeNeeded() string {
+	tries := len(s.tried) + bits.Len(uint(s.High-s.Low))
+	perTry := time.Since(s.began).Minutes() / float64(len(s.tried))
+	return fmt.Sprintf("%.0fm", math.Ceil(3*perTry*float64(tries)))
+}
+
 // record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
@@ -319,7 +333,7 @@ func (s *search) record() results.Target {
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
 		warn(&t, "the search was cut short: to find the exact limit, run %s",
-			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", "30m"))
+			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", s.timeNeeded()))
 	}
 	if s.side == requestSide && s.driver.options.Capacity == 0 {
 		warnOfReads(&t)
