@@ -77,7 +77,7 @@ func (p *Page) addClaims(s *results.Set, all []results.Finding, detail bool) {
 		t.AppendValues(verdictValue(string(f.Verdict)), textValue(f.Title), machine)
 	}
 	p.addTable(t)
-	p.Notes = []string{"why, with figures and names: --detail"}
+	p.Notes = []string{"why, with figures, names and macOS: --detail"}
 }
 
 // isRemarkable reports whether a person has to look at a finding.

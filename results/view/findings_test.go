@@ -269,7 +269,7 @@ func TestClaimsAreSentences(t *testing.T) {
 	short := writeFindings(t, FormatTable, s, Options{Width: 80})
 	for _, want := range []string{
 		"\n conditional  A sentence of as many characters as fit beside a verdict, as most\n",
-		"why, with figures and names: --detail",
+		"why, with figures, names and macOS: --detail",
 	} {
 		if !strings.Contains(short, want) {
 			t.Errorf("no %q in:\n%s", want, short)

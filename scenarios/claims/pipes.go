@@ -75,7 +75,7 @@ var pipeClaims = []Claim{
 	},
 	{
 		ID: "000-write-epipe", Where: "The Problem",
-		Says: "Writing more than 64 KiB at once can lead to EPIPE",
+		Says: "A pipe fails above 64 KiB: a larger write can lead to EPIPE",
 		MacOS: "XNU returns EPIPE when the reading end is closed, and then drops the count of " +
 			"what it had taken; size has no part in it",
 		Needs: []string{pipe("broken/no-reader")},
