@@ -193,6 +193,10 @@ var servers = map[string]func(arg string) error{
 				}
 			case "hover":
 				length += more
+				if deaf == "tells" {
+					const note = `{"jsonrpc":"2.0","method":"note"}`
+					fmt.Printf("Content-Length: %d\r\n\r\n%s", len(note), note)
+				}
 			}
 			if len(e.ID) > 0 {
 				fmt.Printf("Content-Length: %d\r\n\r\n%s", length, answer)

@@ -225,6 +225,8 @@ func TestAReplayNamesWhatALanguageServerDidWrong(t *testing.T) {
 			"Content-Length is wrong, or the rest was not written", "count them after encoding"},
 		{"mislength -5", "wrong length",
 			"a message came that announces 58 B and goes on behind them", "count them"},
+		{"mislength -1 tells", "wrong length",
+			"a message came that announces 62 B and goes on behind them", "count them"},
 		{"mislength 0 deaf", "deaf", "; the server stopped reading in message 1, open of 150,045 B",
 			"run pipebench drive --patience 1m --messages tap.jsonl --protocol lsp -- "},
 	} {

@@ -28,7 +28,7 @@ type arrivals struct {
 	n       int64
 	first   string
 	foreign bool // the first is no JSON-RPC
-	cut     int  // bytes of the first, if it is only the beginning of a JSON object; else 0
+	cut     int  // bytes of the last that is only the beginning of a JSON object; 0 if none is
 }
 
 // strayText is how many characters of a message are kept.
@@ -58,9 +58,7 @@ func (a arrivals) String() string {
 func (s *Strays) markCut(size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.untaken.n == 1 {
-		s.untaken.cut = size
-	}
+	s.untaken.cut = size
 }
 
 // addLine counts a line that is no JSON-RPC and does not belong on standard output.
