@@ -164,8 +164,8 @@ var lives = []Situation{
 		Advice: "read a message of any size, or refuse what is too large with an error and go on"},
 	{Name: "large-reply",
 		Title: "answers grow to 256 KiB",
-		Advice: "write an answer whole, as one message, however large: a pipe takes it in " +
-			"pieces, and its reader puts them together"},
+		Advice: "write an answer whole, as one message, however large, or refuse with an error; " +
+			"if the tool shortens on purpose, name one that does not (--tool)"},
 	{Name: "many-starts",
 		Title: "the server is started and ended 50 times",
 		Advice: "remove temporary files at the end; start the program itself where a wrapper " +

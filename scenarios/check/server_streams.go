@@ -371,28 +371,24 @@ func (c *serverCase) requestForReply(size int) (*target.Request, error) {
 	return r, err
 }
 
-// adviceToRefuse is for a server whose answers are shorter than they should be.
-const adviceToRefuse = "refuse with an error what is too long, in place of shortening it; if the " +
-	"tool shortens on purpose, name one that does not (--tool)"
-
 // judgeReply judges an answer that should have this size. The parameter earlier names the largest
 // answer that came whole. If the answer has no more than least bytes, the tool may have no more.
 func (c *serverCase) judgeReply(out target.Outcome, size, earlier string, least int) {
 	found := fmt.Sprintf("an answer of %s: %s: %s; %s came",
 		size, out.Verdict.Text(), out.Why, earlier)
+	isShort := out.Size > 0 && out.Verdict == target.Truncated
 	if out.Verdict == target.OK {
 		found = fmt.Sprintf("asked for an answer of %s, the tool gave one of %s",
 			size, stat.FormatBytes(int64(out.Size)))
-	}
-	isShort := out.Verdict == target.OK || out.Size > 0 && out.Verdict == target.Truncated
-	if isShort {
-		c.Class = classCut
-		c.Advice = adviceToRefuse
+		isShort = true
 	}
 	switch {
 	case out.Verdict == target.ErrorReply:
 		c.ok("refuses an answer of %s with an error; %s came", size, earlier)
-	case out.Verdict == target.Late || isShort && out.Size <= least:
+	case out.Verdict == target.Late:
+		c.cannotTell("%s", found)
+	case isShort && out.Size <= least:
+		c.Class = classCut
 		c.cannotTell("%s", found)
 	default:
 		c.fails("%s", found)

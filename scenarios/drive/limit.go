@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -139,8 +138,8 @@ func (d *Driver) search(
 	ctx context.Context, found []results.Target, side string,
 	tries func(int) *target.Request, most int,
 ) ([]results.Target, error) {
-	s := &search{driver: d, make: tries, side: side, tried: map[int]target.Outcome{}}
-	s.began = time.Now()
+	s := &search{driver: d, make: tries, side: side, began: time.Now()}
+	s.tried = map[int]target.Outcome{}
 	s.First = 1 << 10
 	s.Factor = 2
 	s.Most = most
@@ -275,15 +274,6 @@ func (s *search) worksBeyond() []int {
 	return sizes
 }
 
-// timeNeeded returns a time in which a search should come to the exact limit, in minutes: that of
-// the tries so far and of those to come, half as much again for replies, and twice all that, since
-// a machine may be busy.
-func (s *search) timeNeeded() string {
-	tries := len(s.tried) + bits.Len(uint(s.High-s.Low))
-	perTry := time.Since(s.began).Minutes() / float64(len(s.tried))
-	return fmt.Sprintf("%.0fm", math.Ceil(3*perTry*float64(tries)))
-}
-
 // record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
@@ -332,8 +322,10 @@ func (s *search) record() results.Target {
 	e.Uneven = s.worksBeyond()
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
+		// twice as many tries, half as much again for replies, and twice that on a busy machine
+		needed := fmt.Sprintf("%.0fm", math.Ceil(6*time.Since(s.began).Minutes()))
 		warn(&t, "the search was cut short: to find the exact limit, run %s",
-			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", s.timeNeeded()))
+			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed))
 	}
 	if s.side == requestSide && s.driver.options.Capacity == 0 {
 		warnOfReads(&t)

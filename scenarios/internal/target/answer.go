@@ -154,7 +154,7 @@ func compare(payload, text []byte) Outcome {
 		return wrong(Truncated, i, "the answer holds the first %s of %s bytes of what was sent",
 			grouped(i), grouped(len(payload)))
 	}
-	if note := addedNote(payload, text, i); len(note) > 0 {
+	if note := addedNote(payload, text, i); note != nil {
 		return wrong(Truncated, i, "the first %s of %s bytes came back, then %q, which was not sent",
 			grouped(i), grouped(len(payload)), view.Truncate(string(note), 60))
 	}
@@ -168,23 +168,22 @@ func compare(payload, text []byte) Outcome {
 	return wrong(Corrupt, i, "%s", why)
 }
 
-// addedNote returns what stands in text in place of a part of the payload that was left out, such
-// as "... [truncated]". The first i bytes of both are the same. The result is empty if bytes were
-// only lost or changed.
+// addedNote returns what stands in text in place of a part of the payload, such as "[truncated]".
+// The first i bytes of both are the same. It returns nil if bytes were only lost or changed.
 func addedNote(payload, text []byte, i int) []byte {
 	note := text[i:]
 	left := payload[i:]
-	for len(note) > 0 && len(left) > 0 && note[len(note)-1] == left[len(left)-1] {
+	for len(note) > 0 && bytes.HasSuffix(left, note[len(note)-1:]) {
 		note = note[:len(note)-1]
 		left = left[:len(left)-1]
 	}
 	isShort := len(note) <= min(i, quotedText)
 	replaces := len(left) > 0 && len(left) != len(note)
 	isDamage := bytes.Contains(payload, note) || payload[i] >= utf8.RuneSelf
-	if !isShort || !replaces || isDamage {
-		return nil
+	if isShort && replaces && !isDamage {
+		return note
 	}
-	return note
+	return nil
 }
 
 // texts yields every string of a JSON value, the names of members included.

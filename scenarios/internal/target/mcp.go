@@ -162,11 +162,10 @@ func (m *mcp) chooseTools(g greeting) error {
 		m.sends = "tool " + m.tool.Name
 		m.tryEcho = true
 	}
-	if m.tool.Name == "" {
-		for _, t := range list.Tools {
-			if strings.Contains(t.Name, "echo") && t.argument("string") != "" {
-				m.hints = append(m.hints, "--tool "+t.Name+" may echo")
-			}
+	for _, t := range list.Tools {
+		mayEcho := strings.Contains(t.Name, "echo") && t.argument("string") != ""
+		if mayEcho && t.Name != m.tool.Name {
+			m.hints = append(m.hints, "--tool "+t.Name+" may echo")
 		}
 	}
 	if m.replyTool.Name == "" {
