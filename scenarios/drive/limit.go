@@ -140,10 +140,8 @@ func (d *Driver) search(
 ) ([]results.Target, error) {
 	s := &search{driver: d, make: tries, side: side, began: time.Now()}
 	s.tried = map[int]target.Outcome{}
-	s.First = 1 << 10
-	s.Factor = 2
-	s.Most = most
-	s.Least = d.protocol.Smallest(target.Transport).Size()
+	least := d.protocol.Smallest(target.Transport).Size()
+	s.Search = target.Search{First: 1 << 10, Factor: 2, Most: most, Least: least}
 	for s.First < tries(0).Size() {
 		s.First *= 2
 	}
