@@ -93,7 +93,7 @@ func nextStep(r *inspect.Report) []string {
 		step := ""
 		switch {
 		case d.Kind == inspect.Undrained:
-			step = "let the reader read it at all times, or, if it is stderr, a file take it (2>FILE)"
+			step = "let the reader read it at all times, or a file if it is stderr (2>FILE)"
 		case d.Kind == inspect.HeldOpen:
 			step = fmt.Sprintf("end %d (kill %[1]d) if nobody needs it, and start it with streams "+
 				"of its own, such as /dev/null", d.PID)

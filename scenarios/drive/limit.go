@@ -60,11 +60,6 @@ func (d *Driver) repliesUntried(why string) results.Target {
 // searchBoth finds the limits of requests and of replies, and leaves these a third of the time.
 func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, error) {
 	p := d.protocol
-	kind := target.Transport // the server refuses these requests, which is the least work
-	failed := p.ToolFails || d.failure != "" && !p.Echoes
-	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
-		kind = target.Tool
-	}
 	makesBytes := p.Demand != nil // a tool makes as many bytes as it is asked for
 	requests := ctx
 	if end, ok := ctx.Deadline(); ok && p.HasTools() {
@@ -72,7 +67,7 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		requests, cancel = context.WithTimeout(ctx, time.Until(end)*2/3)
 		defer cancel()
 	}
-	found, err := d.search(requests, nil, requestSide, d.sized(kind), most)
+	found, err := d.search(requests, nil, requestSide, d.sized(d.limitKind()), most)
 	if err != nil && len(found) == 1 && ctx.Err() == nil {
 		warn(&found[0], "it had two thirds of the time: the rest is for replies")
 		err = nil
@@ -98,6 +93,15 @@ func (d *Driver) searchBoth(ctx context.Context, most int) ([]results.Target, er
 		return d.search(ctx, found, replySide, p.Demand, most)
 	}
 	return found, nil
+}
+
+// limitKind returns the kind of the requests whose limit is searched for.
+func (d *Driver) limitKind() target.Kind {
+	failed := d.protocol.ToolFails || d.failure != "" && !d.protocol.Echoes
+	if d.options.Request != RequestAuto || d.options.Tool != "" || failed {
+		return target.Tool
+	}
+	return target.Transport // the server refuses these requests, which is the least work
 }
 
 // sized returns a function that makes a request of this kind and of a given size.
@@ -235,10 +239,9 @@ func (s *search) verify(ctx context.Context) error {
 	return nil
 }
 
-// warnOfReads warns of a limit that may follow from how the server reads. One read takes 64 KiB from
-// a full pipe of the usual capacity. A server that fails above that, without last words, may mistake
-// the bytes of each read for a whole message. One that fails above several times as much may look
-// only after each read whether a message is too long.
+// warnOfReads warns of a limit that may follow from how the server reads. One read takes 64 KiB
+// from a full pipe. A server that fails above that, without last words, may take each read for a
+// message. One that fails above several times as much may check the length after each read.
 func warnOfReads(t *results.Target) {
 	const (
 		oneRead = 64 << 10

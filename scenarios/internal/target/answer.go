@@ -155,8 +155,9 @@ func compare(payload, text []byte) Outcome {
 			grouped(i), grouped(len(payload)))
 	}
 	if note := addedNote(payload, text, i); note != nil {
-		return wrong(Truncated, i, "the first %s of %s bytes came back, then %q, which was not sent",
-			grouped(i), grouped(len(payload)), view.Truncate(string(note), 60))
+		const says = "the first %s of %s bytes came back, then %q, which was not sent"
+		return wrong(Truncated, i, says, grouped(i), grouped(len(payload)),
+			view.Truncate(string(note), 60))
 	}
 	got := text[i:min(i+4, len(text))]
 	want := payload[i:min(i+4, len(payload))]
