@@ -30,7 +30,10 @@ func TestIdleWorkersDoNotRun(t *testing.T) {
 	idle, busy := start(), start()
 	work := func(f *fork, slices int) {
 		for range slices {
-			if _, err := f.run(p.jobOf(cell()).timed(1000)); err != nil {
+			j := p.jobOf(cell())
+			j.Messages = 1000
+			j.Warmup = 125
+			if _, err := f.run(j); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -46,8 +46,7 @@ func (r *runner) compare(f *fork, c *cellRun) error {
 	j.Messages = max(minCompare, min(n, maxCompare), source.Distinct())
 	j.Compare = true
 	reports, err := f.run(j)
-	// The argument 0 makes leaveOut return true only if MaxTime was up.
-	if err != nil && r.leaveOut(c, 0, err) {
+	if r.leaveOutLate(c, err) {
 		return nil
 	}
 	if err != nil {
@@ -70,8 +69,11 @@ const calibrations = 3
 // sample needs. These runs are not kept as samples.
 func (r *runner) calibrate(f *fork, c *cellRun) error {
 	moved := int64(0)
-	// A run is long enough if it moved a third of a sample's messages.
-	for i := 0; i < calibrations && c.adapts() && moved < c.messagesFor(r.Duration)/3; i++ {
+	for range calibrations {
+		n, adapts := c.messagesFor(r.Duration)
+		if !adapts || moved >= n/3 { // a run is long enough with a third of a sample's messages
+			break
+		}
 		got, err := r.slice(f, c, r.Duration/2)
 		if got == nil || err != nil {
 			return err
@@ -81,13 +83,6 @@ func (r *runner) calibrate(f *fork, c *cellRun) error {
 	c.calibrated = true
 	r.observe(Progress{Cell: c.record.Cell, Step: Calibrated})
 	return nil
-}
-
-// adapts reports whether the number of messages per sample follows from the measured rate.
-func (c *cellRun) adapts() bool {
-	cell := c.record.Cell
-	_, sleeps := sleepOf(cell)
-	return cell.Rate == 0 && cell.ClosesAfter == 0 && !sleeps
 }
 
 // addSample makes a sample from the reports of both ends of the pipe, and adds it to the record of
@@ -129,17 +124,24 @@ const fallbackDivisor = 1000
 // slice makes a timed run of the measurement c that takes about the time d. If the run is too slow
 // and is left out, slice returns nil reports, and the workers have ended.
 func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
-	n := c.messagesFor(d)
-	j := r.jobOf(c.record.Cell).timed(n)
-	if c.warm != f {
-		j.Warmup = max(j.Warmup, c.firstWarmup())
-		c.warm = f
-	}
+	n, adapts := c.messagesFor(d)
+	j := r.jobOf(c.record.Cell)
+	j.Messages = n
+	j.Warmup = c.warmup(n, c.warm != f)
+	c.warm = f
 	got, err := f.run(j)
-	if err != nil && r.leaveOut(c, n, err) {
+	var slow errSlow
+	switch {
+	case errors.As(err, &slow) && n > fallbackDivisor && adapts:
+		// Other programs may be to blame.
+		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left "+
+			"out, although %s was to be expected: look for what else uses the CPUs, "+
+			"and close other programs", n, slow.limit, r.Duration))
+		c.rate /= fallbackDivisor
 		return nil, nil
-	}
-	if err != nil {
+	case r.leaveOutLate(c, err):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	timer := got.timer()
@@ -149,50 +151,43 @@ func (r *runner) slice(f *fork, c *cellRun, d time.Duration) (reports, error) {
 	return got, nil
 }
 
-// leaveOut reports whether a failed run of n messages is left out, instead of making the
-// measurement c fail. Runs that were too slow are left out if other programs may be to blame, or if
-// the time of the whole plan is up.
-func (r *runner) leaveOut(c *cellRun, n int64, err error) bool {
+// leaveOutLate reports whether a run of the measurement c failed because the time of the whole plan
+// is up. Such a run is left out, and the record of c says so.
+func (r *runner) leaveOutLate(c *cellRun, err error) bool {
 	var slow errSlow
-	if !errors.As(err, &slow) {
+	if !errors.As(err, &slow) || !r.wouldEndLate(0) {
 		return false
 	}
-	if n > fallbackDivisor && c.adapts() {
-		c.warnOnce(fmt.Sprintf("a sample of %d messages did not finish within %s and was left "+
-			"out, although %s was to be expected: look for what else uses the CPUs, "+
-			"and close other programs", n, slow.limit, r.Duration))
-		c.rate /= fallbackDivisor
-		return true
-	}
-	if r.wouldEndLate(0) { // with more time it might have finished
-		r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
-		c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
-		return true
-	}
-	return false
+	r.addReason(fmt.Errorf("%s: a sample %w", Label(c.record.Cell), slow))
+	c.warnOnce(fmt.Sprintf("a sample %v, as the time was up: give it more (--max-time)", slow))
+	return true
 }
 
 // messagesFor returns how many messages take about the time d: at the rate that c asks for, or else
-// at the best rate measured so far.
-func (c *cellRun) messagesFor(d time.Duration) int64 {
+// at the best rate measured so far. adapts says that the number follows from a measured rate.
+func (c *cellRun) messagesFor(d time.Duration) (n int64, adapts bool) {
 	cell := c.record.Cell
-	if cell.ClosesAfter > 0 {
-		return int64(cell.ClosesAfter)
-	}
-	if pause, sleeps := sleepOf(cell); sleeps {
-		return c.messagesOfFills(max(leastFills, int64(d/pause)))
-	}
-	perSecond := c.rate
-	if cell.Rate > 0 {
-		perSecond = cell.Rate
+	pause, sleeps := sleepOf(cell)
+	switch {
+	case cell.ClosesAfter > 0:
+		return int64(cell.ClosesAfter), false
+	case sleeps:
+		return c.messagesOfFills(max(leastFills, int64(d/pause))), false
+	case cell.Rate > 0:
+		return messagesAt(cell.Rate, d), false
 	}
 	// The first rate is that of the untimed job, whose reader reads as fast as it can.
-	if cell.Drain > 0 && cell.Rate == 0 {
+	perSecond := c.rate
+	if cell.Drain > 0 {
 		perSecond = min(perSecond, float64(cell.Drain)/max(1, c.size))
 	}
-	if cell.Work > 0 && cell.Rate == 0 {
+	if cell.Work > 0 {
 		perSecond = min(perSecond, 1e9/(cell.Work*max(1, c.size)))
 	}
+	return messagesAt(perSecond, d), true
+}
+
+func messagesAt(perSecond float64, d time.Duration) int64 {
 	return max(1, int64(math.Round(perSecond*d.Seconds())))
 }
 
@@ -233,21 +228,6 @@ func (p Plan) offsetOf(fork int) int {
 	return rand.New(rand.NewPCG(uint64(p.Seed), uint64(fork))).IntN(results.PageOffsets)
 }
 
-// timed returns j as a job of n timed messages, after a warm-up that fills the caches and wakes the
-// CPUs.
-func (j job) timed(n int64) job {
-	least := int64(1)
-	if _, sleeps := sleepOf(j.Cell); sleeps {
-		least = 0
-	}
-	j.Messages = n
-	j.Warmup = max(least, min(n/8, 1000))
-	if j.Cell.Pattern == PatternMixed {
-		j.Warmup = mixedWarmup
-	}
-	return j
-}
-
 // Before the first timed run of new workers, firstWarmups messages are sent, but not more than
 // about firstWarmupBytes. A reader's buffer grows during the first few messages, and the first use
 // of its memory is slow: on a virtual machine, the first messages of 1 MB took six times as long.
@@ -256,18 +236,22 @@ const (
 	firstWarmupBytes = 16 << 20
 )
 
-// firstWarmup returns how many messages warm up new workers. If messages are sent at a given rate
-// or read slowly, it returns 1, because eight of them may take seconds.
-func (c *cellRun) firstWarmup() int64 {
+// warmup returns how many messages come before n timed ones. They fill the caches and wake the
+// CPUs. New workers get more, unless messages are sent at a given rate or read slowly: then eight
+// of them may take seconds.
+func (c *cellRun) warmup(n int64, isNew bool) int64 {
 	cell := c.record.Cell
+	usual := min(n/8, 1000)
 	_, sleeps := sleepOf(cell)
-	if sleeps || cell.Pattern == PatternMixed {
-		return 0 // see timed
+	switch {
+	case cell.Pattern == PatternMixed:
+		return mixedWarmup
+	case sleeps:
+		return usual
+	case !isNew || cell.Rate > 0 || cell.Drain > 0 || cell.ClosesAfter > 0:
+		return max(1, usual)
 	}
-	if cell.Rate > 0 || cell.Drain > 0 || cell.ClosesAfter > 0 {
-		return 1
-	}
-	return max(2, min(firstWarmups, int64(firstWarmupBytes/max(1, c.size))))
+	return max(2, min(firstWarmups, int64(firstWarmupBytes/max(1, c.size))), usual)
 }
 
 // mixedWarmup is how many large messages are sent to warm up for the pattern "mixed".
