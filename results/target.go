@@ -33,6 +33,8 @@ const (
 	VerdictErrorReply  = "error reply"
 	VerdictSuperlinear = "grows faster than linear"
 	VerdictNotTried    = "not tried" // a size for which there was no time
+	VerdictDeaf        = "deaf"      // lives and answers nothing
+	VerdictInFrames    = "in frames" // the answer is right, and no client of MCP reads it
 )
 
 // Served reports whether the server did what it was asked to do, perhaps slowly.

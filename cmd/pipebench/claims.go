@@ -129,7 +129,7 @@ func explain(
 	}
 	lines := []string{
 		"claim: " + c.Says,
-		fmt.Sprintf("source: %s, %q", view.SourceTitle(c.Document()), c.Where),
+		fmt.Sprintf("source: %s, %q", c.Source(), c.Where),
 		"judged by: " + strings.Join(c.Needs, ", "),
 		"found: " + verdict.Found,
 	}

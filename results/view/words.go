@@ -46,11 +46,11 @@ func needsEscape(r rune) bool {
 // VerdictText puts a verdict of the results file into words.
 func VerdictText(verdict string) string {
 	switch verdict {
-	case "deaf":
+	case results.VerdictDeaf:
 		return "no reply, process alive"
 	case "exit 0":
 		return "exited silently (code 0)"
-	case "in frames":
+	case results.VerdictInFrames:
 		return "answers in frames, not in MCP's lines"
 	case string(results.Expected):
 		return "expected failure"
@@ -87,24 +87,6 @@ func toneOf(verdict string) Tone {
 		return Neutral
 	}
 	return Bad
-}
-
-// SourceTitle returns the title of a document whose claims are tested, by the number of the
-// document, such as "000".
-func SourceTitle(number string) string {
-	switch number {
-	case "000":
-		return "Message chunking for stdio"
-	case "001":
-		return "A limit of 16 MiB for a frame"
-	case "002":
-		return "MCP over stdio"
-	case "003":
-		return "Content-Length framing"
-	case "004":
-		return "A plan for an MCP server"
-	}
-	return number
 }
 
 // absentFields has the words for settings of a measurement that are not set. The keys are names of

@@ -42,6 +42,18 @@ func (c Claim) Document() string {
 	return number
 }
 
+// sources are the titles of the documents, by their numbers.
+var sources = map[string]string{
+	"000": "Message chunking for stdio",
+	"001": "A limit of 16 MiB for a frame",
+	"002": "MCP over stdio",
+	"003": "Content-Length framing",
+	"004": "A plan for an MCP server",
+}
+
+// Source returns the title of the document that has the claim.
+func (c Claim) Source() string { return sources[c.Document()] }
+
 // A Judgement is the verdict on a claim, with its reasons.
 type Judgement struct {
 	Verdict results.Verdict

@@ -20,13 +20,13 @@ const (
 	ErrorReply  Verdict = results.VerdictErrorReply // answered with an error
 	Unanswered  Verdict = "unanswered"              // answers other requests, but not this one
 	Late        Verdict = "answered late"           // answered after its time was up
-	Deaf        Verdict = "deaf"                    // lives and answers nothing
-	Deadlock    Verdict = "deadlock"                // waits for us to read, and does not read
-	Corrupt     Verdict = "corrupt"                 // the answer is not what was sent
-	Truncated   Verdict = "truncated"               // the answer ends too early
-	WrongLength Verdict = "wrong length"            // a message has more or less than it announces
+	Deaf        Verdict = results.VerdictDeaf
+	Deadlock    Verdict = "deadlock"     // waits for us to read, and does not read
+	Corrupt     Verdict = "corrupt"      // the answer is not what was sent
+	Truncated   Verdict = "truncated"    // the answer ends too early
+	WrongLength Verdict = "wrong length" // a message has more or less than it announces
 	Buffered    Verdict = "answers only at the end of input"
-	InFrames    Verdict = "in frames"      // the answer is right, and no client of MCP reads it
+	InFrames    Verdict = results.VerdictInFrames
 	Endless     Verdict = "endless answer" // longer than the largest message that is read
 )
 
