@@ -23,7 +23,7 @@ func findingSummary(all []results.Finding) string {
 		return results.FormatCount(len(all), "figure") + " of two commands: " + countVerdicts(all)
 	}
 	failed := FailedFindings(all) // only checks pass or fail
-	undecided := selectFindings(all, isUndecided)
+	undecided := selected(all, isUndecided)
 	switch {
 	case !slices.ContainsFunc(all, cameToVerdict):
 		return fmt.Sprintf("INCONCLUSIVE: none of %d could be judged", len(all))
@@ -67,7 +67,7 @@ func namesOf(all []results.Finding) string {
 
 // countPassed counts checks by verdict: "ok 34 of 35, unsupported 1".
 func countPassed(all []results.Finding) string {
-	others := selectFindings(all, func(f results.Finding) bool { return f.Verdict != results.OK })
+	others := selected(all, func(f results.Finding) bool { return f.Verdict != results.OK })
 	if len(others) == len(all) {
 		return fmt.Sprintf("%s of %d", countVerdicts(all), len(all))
 	}
@@ -108,7 +108,7 @@ func countVerdicts(all []results.Finding) string {
 // FailedFindings returns the findings that fail. A claim about pipes that proved wrong does not
 // count as a failure.
 func FailedFindings(all []results.Finding) []results.Finding {
-	return selectFindings(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
+	return selected(all, func(f results.Finding) bool { return f.Verdict == results.Fails })
 }
 
 // findingTone is Bad if any finding fails, else Mixed if a check is undecided, else Good.
@@ -127,15 +127,12 @@ func isUndecided(f results.Finding) bool {
 	return f.Area() == results.AreaCheck && f.Verdict == results.CannotTell
 }
 
-// referenceID is the ID of the finding about a program that writes to a file instead of a pipe.
-const referenceID = results.AreaCheck + "/program/reference"
-
 // AllUndecided reports whether no finding came to a verdict. The run of a program with a file as
 // its output does not count if it is good: other runs are only compared with it.
 func AllUndecided(all []results.Finding) bool {
 	return !slices.ContainsFunc(all, func(f results.Finding) bool {
-		isReference := f.ID == referenceID && f.Verdict == results.OK && len(all) > 1
-		return cameToVerdict(f) && !isReference
+		isReference := f.ID == results.AreaCheck+"/program/reference" && len(all) > 1
+		return cameToVerdict(f) && !(isReference && f.Verdict == results.OK)
 	})
 }
 
@@ -155,9 +152,7 @@ func findingSentences(s *results.Set) []string {
 		case a.area == results.AreaClaim:
 			claims = []string{withPeriod(findingSummary(own))}
 		case a.area == results.AreaCheck:
-			for _, checks := range grouped(own, func(f results.Finding) string {
-				return f.Run + "\x00" + strings.Join(f.About, "\x00")
-			}) {
+			for _, checks := range grouped(own, runAndCommand) {
 				command := strings.Join(checks[0].About, " ")
 				others = append(others, command+": "+withPeriod(findingSummary(checks)))
 			}

@@ -27,10 +27,10 @@ func WriteFindings(w io.Writer, format Format, set *results.Set, o Options) erro
 		return findingTable(set, sorted(all), detailed).Write(w, format, o)
 	case FormatJSON:
 		return WriteJSON(w, struct {
-			Passed  bool   `json:"passed"`
-			Summary string `json:"summary"`
-			setJSON
-		}{findingTone(all) == Good, findingSummary(all), newSetJSON(set)})
+			Passed bool   `json:"passed"`
+			Line   string `json:"summary"`
+			Summary
+		}{findingTone(all) == Good, findingSummary(all), Summarise(set)})
 	}
 	p := Page{Verdict: findingSummary(all), Tone: findingTone(all)}
 	area := all[0].Area()
@@ -97,7 +97,7 @@ func isRemarkable(f results.Finding) bool {
 // verdict.
 func unremarkable(all []results.Finding) []string {
 	var lines []string
-	others := selectFindings(all, func(f results.Finding) bool { return !isRemarkable(f) })
+	others := selected(all, func(f results.Finding) bool { return !isRemarkable(f) })
 	for _, own := range byVerdict(others) {
 		var names []string
 		for _, alike := range grouped(own, likeness) {
@@ -129,7 +129,7 @@ func byVerdict(all []results.Finding) [][]results.Finding {
 func remarkableTable(s *results.Set, all []results.Finding) Table {
 	var shown []results.Finding
 	var names []string
-	for _, alike := range grouped(selectFindings(all, isRemarkable), likeness) {
+	for _, alike := range grouped(selected(all, isRemarkable), likeness) {
 		shown = append(shown, alike[0])
 		names = append(names, alikeName(alike))
 	}
@@ -152,7 +152,8 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 	t := Table{Columns: []Column{
 		{Title: "what", Data: "id", Style: Code, Key: true},
 		{Title: "machine"},
-		{Title: "command", Style: Code, Detail: !areChecks || aboutOneCommand(all)},
+		{Title: "command", Style: Code,
+			Detail: !areChecks || len(grouped(all, runAndCommand)) == 1},
 		{Title: "verdict", Style: Verdict, Key: true},
 		{Title: "outcome", Data: "class", Key: true},
 		{Title: "value", Right: true, Detail: true},
@@ -196,7 +197,7 @@ func findingTable(s *results.Set, all []results.Finding, detail bool) Table {
 func likeness(f results.Finding) string {
 	switch {
 	case isUndecided(f):
-		return strings.Join(f.About, "\x00") + "\x00" + f.Run + "\x00" + f.Found
+		return runAndCommand(f) + "\x00" + f.Found
 	case f.Area() != results.AreaFailure:
 		return f.ID + "\x00" + f.Run
 	}
@@ -226,24 +227,20 @@ func findingName(f results.Finding) string {
 	return name
 }
 
-// aboutOneCommand reports whether all findings are about one command of one run.
-func aboutOneCommand(all []results.Finding) bool {
-	for _, f := range all {
-		if !slices.Equal(f.About, all[0].About) || f.Run != all[0].Run {
-			return false
-		}
-	}
-	return true
+// runAndCommand returns a key that is the same for findings about one command of one run.
+func runAndCommand(f results.Finding) string {
+	return f.Run + "\x00" + strings.Join(f.About, "\x00")
 }
 
-func selectFindings(all []results.Finding, wanted func(results.Finding) bool) []results.Finding {
-	var selected []results.Finding
-	for _, f := range all {
-		if wanted(f) {
-			selected = append(selected, f)
+// selected returns the values for which wanted returns true.
+func selected[T any](all []T, wanted func(T) bool) []T {
+	var out []T
+	for _, v := range all {
+		if wanted(v) {
+			out = append(out, v)
 		}
 	}
-	return selected
+	return out
 }
 
 // findingAdvice returns each piece of advice once, followed by the shortest shell command that

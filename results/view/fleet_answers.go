@@ -49,7 +49,7 @@ func answerSection(members []stat.Member, area, title string,
 	for _, m := range members {
 		own := foundIn(m, area)
 		if wanted != nil {
-			own = selectFindings(own, wanted)
+			own = selected(own, wanted)
 		}
 		if len(own) > 0 {
 			machines = append(machines, probedMachine{name: m.Name, found: own})

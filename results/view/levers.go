@@ -22,14 +22,13 @@ func leverSentence(levers []stat.Row) sentence {
 	gains := false
 	for _, place := range results.PlacementNames() {
 		where := results.PlacementPhrase(place)
-		throughUsual, hasUsual := writtenWhole(levers, place, usualPipe)
-		throughLarger, hasLarger := writtenWhole(levers, place, largerPipe)
-		if !hasUsual || !hasLarger {
+		usual, own := writtenWhole(levers, place)
+		if usual == nil || own == nil {
 			continue
 		}
-		larger = throughLarger
+		larger = *own
 		metric := stat.RelativeMetric(larger.Cell)
-		ratio := stat.PairedRatio(metric, throughLarger.Records, throughUsual.Records)
+		ratio := stat.PairedRatio(metric, larger.Records, usual.Records)
 		if metric.Better == stat.Lower {
 			ratio = ratio.Inverse()
 		}
@@ -65,22 +64,21 @@ func leverSentence(levers []stat.Row) sentence {
 	return sentence{text: text, noisy: !isKnown}
 }
 
-const (
-	usualPipe  = false
-	largerPipe = true
-)
-
-// writtenWhole finds the measurement at a placement with messages that are written in one call. It
-// takes the one with the larger pipe if larger is set, otherwise the one with the usual pipe.
-func writtenWhole(levers []stat.Row, placement string, larger bool) (row stat.Row, found bool) {
-	for _, r := range levers {
+// writtenWhole finds the measurements at a placement with messages that are written in one call:
+// the one with the usual pipe, and the one with a larger pipe. It returns nil for one that is not
+// there.
+func writtenWhole(levers []stat.Row, placement string) (usual, larger *stat.Row) {
+	for i, r := range levers {
 		c := r.Cell
-		isWhole := c.Placement == placement && c.WriteSize == 0
-		if r.Samples > 0 && isWhole && (c.Capacity > 0) == larger {
-			return r, true
+		switch {
+		case r.Samples == 0 || c.Placement != placement || c.WriteSize > 0:
+		case c.Capacity == 0 && usual == nil:
+			usual = &levers[i]
+		case c.Capacity > 0 && larger == nil:
+			larger = &levers[i]
 		}
 	}
-	return stat.Row{}, false
+	return usual, larger
 }
 
 // leverTable shows the goodput of a large message with the usual settings, a larger pipe, and
@@ -95,7 +93,7 @@ func leverTable(levers []stat.Row) Table {
 		return cmp.Or(cmp.Compare(a.Cell.Capacity, b.Cell.Capacity),
 			cmp.Compare(bytesPerWrite(b.Cell), bytesPerWrite(a.Cell)))
 	})
-	return pivot[stat.Row]{
+	return pivot{
 		title: "Goodput of messages of " + SizeTitle(first.Size) + " (" +
 			results.FramingPhrase(first.Framing) + ")",
 		heads: []Column{{Title: "written", Key: true}, {Title: "through", Key: true}},
@@ -108,19 +106,14 @@ func leverTable(levers []stat.Row) Table {
 		},
 		across: func(r stat.Row) string { return results.ShortPlacement(r.Cell.Placement) },
 		key:    results.ShortPlacement("same"),
-		value: func(r stat.Row) Value {
-			if r.Samples == 0 {
-				return Value{Text: emptyWord(r), Tone: Mixed}
-			}
-			return textValue(goodputText(r))
-		},
+		value:  func(r stat.Row) Value { return textValue(goodputText(r)) },
 	}.table(rows)
 }
 
 // ofMessage selects the measurements with the framing, size and pattern of a cell.
 func ofMessage(rows []stat.Row, c results.Cell) []stat.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r stat.Row) bool {
-		return r.Cell.Framing != c.Framing || r.Cell.Size != c.Size || r.Cell.Pattern != c.Pattern
+	return selected(rows, func(r stat.Row) bool {
+		return r.Cell.Framing == c.Framing && r.Cell.Size == c.Size && r.Cell.Pattern == c.Pattern
 	})
 }
 

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,18 +13,11 @@ import (
 // cellTables shows measurements with all their figures, in a table for each placement of the ends
 // and each pattern of messages.
 func cellTables(rows []stat.Row) []Table {
-	type group struct {
-		placement, pattern string
-		isWaiting          bool // the writer does not block, see [results.Cell.IsWaiting]
+	placementAndPattern := func(r stat.Row) string {
+		return fmt.Sprint(r.Cell.Placement, " ", r.Cell.Pattern, r.Cell.IsWaiting())
 	}
 	var tables []Table
-	for _, own := range grouped(rows, func(r stat.Row) group {
-		return group{
-			placement: r.Cell.Placement,
-			pattern:   r.Cell.Pattern,
-			isWaiting: r.Cell.IsWaiting(),
-		}
-	}) {
+	for _, own := range grouped(rows, placementAndPattern) {
 		tables = append(tables, cellTable(own))
 	}
 	return tables
@@ -37,10 +29,11 @@ func grouped[T any, K comparable](all []T, key func(T) K) [][]T {
 	var groups [][]T
 	at := make(map[K]int)
 	for _, v := range all {
-		i, known := at[key(v)]
+		k := key(v)
+		i, known := at[k]
 		if !known {
 			i = len(groups)
-			at[key(v)] = i
+			at[k] = i
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], v)
@@ -118,7 +111,8 @@ func cellHeads(fields []string) []Column {
 		{Title: "message", Right: true, Key: true},
 	}
 	for _, name := range fields {
-		heads = append(heads, Column{Title: fieldTitle(name), Key: true})
+		title := cmp.Or(fieldWords[name].title, spaced(name))
+		heads = append(heads, Column{Title: title, Key: true})
 	}
 	return heads
 }
@@ -131,7 +125,7 @@ func cellValues(r stat.Row, differ []string) []Value {
 	}
 	for _, name := range differ {
 		value := Value{} // a dash
-		if r.Cell.Field(name) != "" || absentFields[name] != "" {
+		if r.Cell.Field(name) != "" || fieldWords[name].absent != "" {
 			value = textValue(fieldText(r.Cell, name))
 		}
 		values = append(values, value)
@@ -213,8 +207,7 @@ func percentileText(r stat.Row, name string) string {
 // figureTable returns a table of measurements for programs to read, with all figures in base units.
 func figureTable(s *results.Set) Table {
 	names := results.MachineNames(s.Environments)
-	fields := slices.Clone(results.Fields())
-	slices.SortFunc(fields, func(a, b results.Field) int { return strings.Compare(a.Name, b.Name) })
+	fields := results.Fields()
 	titles := []string{"machine"}
 	for _, f := range fields {
 		titles = append(titles, f.Name)
@@ -255,17 +248,15 @@ func figureTable(s *results.Set) Table {
 // plainEstimate returns the median, the two ends of the interval, and the number of samples, as
 // texts. A text is "" if its value is not known.
 func plainEstimate(e stat.Estimate) []string {
-	out := make([]string, 4)
 	if e.N == 0 {
-		return out
+		return make([]string, 4)
 	}
-	out[0] = plainNumber(e.Median)
+	var low, high string
 	if e.Interval != nil {
-		out[1] = plainNumber(e.Interval.Lo)
-		out[2] = plainNumber(e.Interval.Hi)
+		low = plainNumber(e.Interval.Lo)
+		high = plainNumber(e.Interval.Hi)
 	}
-	out[3] = strconv.Itoa(e.N)
-	return out
+	return []string{plainNumber(e.Median), low, high, strconv.Itoa(e.N)}
 }
 
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }

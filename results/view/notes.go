@@ -16,40 +16,27 @@ func screenNotes(s *results.Set, rows []stat.Row, isPart bool) []string {
 	out := append(stoppedNotes(s, false), sampleNotes(rows)...)
 	failures, doubts := warningsOf(rows)
 	out = append(out, warningNotes(failures, len(rows), "cell")...)
-	doubts = slices.DeleteFunc(doubts, func(w warning) bool { return isToldElsewhere(w.text) })
+	doubts = slices.DeleteFunc(doubts, func(w warning) bool { // the screen tells of these anyway
+		return strings.HasPrefix(w.text, "fewer samples than asked for") ||
+			strings.HasPrefix(w.text, loadPrefix)
+	})
 	cells := results.FormatCount(len(rows), "cell")
 	told := warningNotes(doubts, len(rows), "cell")
-	switch {
-	case len(told) <= mostWarnings && isPart:
-		out = append(out, append(told, "--detail shows all "+cells)...)
-	case len(told) <= mostWarnings:
-		out = append(out, told...)
-	default:
-		out = append(out, fmt.Sprintf("--detail shows all %s, and warnings about %d of them",
-			cells, countAbout(doubts)))
+	if len(told) > mostWarnings {
+		return append(out, fmt.Sprintf("--detail shows all %s, and warnings about %d of them",
+			cells, len(grouped(doubts, func(w warning) string { return w.about }))))
+	}
+	out = append(out, told...)
+	if isPart {
+		out = append(out, "--detail shows all "+cells)
 	}
 	return out
-}
-
-// isToldElsewhere reports whether the first screen already tells of a warning.
-func isToldElsewhere(text string) bool {
-	return strings.HasPrefix(text, "fewer samples than asked for") ||
-		strings.HasPrefix(text, loadPrefix)
 }
 
 const (
 	mostWarnings = 2 // the most warnings that a first screen shows
 	mostNamed    = 3 // the most things that one warning names
 )
-
-// countAbout counts the things that warnings are about.
-func countAbout(all []warning) int {
-	about := make(map[string]bool)
-	for _, w := range all {
-		about[w.about] = true
-	}
-	return len(about)
-}
 
 // detailedNotes lists the notes on the tables that show all measurements.
 func detailedNotes(s *results.Set, rows []stat.Row) []string {
@@ -70,8 +57,11 @@ func detailedNotes(s *results.Set, rows []stat.Row) []string {
 func warningsOf(rows []stat.Row) (failures, doubts []warning) {
 	for _, r := range rows {
 		about := results.CellLabel(r.Cell, nil)
-		for _, text := range failureTexts(r) {
-			failures = append(failures, warning{about, text})
+		if r.Unsupported != "" {
+			failures = append(failures, warning{about, "unsupported: " + r.Unsupported})
+		}
+		if r.Failed != "" {
+			failures = append(failures, warning{about, "failed: " + r.Failed})
 		}
 		for _, text := range r.Warnings {
 			doubts = append(doubts, warning{about, text})
@@ -194,18 +184,6 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	if detail && stopped["max-time"] > 0 {
 		out = append(out, cells("max-time")+
 			" stopped at the time allowed for the run: give it more (--max-time)")
-	}
-	return out
-}
-
-// failureTexts says why a measurement is unsupported or failed.
-func failureTexts(r stat.Row) []string {
-	var out []string
-	if r.Unsupported != "" {
-		out = append(out, "unsupported: "+r.Unsupported)
-	}
-	if r.Failed != "" {
-		out = append(out, "failed: "+r.Failed)
 	}
 	return out
 }

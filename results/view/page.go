@@ -58,9 +58,6 @@ func (p Page) Write(w io.Writer, format Format, o Options) error {
 			}
 		}
 	default:
-		if _, err := ParseFormat(string(format)); err != nil {
-			return err
-		}
 		return fmt.Errorf("a page cannot be written as %s", format)
 	}
 	_, err := io.WriteString(w, text.String())

@@ -126,7 +126,7 @@ func kindsIn(all []results.Finding) []string {
 }
 
 func aboutKind(all []results.Finding, kind string) []results.Finding {
-	return selectFindings(all, func(f results.Finding) bool {
+	return selected(all, func(f results.Finding) bool {
 		own, _ := kindOf(f)
 		return own == kind
 	})

@@ -62,18 +62,12 @@ func recordingSummary(s *results.Set, file string) []string {
 
 // serversSummary says for each server what may have made it or its client wait.
 func serversSummary(s *results.Set, file string) []string {
-	commands := make(map[string]string) // by run
 	servers := grouped(s.Messages, func(m results.Message) string {
-		command, known := commands[m.Run]
-		if !known {
-			command = recordedCommand(s, m.Run)
-			commands[m.Run] = command
-		}
-		return command
+		return recordedCommand(s, m.Run)
 	})
 	var out []string
 	for _, messages := range servers {
-		command := commands[messages[0].Run]
+		command := recordedCommand(s, messages[0].Run)
 		calls := stat.Calls(messages)
 		said := append(causes(s, messages), unansweredText(calls, file, command))
 		if recordedTarget(s, messages[len(messages)-1].Run) == nil {
@@ -155,13 +149,7 @@ func nextStep(request results.Message, file, command string) string {
 
 // unanswered returns the calls that got no answer.
 func unanswered(calls []stat.Call) []stat.Call {
-	var open []stat.Call
-	for _, c := range calls {
-		if !c.Answered {
-			open = append(open, c)
-		}
-	}
-	return open
+	return selected(calls, func(c stat.Call) bool { return !c.Answered })
 }
 
 // slowestText names the request whose answer took longest.

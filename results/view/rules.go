@@ -83,7 +83,7 @@ func ruleTables(set *results.Set, systems []DocumentedSystem) []Table {
 			p.addTable(comparedRules(machines, systems, kind))
 		}
 		isRefuted := func(f results.Finding) bool { return f.Verdict == results.Refuted }
-		refuted := remarkableTable(set, selectFindings(all, isRefuted))
+		refuted := remarkableTable(set, selected(all, isRefuted))
 		refuted.Title = "What differs from the documented rules"
 		for i, c := range refuted.Columns {
 			refuted.Columns[i].Key = c.Key || c.Title == "machine"

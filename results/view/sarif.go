@@ -59,23 +59,18 @@ type object map[string]any
 // sarifRules returns a rule for each ID that findings have. The first advice in these findings
 // becomes the help text of the rule.
 func sarifRules(findings []results.Finding) []object {
-	advice := map[string]string{}
-	for _, f := range findings {
-		advice[f.ID] = cmp.Or(advice[f.ID], f.Advice)
-	}
 	rules := []object{}
-	listed := map[string]bool{}
-	for _, f := range findings {
-		if listed[f.ID] {
-			continue
+	for _, own := range grouped(findings, func(f results.Finding) string { return f.ID }) {
+		advice := ""
+		for _, f := range own {
+			advice = cmp.Or(advice, f.Advice)
 		}
-		listed[f.ID] = true
-		title := Escape(cmp.Or(f.Title, f.ID))
+		title := Escape(cmp.Or(own[0].Title, own[0].ID))
 		rules = append(rules, object{
-			"id":               Escape(f.ID),
+			"id":               Escape(own[0].ID),
 			"shortDescription": object{"text": title},
 			"fullDescription":  object{"text": title},
-			"help":             object{"text": cmp.Or(Escape(advice[f.ID]), title)},
+			"help":             object{"text": cmp.Or(Escape(advice), title)},
 		})
 	}
 	return rules

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -24,13 +25,13 @@ func screenTables(rows []stat.Row) (tables []Table, isPart bool) {
 	if len(streams)+len(trips) > mostSeries { // cellTables makes fewer tables, which are longer
 		return cellTables(rows), false
 	}
-	var all, selected Page // selected: what is shown if all are too many
+	var all, first Page // first: what is shown if all are too many
 	for _, list := range [][]series{streams, trips} {
 		for _, one := range list {
 			t := one.table()
 			all.addTable(t)
 			if one.cell.Placement == list[0].cell.Placement {
-				selected.addTable(t)
+				first.addTable(t)
 			}
 		}
 	}
@@ -40,26 +41,26 @@ func screenTables(rows []stat.Row) (tables []Table, isPart bool) {
 	switch {
 	case len(all.Tables) == 0: // only cells of the pattern "mixed", which has no table here
 		return cellTables(rows), false
-	case len(all.Tables) <= mostTables || len(selected.Tables) == 0:
+	case len(all.Tables) <= mostTables || len(first.Tables) == 0:
 		return all.Tables, false
 	}
-	return selected.Tables, true
+	return first.Tables, true
 }
 
 // A pivot describes a table with a line for each value of one property, and a column for each value
 // of another.
-type pivot[R any] struct {
+type pivot struct {
 	title  string
-	heads  []Column         // the first columns, which tell the lines apart
-	line   func(R) []string // a row's texts in the columns of heads
-	across func(R) string   // the title of the column for a row's value
-	key    string           // the title of the column that stays even on a narrow screen
-	value  func(R) Value
+	heads  []Column                // the first columns, which tell the lines apart
+	line   func(stat.Row) []string // a row's texts in the columns of heads
+	across func(stat.Row) string   // the title of the column for a row's value
+	key    string                  // the title of the column that stays even on a narrow screen
+	value  func(stat.Row) Value    // if the row has a sample
 }
 
 // table makes a line for each different result of p.line, and a column for each different result of
 // p.across.
-func (p pivot[R]) table(rows []R) Table {
+func (p pivot) table(rows []stat.Row) Table {
 	t := Table{Title: p.title, Columns: slices.Clone(p.heads)}
 	columns := make(map[string]int)
 	for _, r := range rows {
@@ -83,8 +84,10 @@ func (p pivot[R]) table(rows []R) Table {
 			}
 			t.AppendValues(line...)
 		}
-		v := p.value(r)
-		v.Text = orDash(v.Text)
+		v := Value{Text: emptyWord(r), Tone: Mixed}
+		if r.Samples > 0 {
+			v = p.value(r)
+		}
 		t.Rows[at][columns[p.across(r)]] = v
 	}
 	return t
@@ -101,7 +104,7 @@ func (s series) table() Table {
 		value = medianTripValue // steadier than the mean on a busy machine
 		compared = nil          // the table has times, and no ratios to raw
 	}
-	return pivot[stat.Row]{
+	return pivot{
 		title:  s.quantity(),
 		heads:  []Column{{Title: "framing", Key: true}},
 		line:   func(r stat.Row) []string { return []string{framingLabel(r, compared)} },
@@ -128,15 +131,9 @@ func (s series) hasMedianTrips() bool {
 	return measured
 }
 
-// ofMedian says in a title or sentence that a time is the median of all messages.
-const ofMedian = " (median of messages)"
-
 // medianTripValue shows the median time of a row's round trips.
 func medianTripValue(r stat.Row) Value {
 	e := r.Estimates["p50"]
-	if r.Samples == 0 {
-		return Value{Text: emptyWord(r), Tone: Mixed}
-	}
 	return textValue(measuredText(results.FormatDuration(e.Median), e))
 }
 
@@ -153,10 +150,7 @@ func hasRatio(r stat.Row) bool { return r.ToRaw != nil }
 
 // SizeTitle returns the name of a message size. The size 0 stands for recorded messages.
 func SizeTitle(size int) string {
-	if size == 0 {
-		return FieldValue("size", "0")
-	}
-	return results.FormatSize(int64(size))
+	return FieldValue("size", strconv.Itoa(size))
 }
 
 // quantity returns the title of a table: what its figures are, and where the two ends of the pipe
@@ -167,7 +161,7 @@ func (s series) quantity() string {
 	case s.cell.Rate > 0:
 		return "p99 from when due, " + s.short
 	case s.hasMedianTrips():
-		return "Round trip" + ofMedian + ", " + s.short
+		return "Round trip (median of messages), " + s.short
 	case s.cell.Pattern == results.PatternRoundtrip:
 		name = "Round trip"
 	}
@@ -179,7 +173,7 @@ func (s series) quantity() string {
 
 // programTable shows what a framing costs a program that parses the messages.
 func programTable(rows []stat.Row) Table {
-	return pivot[stat.Row]{
+	return pivot{
 		title: "Goodput vs raw of a program whose reader parses",
 		heads: []Column{
 			{Title: "framing", Key: true},
@@ -199,8 +193,6 @@ func programTable(rows []stat.Row) Table {
 func screenValue(r stat.Row) Value {
 	l, _ := r.PrimaryLatency()
 	switch {
-	case r.Samples == 0:
-		return Value{Text: emptyWord(r), Tone: Mixed}
 	case r.Cell.Rate > 0 && l.P99NS != nil:
 		return textValue(results.FormatDuration(float64(*l.P99NS)))
 	case r.ToRaw == nil && r.Cell.Pattern == results.PatternRoundtrip:

@@ -67,10 +67,7 @@ func isFinal(s *results.Set, rows []stat.Row) bool {
 // sections lists a section for each kind of record. Without detail, they are short enough for a
 // first screen.
 func sections(s *results.Set, rows []stat.Row, detail bool) []Section {
-	measured := Section{
-		ID:    "measurements",
-		Title: "Measurements",
-	}
+	measured := Section{ID: "measurements", Title: "Measurements"}
 	if detail {
 		measured.Tables = cellTables(rows)
 		measured.Notes = detailedNotes(s, rows)
@@ -112,12 +109,11 @@ func runsText(all []results.Environment) string {
 			days = append(days, e.Time.UTC().Format("2006-01-02"))
 		}
 	}
-	slices.Sort(days)
-	days = slices.Compact(days)
-	if len(days) > 2 {
-		days = []string{days[0], days[len(days)-1]}
+	runs := results.FormatCount(len(all), "run")
+	if len(days) == 0 {
+		return runs
 	}
-	return JoinParts(results.FormatCount(len(all), "run"), strings.Join(days, " to "))
+	return JoinParts(runs, FromTo(slices.Min(days), slices.Max(days)))
 }
 
 // answer says in sentences what the set means. file is as in [Options].
@@ -173,13 +169,9 @@ func machineSection(s *results.Set) Section {
 
 // drivenServers groups the records of the drive command by server.
 func drivenServers(s *results.Set) [][]results.Target {
-	var all []results.Target
-	for _, t := range s.Targets {
-		if t.Evidence.Traffic == nil { // else it belongs to a recording
-			all = append(all, t)
-		}
-	}
-	return grouped(all, func(t results.Target) string { return CommandName(t.Command) })
+	notRecorded := func(t results.Target) bool { return t.Evidence.Traffic == nil }
+	driven := selected(s.Targets, notRecorded)
+	return grouped(driven, func(t results.Target) string { return CommandName(t.Command) })
 }
 
 // serverSection shows the servers that the drive command put under load.

@@ -23,12 +23,7 @@ type series struct {
 // seriesIn selects the measurements with this pattern, and groups measurements that differ only in
 // framing and message size.
 func seriesIn(rows []stat.Row, pattern string) []series {
-	var matching []stat.Row
-	for _, r := range rows {
-		if r.Cell.Pattern == pattern {
-			matching = append(matching, r)
-		}
-	}
+	matching := selected(rows, func(r stat.Row) bool { return r.Cell.Pattern == pattern })
 	cellOf := func(r stat.Row) results.Cell { return stat.SeriesCell(r.Cell) }
 	var all []series
 	var cells []results.Cell
@@ -181,12 +176,7 @@ func (s series) sharesText() string {
 // certainText ends a sentence about framings that cannot be told apart. It names those that are
 // certainly slower than raw bytes, or else the sizes at which some are.
 func (s series) certainText(known []stat.Row) string {
-	var slower []stat.Row
-	for _, r := range known {
-		if isSlower(r) {
-			slower = append(slower, r)
-		}
-	}
+	slower := selected(known, isSlower)
 	switch {
 	case len(slower) == len(known):
 		return ", all certainly slower than raw"

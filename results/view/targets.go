@@ -20,8 +20,8 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	case FormatJSON:
 		return WriteJSON(w, struct {
 			DriveResult
-			setJSON
-		}{result, newSetJSON(set)})
+			Summary
+		}{result, Summarise(set)})
 	case FormatCSV:
 		return targetTable(set, set.Targets).Write(w, format, o)
 	case FormatBench:
@@ -72,13 +72,7 @@ func howDriven(set *results.Set) string {
 // loadTable shows the sizes and loads with which one server was tried. It leaves out columns in the
 // style [Code].
 func loadTable(s *results.Set, targets []results.Target) Table {
-	var sized []results.Target
-	for _, t := range targets {
-		if t.Size > 0 {
-			sized = append(sized, t)
-		}
-	}
-	t := targetTable(s, sized)
+	t := targetTable(s, selected(targets, func(t results.Target) bool { return t.Size > 0 }))
 	return t.withColumns(func(i int) bool { return t.Columns[i].Style != Code })
 }
 
@@ -134,7 +128,11 @@ func targetRow(s *results.Set, t results.Target) []Value {
 		rate = figureValue(1e9/ns, results.FormatGrouped(int64(1e9/ns)))
 	case isTimed:
 		time = nanosValue(ns)
-		trips = countValue(tripsOf(t))
+		n := int64(0)
+		for _, s := range t.Samples {
+			n += s.Messages
+		}
+		trips = countValue(n)
 	}
 	if isTimed && load == nil && t.Size > 0 {
 		sent := float64(t.Size)
@@ -166,14 +164,6 @@ func targetRow(s *results.Set, t results.Target) []Value {
 		limitValue(t),
 		textValue(targetSentence(t)),
 	}
-}
-
-func tripsOf(t results.Target) int64 {
-	var trips int64
-	for _, s := range t.Samples {
-		trips += s.Messages
-	}
-	return trips
 }
 
 // sizeValue shows a size, or nothing for 0.

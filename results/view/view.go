@@ -14,9 +14,7 @@ package view
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -44,15 +42,6 @@ const (
 // Formats lists the formats in the order of their documentation.
 func Formats() []Format {
 	return []Format{FormatTable, FormatMarkdown, FormatCSV, FormatJSON, FormatBench}
-}
-
-// ParseFormat returns the format with this name. If there is none, the error lists the known names.
-func ParseFormat(name string) (Format, error) {
-	if slices.Contains(Formats(), Format(name)) {
-		return Format(name), nil
-	}
-	return "", fmt.Errorf("format %q is not known; known are table, markdown, csv, json and bench",
-		name)
 }
 
 // Options change how a view is written. The zero value is what a person at a terminal wants.
@@ -125,7 +114,7 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		}
 		return Page{Tables: dataTables(s)}.Write(w, format, o)
 	case FormatJSON:
-		return WriteJSON(w, newSetJSON(s))
+		return WriteJSON(w, Summarise(s))
 	case FormatBench:
 		return WriteBench(w, s)
 	}
@@ -157,12 +146,17 @@ func dataTables(s *results.Set) []Table {
 	return p.Tables
 }
 
-// A Summary is what the records of a set say, in figures and in words.
+// A Summary is what a set says, in figures and in words, as it is written as JSON.
 type Summary struct {
 	Environments []results.Environment `json:"environments"`
 	Rows         []stat.Row            `json:"rows"`
 	Meaning      []string              `json:"meaning,omitempty"` // for a person, in sentences
 	Notes        []string              `json:"notes,omitempty"`   // how to read the figures
+
+	// All records that are not measurements.
+	Findings []results.Finding `json:"findings,omitempty"`
+	Targets  []results.Target  `json:"targets,omitempty"`
+	Messages []results.Message `json:"messages,omitempty"`
 }
 
 // Summarise works out the figures of every [results.Cell] of the set.
@@ -182,22 +176,8 @@ func Summarise(s *results.Set) Summary {
 		Rows:         append([]stat.Row{}, rows...),
 		Meaning:      sentences,
 		Notes:        detailedNotes(s, rows),
-	}
-}
-
-// setJSON is how a set is written as JSON: its summary, and all records that are not measurements.
-type setJSON struct {
-	Summary
-	Findings []results.Finding `json:"findings,omitempty"`
-	Targets  []results.Target  `json:"targets,omitempty"`
-	Messages []results.Message `json:"messages,omitempty"`
-}
-
-func newSetJSON(s *results.Set) setJSON {
-	return setJSON{
-		Summary:  Summarise(s),
-		Findings: s.Findings,
-		Targets:  s.Targets,
-		Messages: s.Messages,
+		Findings:     s.Findings,
+		Targets:      s.Targets,
+		Messages:     s.Messages,
 	}
 }

@@ -29,6 +29,7 @@ func waitingTables(rows []stat.Row) []Table {
 			title += ", " + results.FramingPhrase(first)
 		}
 		t := Table{Title: title, Columns: []Column{
+			{Title: "framing", Key: true}, // left out if the title names it
 			{Title: "reader", Key: true},
 			{Title: "message", Right: true, Key: true},
 			{Title: "waits by", Key: true},
@@ -37,9 +38,6 @@ func waitingTables(rows []stat.Row) []Table {
 			{Title: "lost", Right: true, Key: true},
 			{Title: "told after", Right: true, Key: true},
 		}}
-		if mixed {
-			t.Columns = slices.Insert(t.Columns, 0, Column{Title: "framing", Key: true})
-		}
 		for _, r := range own {
 			writer, _, _ := strings.Cut(r.Cell.IO, "/")
 			reader := "fast"
@@ -61,12 +59,12 @@ func waitingTables(rows []stat.Row) []Table {
 			if n := len(all); n > 0 { // the median, of an even number the lower one of two
 				lost = stat.MustMetric("lost").Format(all[(n-1)/2])
 			}
-			line := []string{reader, SizeTitle(r.Cell.Size), writer, refusalText(r, "eagain"),
-				goodput, lost, metricText(r, "told")}
+			framing := ""
 			if mixed {
-				line = slices.Insert(line, 0, results.FramingPhrase(r.Cell.Framing))
+				framing = results.FramingPhrase(r.Cell.Framing)
 			}
-			t.Append(line...)
+			t.Append(framing, reader, SizeTitle(r.Cell.Size), writer, refusalText(r, "eagain"),
+				goodput, lost, metricText(r, "told"))
 		}
 		tables = append(tables, t)
 	}

@@ -78,10 +78,9 @@ func EndText(verdict string, wroteErrors bool) string {
 // failure.
 func toneOf(verdict string) Tone {
 	switch verdict {
-	case "ok", "holds", "sound", "yes":
+	case "ok", "holds":
 		return Good
-	case "slow", "expected", "depends", "grows", "noticed", "refused", results.VerdictErrorReply,
-		results.VerdictSuperlinear:
+	case "slow", "expected", "depends", results.VerdictErrorReply, results.VerdictSuperlinear:
 		return Mixed
 	case "", "noted", "cannot-tell", "unsupported", results.VerdictNotTried:
 		return Neutral
@@ -89,31 +88,25 @@ func toneOf(verdict string) Tone {
 	return Bad
 }
 
-// absentFields has the words for settings of a measurement that are not set. The keys are names of
-// fields of [results.Cell].
-var absentFields = map[string]string{
-	"batch":        "one",
-	"drain":        "full speed",
-	"inflight":     "one",
-	"rate":         "full",
-	"transfer":     "copy",
-	"size":         "recorded",
-	"closes_after": "stays",
-	"source":       "reused",
-	"touch":        "no",
-	"work":         "none",
-	"write_size":   "whole",
-}
-
-// fieldTitle returns the title of a column with one field of [results.Cell].
-func fieldTitle(name string) string {
-	switch name {
-	case "source":
-		return "memory"
-	case "touch":
-		return "used" // whether the reader looks at the bytes
-	}
-	return spaced(name)
+// fieldWords has the words for fields of [results.Cell]. The keys are names of fields.
+var fieldWords = map[string]struct {
+	title         string // of a column; "": the name
+	absent        string // the value if it is not set; "": "default"
+	before, after string // what makes a phrase of a value
+}{
+	"batch":        {absent: "one"},
+	"capacity":     {after: " capacity"},
+	"closes_after": {absent: "stays", before: "reader "},
+	"drain":        {absent: "full speed", before: "reader at "},
+	"inflight":     {absent: "one"},
+	"payload":      {after: " payload"},
+	"rate":         {absent: "full"},
+	"size":         {absent: "recorded", after: " messages"},
+	"source":       {title: "memory", absent: "reused", after: " memory"},
+	"touch":        {title: "used", absent: "no"}, // whether the reader looks at the bytes
+	"transfer":     {absent: "copy"},
+	"work":         {absent: "none"},
+	"write_size":   {absent: "whole"},
 }
 
 // spaced returns the name of a field with spaces instead of underscores.
@@ -122,7 +115,7 @@ func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 // FieldValue returns the value of a cell's field in words.
 func FieldValue(name, value string) string {
 	if value == "" || value == "0" {
-		return cmp.Or(absentFields[name], "default")
+		return cmp.Or(fieldWords[name].absent, "default")
 	}
 	n, numberErr := strconv.ParseFloat(value, 64)
 	switch {
@@ -148,26 +141,18 @@ func fieldText(c results.Cell, name string) string { return FieldValue(name, c.F
 // "reader at 20 MB/s".
 func FieldPhrase(name, value string) string {
 	text := FieldValue(name, value)
-	switch name {
-	case "placement":
+	words := fieldWords[name]
+	switch {
+	case name == "placement":
 		return results.PlacementPhrase(value)
-	case "pipe":
-		if value != "anonymous" && value != "named" {
-			return text // "fifo" and the rest say what they are
-		}
-		return text + " pipe"
-	case "payload", "capacity":
-		return text + " " + name
-	case "source":
-		return text + " memory"
-	case "touch":
+	case name == "touch":
 		return "bytes looked at"
-	case "size":
-		return text + " messages"
-	case "drain":
-		return "reader at " + text
-	case "closes_after":
-		return "reader " + text
+	case name == "pipe" && (value == "anonymous" || value == "named"):
+		return text + " pipe"
+	case name == "pipe":
+		return text // "fifo" and the rest say what they are
+	case words.before+words.after != "":
+		return words.before + text + words.after
 	}
 	return spaced(name) + " " + text
 }
