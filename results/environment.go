@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -55,17 +56,22 @@ type Environment struct {
 // containerID matches the host name that Docker and Podman give to each new container.
 var containerID = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Node returns a name that tells machines with the same hash apart: the hash, followed by the label
-// "node" or the host name. It leaves out the host name of a container, because each new container
-// has another one.
+// Node returns a name that tells machines apart: the hash, the kernel, as not every program that
+// writes such files has it in its hashes, and the label "node" or the host name. It leaves out the
+// host name of a container, because each new container has another one.
 func (e Environment) Node() string {
-	if node := e.Labels["node"]; node != "" {
-		return e.Machine + " " + node
+	name := e.Labels["node"]
+	if name == "" && !containerID.MatchString(e.Hostname) {
+		name = e.Hostname
 	}
-	if containerID.MatchString(e.Hostname) {
-		return e.Machine
-	}
-	return e.Machine + " " + e.Hostname
+	return e.Machine + " " + e.Kernel + " " + name
+}
+
+// System names the operating system without the patch level, in which most machines differ: "linux
+// 6.1".
+func (e Environment) System() string {
+	parts := strings.SplitN(e.Kernel, ".", 3)
+	return strings.TrimSpace(e.OS + " " + strings.Join(parts[:min(len(parts), 2)], "."))
 }
 
 func (Environment) kind() string  { return KindEnvironment }

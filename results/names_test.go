@@ -25,10 +25,20 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 			Imitation: emulated}, "linux 6.1 (emulated by QEMU)"},
 		{results.Environment{OS: "linux", Arch: "arm64", Kernel: "6.12", Imitation: emulated},
 			"linux 6.12 (emulated by QEMU)"},
+		{results.Environment{Hostname: "mail", OS: "linux", Arch: "amd64", Kernel: "6.1.0-50"},
+			"mail (linux 6.1)"},
+		{results.Environment{Hostname: "mail", OS: "linux", Arch: "amd64", Kernel: "6.12.107"},
+			"mail (linux 6.12)"},
+		{results.Environment{Hostname: "twin", OS: "linux", Arch: "386", Kernel: "7"},
+			"twin (linux/386)"},
+		{results.Environment{Hostname: "twin", OS: "linux", Arch: "arm64", Kernel: "7"},
+			"twin (linux 7 arm64)"},
+		{results.Environment{Hostname: "twin", OS: "linux", Arch: "arm64", Kernel: "7.1"},
+			"twin (linux 7.1)"},
 		{results.Environment{Hostname: "twin", OS: "linux", Arch: "amd64", Kernel: "7"},
-			"twin 00000009"},
+			"twin 00000014"},
 		{results.Environment{Hostname: "twin", OS: "linux", Arch: "amd64", Kernel: "7"},
-			"twin 00000010"},
+			"twin 00000015"},
 		{results.Environment{Hostname: "ci", OS: "linux", Arch: "amd64", Kernel: "6.18.44-v657-gpu",
 			CPU: "Intel(R) Xeon(R) Processor", CPUs: 16}, "ci (Intel, 16 CPUs)"},
 		{results.Environment{Hostname: "ci", OS: "linux", Arch: "amd64", Kernel: "6.18.44",
@@ -43,7 +53,7 @@ func TestMachinesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 	names := results.MachineNames(all)
 	for _, tt := range tests {
-		if got := names[tt.machine.Machine]; got != tt.want {
+		if got := names[tt.machine.Node()]; got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
@@ -62,6 +72,8 @@ func TestMachinesThatAreAlikeHaveNodesOfTheirOwn(t *testing.T) {
 	}{
 		{"two runs of a host", env("1", "a", ""), env("1", "a", ""), true},
 		{"two hosts", env("1", "a", ""), env("1", "b", ""), false},
+		{"a new kernel", env("1", "a", ""), results.Environment{Machine: "1", Hostname: "a",
+			Kernel: "7"}, false},
 		{"a host that changed", env("1", "a", ""), env("2", "a", ""), false},
 		{"pods on a node", env("1", "x", "a"), env("1", "y", "a"), true},
 		{"pods on two nodes", env("1", "x", "a"), env("1", "x", "b"), false},

@@ -27,18 +27,18 @@ func (s *Set) Environment(run string) (Environment, bool) {
 	return s.Environments[i], true
 }
 
-// Machine returns the hash of the machine of a run, or "" if it is not known.
+// Machine returns the [Environment.Node] of a run. It is blank if that is not known.
 func (s *Set) Machine(run string) string {
 	e, _ := s.Environment(run)
-	return e.Machine
+	return e.Node()
 }
 
-// Machines lists the hashes of the set's machines, in the order of their first runs.
+// Machines lists the [Environment.Node] of each machine, in the order of their first runs.
 func (s *Set) Machines() []string {
 	var out []string
 	for _, e := range s.Environments {
-		if !slices.Contains(out, e.Machine) {
-			out = append(out, e.Machine)
+		if !slices.Contains(out, e.Node()) {
+			out = append(out, e.Node())
 		}
 	}
 	return out
@@ -115,13 +115,13 @@ func (s *Set) FindingsOf(area string) []Finding {
 	return own
 }
 
-// MachineNames returns a short name for each machine, by the machine's hash: the host name or, if
-// several machines have the same, the first label or longer name that no other machine has. A
+// MachineNames returns a short name for each machine, by its [Environment.Node]: the host name or,
+// if several machines have the same, the first label or longer name that no other machine has. A
 // machine of which nothing is known is called "unknown".
 func MachineNames(runs []Environment) map[string]string {
 	machines := make(map[string]Environment)
 	for _, e := range runs {
-		machines[e.Machine] = e
+		machines[e.Node()] = e
 	}
 	count := make(map[string]int)
 	for _, e := range machines {
@@ -160,7 +160,8 @@ func namesOf(e Environment) []string {
 		}
 	}
 	if e.OS != "" {
-		for _, system := range []string{e.OS + "/" + e.Arch, e.OS + " " + e.Kernel} {
+		exact := e.OS + " " + e.Kernel
+		for _, system := range []string{e.OS + "/" + e.Arch, e.System(), exact, exact + " " + e.Arch} {
 			switch {
 			case host != "" && e.Imitation != "":
 				system = host + " (" + system + ", " + e.Imitation + ")"

@@ -270,13 +270,11 @@ func (f *Fleet) Members() []Member {
 	}
 	var runs []results.Environment
 	for _, m := range members {
-		e := m.Environment()
-		e.Machine = e.Node()
-		runs = append(runs, e)
+		runs = append(runs, m.Environment())
 	}
 	names := results.MachineNames(runs)
 	for i, e := range runs {
-		members[i].Name = names[e.Machine]
+		members[i].Name = names[e.Node()]
 	}
 	return members
 }

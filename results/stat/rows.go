@@ -89,7 +89,8 @@ func gatherRows(s *results.Set) []Row {
 	var order []rowID
 	records := make(map[rowID][]results.Record)
 	for _, r := range s.Records {
-		id := rowID{s.Machine(r.Run), r.Cell}
+		e, _ := s.Environment(r.Run)
+		id := rowID{e.Machine, r.Cell}
 		if records[id] == nil {
 			order = append(order, id)
 		}

@@ -83,9 +83,8 @@ func factorOf(m stat.Member, factor string) string {
 
 func factorIn(e results.Environment, factor string) string {
 	switch factor {
-	case "operating system": // without the patch level, in which most machines differ
-		parts := strings.SplitN(e.Kernel, ".", 3)
-		return strings.TrimSpace(e.OS + " " + strings.Join(parts[:min(len(parts), 2)], "."))
+	case "operating system":
+		return e.System()
 	case "imitation":
 		return cmp.Or(e.Imitation, "none")
 	case "virtualisation":

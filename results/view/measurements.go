@@ -227,7 +227,7 @@ func figureTable(s *results.Set) Table {
 		t.Columns = append(t.Columns, Column{Title: title})
 	}
 	for _, r := range stat.Rows(s) {
-		row := []string{cmp.Or(names[r.Machine], r.Machine)}
+		row := []string{cmp.Or(names[s.Machine(r.Runs[0])], r.Machine)}
 		for _, f := range fields {
 			row = append(row, f.Text(r.Cell))
 		}

@@ -31,7 +31,7 @@ func probedMachines(set *results.Set) []probedMachine {
 	if len(machines) <= FewMachines {
 		names := results.MachineNames(environments)
 		for i, e := range environments {
-			machines[i].name = names[e.Machine]
+			machines[i].name = names[e.Node()]
 		}
 	}
 	return machines

@@ -204,6 +204,31 @@ func TestMachinesThatAnswerAlikeShareAColumn(t *testing.T) {
 	}
 }
 
+// A host before and after an upgrade, which one hash or one label stands for, has two columns.
+func TestAnUpgradedHostStandsBesideItself(t *testing.T) {
+	larger := agreeing
+	larger.Value = 65536
+	before, after := rulesOn("mail", agreeing), rulesOn("mail", larger)
+	after.Environments[0].Run = "later"
+	after.Findings[0].Run = "later"
+	for want, change := range map[string]func(e *results.Environment, value string){
+		"question|mail (linux 6.1)|mail (linux 6.12)": func(e *results.Environment, v string) {
+			e.Kernel = v
+		},
+		"question|6.1.7|6.12.1": func(e *results.Environment, v string) {
+			e.Kernel = ""
+			e.Labels = map[string]string{"node": v}
+		},
+	} {
+		change(&before.Environments[0], "6.1.7")
+		change(&after.Environments[0], "6.12.1")
+		if got := headsOf(ruleTables(results.Merge(before, after), nil)[0]); got != want {
+			t.Errorf("columns %s, want %s", got, want)
+		}
+		before.Environments[0].Labels, after.Environments[0].Labels = nil, nil
+	}
+}
+
 func headsOf(t Table) string {
 	var heads []string
 	for _, c := range t.Columns {
