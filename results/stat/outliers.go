@@ -71,24 +71,23 @@ func peersOf(members []Member) (groups [][]int, all []int) {
 	return groups, all
 }
 
-// FleetOutliers finds the outliers of a fleet, the furthest first.
-func FleetOutliers(members []Member) []Outlier {
+// FleetOutliers finds the outliers of a fleet, the furthest first. compared is how many machines have
+// a figure that was compared with those of others.
+func FleetOutliers(members []Member) (found []Outlier, compared int) {
 	groups, all := peersOf(members)
-	if len(all) < LeastPeers {
-		return nil
-	}
-	var found []Outlier
 	for _, own := range groups {
 		peers := own
 		if len(own) < LeastPeers {
 			peers = all
 		}
-		found = append(found, outliersAmong(members, own, peers)...)
+		odd, n := outliersAmong(members, own, peers)
+		found = append(found, odd...)
+		compared += n
 	}
 	slices.SortStableFunc(found, func(a, b Outlier) int {
 		return cmp.Compare(distance(b.Figures), distance(a.Figures))
 	})
-	return found
+	return found, compared
 }
 
 // distance returns how far two figures are apart, as the logarithm of their ratio.
@@ -121,11 +120,10 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	return usual
 }
 
-// outliersAmong compares the machines in own with the machines in peers and returns the outliers.
-// The two lists have indices of members.
-func outliersAmong(members []Member, own, peers []int) []Outlier {
+// outliersAmong compares the machines in own with the machines in peers and returns the outliers, and
+// how many machines could be compared. The two lists have indices of members.
+func outliersAmong(members []Member, own, peers []int) (found []Outlier, compared int) {
 	usual := usualFigures(members, peers)
-	var found []Outlier
 	for _, i := range own {
 		byFraming := make(map[string]Outlier)
 		for _, f := range members[i].Figures {
@@ -148,6 +146,9 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 			}
 			byFraming[f.Cell.Framing] = o
 		}
+		if len(byFraming) > 0 {
+			compared++
+		}
 		for _, framing := range slices.Sorted(maps.Keys(byFraming)) {
 			o := byFraming[framing]
 			o.Member = i
@@ -157,7 +158,7 @@ func outliersAmong(members []Member, own, peers []int) []Outlier {
 			}
 		}
 	}
-	return found
+	return found, compared
 }
 
 // toCompare returns the estimate by which machines are compared: the ratio to the framing raw or,

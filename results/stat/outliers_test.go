@@ -57,7 +57,11 @@ func TestTenOutliersOfAThousandAreFound(t *testing.T) {
 	}
 	found := make(map[int]bool)
 	wrong := 0
-	for _, o := range stat.FleetOutliers(fleetOf(1000, slow)) {
+	outliers, compared := stat.FleetOutliers(fleetOf(1000, slow))
+	if compared != 1000 {
+		t.Errorf("%d machines were compared", compared)
+	}
+	for _, o := range outliers {
 		found[o.Member] = true
 		if !slow[o.Member] {
 			wrong++
@@ -79,7 +83,7 @@ func TestTenOutliersOfAThousandAreFound(t *testing.T) {
 // Of seven machines none is usual.
 func TestFewMachinesHaveNoOutliers(t *testing.T) {
 	members := fleetOf(stat.LeastPeers-1, map[int]bool{2: true})
-	if found := stat.FleetOutliers(members); found != nil {
+	if found, compared := stat.FleetOutliers(members); found != nil || compared > 0 {
 		t.Errorf("found %v", found)
 	}
 }
@@ -105,7 +109,7 @@ func TestOneFarFigureIsFound(t *testing.T) {
 	far := &members[7].Figures[3].ToRaw
 	far.Median *= 0.75
 	far.Interval = &stat.Interval{Lo: 0.97 * far.Median, Hi: 1.03 * far.Median}
-	found := stat.FleetOutliers(members)
+	found, _ := stat.FleetOutliers(members)
 	if len(found) != 1 || found[0].Member != 7 || found[0].Compared != 3 ||
 		found[0].Cell != members[7].Figures[3].Cell {
 		t.Errorf("found %+v", found)

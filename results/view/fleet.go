@@ -18,22 +18,28 @@ func FleetSections(members []stat.Member) []Section {
 		return nil
 	}
 	differences, title, isCertain := differenceSections(members)
-	attention := attentionSection(members, stat.FleetOutliers(members))
+	attention := attentionSection(members)
 	answers := answerSections(members)
 	all := slices.Concat(differences, []Section{attention}, answers,
-		[]Section{memberSection(members)})
+		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
+	differ := answerDifference(answers)
 	if !isCertain {
-		title = cmp.Or(answerDifference(answers), title,
-			strings.Join(attention.Lead[:min(1, len(attention.Lead))], ""),
-			results.FormatCount(len(members), "machine"))
+		title = cmp.Or(differ, title,
+			strings.Join(attention.Lead[:min(1, len(attention.Lead))], ""))
 	}
-	answer := Section{ID: "answer", Title: strings.TrimSuffix(title, ".")}
+	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
+		results.FormatCount(len(members), "machine"))}
+	answer.Lead = slices.Compact(nonEmpty([]string{title, differ})) // what differs is said first
 	if t := machineTable(members); t.hasRows() && len(t.Rows) <= mostGroups {
 		answer.Tables = []Table{t}
 	}
 	var shown []Section
 	for _, s := range all {
-		answer.Lead = append(answer.Lead, nonEmpty(s.Lead)...)
+		for _, sentence := range nonEmpty(s.Lead) {
+			if !slices.Contains(answer.Lead, sentence) {
+				answer.Lead = append(answer.Lead, sentence)
+			}
+		}
 		s.Lead = nil
 		s.Tables = slices.DeleteFunc(s.Tables, func(t Table) bool { return !t.hasRows() })
 		if len(s.Tables) > 0 {

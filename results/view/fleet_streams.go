@@ -103,12 +103,14 @@ func mainStreams(members []stat.Member) []fleetStream {
 	return out
 }
 
-// distance returns how many times the largest share of a framing is the smallest one.
+// distance returns how many times the largest share of a framing is the smallest one, of most
+// machines.
 func (v fleetStream) distance(members []stat.Member, framing string) float64 {
 	known, _ := standings(members, v.of(framing))
 	if len(known) == 0 {
 		return 0
 	}
+	known = mostOf(known)
 	return known[len(known)-1].Median / known[0].Median
 }
 

@@ -42,12 +42,12 @@ func (c *concern) add(name, what string, why []string) {
 	c.rows = append(c.rows, concernRow{[]string{name}, what, reason})
 }
 
-// attentionSection lists machines on which a measurement failed, that stand out, whose raw bytes
-// are in doubt, where findings are not as documented, or whose figures are too noisy.
-func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
+// attentionSection lists machines on which a measurement failed, that stand out, where findings are
+// not as documented, or whose figures are too noisy.
+func attentionSection(members []stat.Member) Section {
 	failed := concern{said: "A measurement failed on "}
 	odd := concern{said: "Figures are far from the usual ones on "}
-	doubtful := concern{said: "Raw bytes, with which framings are compared, are in doubt on "}
+	outliers, compared := stat.FleetOutliers(members)
 	refuted := concern{said: "Findings differ from the documented rules on "}
 	noisy := concern{said: "Most comparisons with raw bytes are too noisy on "}
 	for _, o := range outliers {
@@ -58,9 +58,6 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		if failures := failuresOf(m); len(failures) > 0 {
 			what := results.FormatCount(len(failures), "failed measurement")
 			failed.add(m.Name, what, slices.Compact(failures))
-		}
-		for _, cell := range m.Doubtful {
-			doubtful.add(m.Name, results.CellLabel(cell, nil)+": "+stat.TwoClusters, nil)
 		}
 		if differ := refutedRules(m); len(differ) > 0 {
 			what := results.FormatCount(len(differ), "finding") + " not as documented"
@@ -83,7 +80,7 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 		{Title: "why, as far as the records tell", Style: Long, Key: true},
 	}}
 	leftOut := 0
-	for _, c := range []concern{failed, odd, doubtful, refuted, noisy} {
+	for _, c := range []concern{failed, odd, refuted, noisy} {
 		for _, row := range c.rows {
 			if len(t.Rows) == mostMachines {
 				leftOut++
@@ -91,9 +88,15 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 			}
 			t.Append(Truncate(strings.Join(row.names, ", "), mostReason), row.what, row.why)
 		}
-		if len(c.names) > 0 {
+		switch {
+		case len(c.names) == 1 && c.said == odd.said:
+			out.Lead = append(out.Lead, c.names[0]+" stands out: "+c.rows[0].what+".")
+		case len(c.names) > 0:
 			out.Lead = append(out.Lead, c.said+results.FormatCount(len(c.names), "machine")+": "+
 				nameSome(c.names)+".")
+		case c.said == odd.said && compared > 0:
+			out.Lead = append(out.Lead, fmt.Sprintf(
+				"No figure is far from the usual ones on any of %d machines.", compared))
 		}
 	}
 	out.Tables = []Table{t}
@@ -108,6 +111,28 @@ func attentionSection(members []stat.Member, outliers []stat.Outlier) Section {
 			"above count their machines.", leftOut))
 	}
 	return out
+}
+
+// doubtSentence names the measurements of raw bytes whose median means little, or returns "".
+func doubtSentence(members []stat.Member) string {
+	var doubtful concern
+	for _, m := range members {
+		for _, cell := range m.Doubtful {
+			doubtful.add(m.Name, results.CellLabel(cell, nil), nil)
+		}
+	}
+	var parts []string
+	for _, row := range doubtful.rows {
+		where := nameSome(row.names)
+		if len(row.names) == len(members) {
+			where = "all machines"
+		}
+		parts = append(parts, row.what+" ("+where+")")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Comparisons with these are in doubt: " + nameSome(parts) + ": " + stat.TwoClusters + "."
 }
 
 // outlierNote says when a machine stands out.
@@ -137,8 +162,11 @@ func outlierText(o stat.Outlier) string {
 		speedRange(o.Cell, own, own), ofRaw(o.Cell), speedRange(o.Cell, usual, usual),
 		whereMeasured(o.Cell))
 	if o.Cell.Framing == results.FramingRaw {
-		factor := results.FormatNumber(max(own/usual, usual/own), 2)
-		text = "raw is off by a factor of " + factor + ": " + text
+		change := " times faster: "
+		if own > usual == isTrip(o.Cell) {
+			change = " times slower: "
+		}
+		text = "raw is " + results.FormatNumber(max(own/usual, usual/own), 2) + change + text
 	}
 	if o.Compared > 1 {
 		text += fmt.Sprintf("; far off in %d of %d clear figures", o.Cells, o.Compared)
