@@ -164,8 +164,12 @@ func machineSections(
 	others := Section{Title: "How the machines differ at other placements",
 		ID: "differences-others", Folded: true}
 	found, compared := differencesBetween(members)
+	raw := rawSentence(members, found)
 	noise := streams[0].noiseSentence(members)
 	switch {
+	case raw != "":
+		title = raw
+		out.Lead = []string{title}
 	case len(found) > 0:
 		title = found[0].sentence()
 		out.Lead = []string{title}
@@ -189,5 +193,5 @@ func machineSections(
 	for _, stream := range streams[1:] {
 		others.Tables = append(others.Tables, stream.table("machine", each))
 	}
-	return []Section{out, others}, title, len(found) > 0
+	return []Section{out, others}, title, len(found) > 0 || raw != ""
 }

@@ -133,12 +133,12 @@ func split(known []standing) (low, high []standing) {
 
 // sentence says which machines reach what. It begins with the side of fewer machines.
 func (d difference) sentence() string {
-	factor := d.cause()
+	cause := d.cause()
 	var where []place
 	for _, side := range [][]standing{d.low, d.high} {
 		name := joinAnd(standingNames(side))
-		if factor != "" {
-			name = factorPhrase(side[0].Member, factor) + " (" + name + ")"
+		if len(cause.factors) > 0 {
+			name = cause.phrase(side[0].Member) + " (" + name + ")"
 		}
 		where = append(where, place{name, side})
 	}
@@ -152,26 +152,97 @@ func (d difference) sentence() string {
 	return text // names of framings keep their small letters
 }
 
-// cause returns the one property, such as the processor, of which all machines on one side have one
-// value, and all on the other side another. It returns "" if there is none or several, or if there
-// are only two machines.
-func (d difference) cause() string {
-	cause := ""
-	for _, factor := range factors {
-		sides := grouped(slices.Concat(d.low, d.high), func(s standing) string {
-			return factorOf(s.Member, factor)
+// cause returns the properties, such as the processor, of which all machines on one side have one
+// value, and all on the other side another. There are none if only two machines are compared.
+func (d difference) cause() grouping {
+	var members []stat.Member
+	for _, s := range slices.Concat(d.low, d.high) {
+		members = append(members, s.Member)
+	}
+	isLow := func(own []stat.Member) bool {
+		return slices.EqualFunc(own, d.low, func(m stat.Member, s standing) bool {
+			return m.Name == s.Name
 		})
-		isCause := len(sides) == 2 && len(sides[0]) == len(d.low) &&
-			slices.Equal(standingNames(sides[0]), standingNames(d.low))
-		switch {
-		case !isCause:
-		case cause != "" || len(d.low)+len(d.high) == 2:
-			return ""
-		default:
-			cause = factor
+	}
+	for _, g := range groupings(members) {
+		if len(g.groups) == 2 && slices.ContainsFunc(g.groups, isLow) {
+			return g
 		}
 	}
-	return cause
+	return grouping{}
+}
+
+// slow returns the names of the machines on the slower side.
+func (d difference) slow() []string {
+	side := d.low
+	if isTrip(d.cell) {
+		side = d.high
+	}
+	return slices.Sorted(slices.Values(standingNames(side)))
+}
+
+// slowRaw returns the largest difference of raw if the same machines are the slow ones in all
+// measurements of it that differ beyond the noise. isEverywhere is true if all measurements do.
+func slowRaw(members []stat.Member) (most difference, isEverywhere bool) {
+	isEverywhere = true
+	for _, cell := range comparedCells(members) {
+		known, _ := standings(members, cell)
+		if cell.Framing != results.FramingRaw || len(known) < 2 {
+			continue
+		}
+		if sharesAlike(known[0].Estimate, known[len(known)-1].Estimate) {
+			isEverywhere = false
+			continue
+		}
+		d := difference{cell: cell}
+		d.low, d.high = split(known)
+		if most.low != nil && !slices.Equal(d.slow(), most.slow()) {
+			return difference{}, false
+		}
+		if most.low == nil || !isTrip(cell) && d.ratio() > most.ratio() {
+			most = d
+		}
+	}
+	return most, isEverywhere
+}
+
+// rawSentence says that some machines are slower in everything, or that raw is and framings are not,
+// so that they only seem to be faster there. It returns "" if neither is so.
+func rawSentence(members []stat.Member, found []difference) string {
+	raw, isEverywhere := slowRaw(members)
+	if raw.low == nil {
+		return ""
+	}
+	var asFast []string // framings
+	for _, d := range found {
+		if d.cell.Framing == results.FramingRaw {
+			continue
+		}
+		var speeds []float64
+		for _, s := range slices.Concat(d.low, d.high) {
+			for _, f := range s.Figures {
+				if f.Cell == d.cell {
+					speeds = append(speeds, f.Speed.Median)
+				}
+			}
+		}
+		if slices.Max(speeds) >= leastRatio*slices.Min(speeds) {
+			return ""
+		}
+		asFast = append(asFast, results.FramingPhrase(d.cell.Framing))
+	}
+	where := joinAnd(raw.slow())
+	text := ": " + strings.TrimSuffix(raw.sentence(), ".")
+	switch {
+	case len(asFast) == 0 && (!isEverywhere || len(found) == 0):
+		return ""
+	case len(asFast) == 0:
+		return "Everything is slower on " + where + text +
+			", and no framing's share of that differs by a tenth."
+	}
+	slices.Sort(asFast)
+	return "Raw is slower on " + where + text + ". As fast there as elsewhere: " +
+		joinAnd(slices.Compact(asFast)) + "."
 }
 
 // A place is where some machines stand: their names, or what they have in common.
