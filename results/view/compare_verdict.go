@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -51,8 +52,8 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		if worseWord(t.worse) == "slower" {
 			all = results.FormatCount(t.times, "timing")
 		}
-		return Bad, fmt.Sprintf("%d of %s got %s: %s",
-			len(t.worse), all, worseWord(t.worse), namedChanges(t.worse, mostWorse))
+		return Bad, fmt.Sprintf("%d of %s got %s%s: %s", len(t.worse), all, worseWord(t.worse),
+			commonFraming(t.worse), namedChanges(t.worse, mostWorse))
 	case c.Doubt != "" && isOfPrograms(c):
 		return Neutral, "No verdict" // the doubt says why
 	}
@@ -201,6 +202,18 @@ func (t *tally) called(n int) string {
 		return results.FormatCount(n, "timing")
 	}
 	return results.FormatCount(n, "figure")
+}
+
+// commonFraming says of which framing changes are, if all are of one, and too many to name each: ",
+// all of ndjson".
+func commonFraming(changes []stat.Change) string {
+	isOther := func(ch stat.Change) bool {
+		return ch.Cell == nil || ch.Cell.Framing != changes[0].Cell.Framing
+	}
+	if len(changes) <= mostWorse || changes[0].Cell == nil || slices.ContainsFunc(changes, isOther) {
+		return ""
+	}
+	return ", all of " + results.FramingPhrase(changes[0].Cell.Framing)
 }
 
 // worseWord returns "slower" if only times got worse, and "worse" otherwise.

@@ -336,3 +336,18 @@ func dataset(name string, records ...results.Record) stat.Dataset {
 	}
 	return stat.DatasetOf(name, s)
 }
+
+// Of more changes than are named, the framing is said if it is one.
+func TestTheFramingOfManyChangesIsSaid(t *testing.T) {
+	var worse []stat.Change
+	for range mostWorse + 1 {
+		worse = append(worse, stat.Change{Cell: &results.Cell{Framing: "ndjson"}})
+	}
+	if got := commonFraming(worse); got != ", all of ndjson" {
+		t.Errorf("got %q", got)
+	}
+	worse[1].Cell = &results.Cell{Framing: "raw"}
+	if got := commonFraming(worse) + commonFraming(worse[:1]); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -274,7 +274,7 @@ func differenceTable(all []difference) Table {
 			{Title: "messages", Key: true},
 			{Title: "lower on", Key: true},
 			{Title: "higher on", Key: true},
-			{Title: "differ in", Right: true, Key: true},
+			{Title: "measurements", Right: true, Key: true},
 		},
 	}
 	for _, d := range all {
