@@ -86,10 +86,13 @@ const leastRatio = 1.1
 // differencesBetween lists the framings in which a few machines surely differ, the largest
 // difference first. Streams and round trips of a framing are told apart. Of each, it takes the
 // measurement that most machines made well enough or, of several, the one in which they differ
-// most. compared is the number of measurements that could be compared.
+// most. Those beside a doubtful raw come last. compared is the number of measurements that could be compared.
 func differencesBetween(members []stat.Member) (all []difference, compared int) {
 	framingAndPattern := func(c results.Cell) string { return c.Framing + " " + c.Pattern }
 	for _, cells := range grouped(comparedCells(members), framingAndPattern) {
+		slices.SortStableFunc(cells, func(a, b results.Cell) int {
+			return doubtsOn(members, a) - doubtsOn(members, b)
+		})
 		var best difference
 		for _, cell := range cells {
 			known, _ := standings(members, cell)
@@ -104,7 +107,8 @@ func differencesBetween(members []stat.Member) (all []difference, compared int) 
 			}
 			best.cells++
 			more := len(known) - len(best.low) - len(best.high)
-			if more > 0 || more == 0 && own.ratio() > best.ratio() {
+			isClear := best.low == nil || doubtsOn(members, cell) <= doubtsOn(members, best.cell)
+			if isClear && (more > 0 || more == 0 && own.ratio() > best.ratio()) {
 				best.cell, best.low, best.high = cell, own.low, own.high
 			}
 		}
@@ -117,6 +121,18 @@ func differencesBetween(members []stat.Member) (all []difference, compared int) 
 		return cmp.Compare(b.ratio(), a.ratio())
 	})
 	return all, compared
+}
+
+// doubtsOn counts the machines on which the median of raw at a measurement means little.
+func doubtsOn(members []stat.Member, cell results.Cell) int {
+	cell.Framing = results.FramingRaw
+	n := 0
+	for _, m := range members {
+		if slices.Contains(m.Doubtful, cell) {
+			n++
+		}
+	}
+	return n
 }
 
 // split cuts standings into two where neighbours are furthest apart. The smallest figure must come

@@ -469,6 +469,12 @@ func TestAMeasurementOfAllMachinesIsPreferred(t *testing.T) {
 	if got := textOf(FleetSections(members)[1].Tables[0]); !strings.Contains(got, want) {
 		t.Errorf("rows %q", got)
 	}
+	members[0].Doubtful = []results.Cell{members[0].Figures[0].Cell}
+	members[0].Doubtful[0].Framing = results.FramingRaw
+	const clear = "m0: 20 % | m1: 180 % | 2 of 2"
+	if got := textOf(FleetSections(members)[1].Tables[0]); !strings.Contains(got, clear) {
+		t.Errorf("with a doubtful raw, rows %q", got)
+	}
 }
 
 // A machine whose system was upgraded between two runs stands with both.
