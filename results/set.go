@@ -161,7 +161,8 @@ func namesOf(e Environment) []string {
 	}
 	if e.OS != "" {
 		exact := e.OS + " " + e.Kernel
-		for _, system := range []string{e.OS + "/" + e.Arch, e.System(), exact, exact + " " + e.Arch} {
+		systems := []string{e.OS + "/" + e.Arch, e.System(), exact, exact + " " + e.Arch}
+		for _, system := range systems {
 			switch {
 			case host != "" && e.Imitation != "":
 				system = host + " (" + system + ", " + e.Imitation + ")"

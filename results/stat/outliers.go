@@ -71,8 +71,8 @@ func peersOf(members []Member) (groups [][]int, all []int) {
 	return groups, all
 }
 
-// FleetOutliers finds the outliers of a fleet, the furthest first. compared is how many machines have
-// a figure that was compared with those of others.
+// FleetOutliers finds the outliers of a fleet, the furthest first. compared is how many machines
+// have a figure that was compared with those of others.
 func FleetOutliers(members []Member) (found []Outlier, compared int) {
 	groups, all := peersOf(members)
 	for _, own := range groups {
@@ -120,8 +120,8 @@ func usualFigures(members []Member, peers []int) map[results.Cell]usualFigure {
 	return usual
 }
 
-// outliersAmong compares the machines in own with the machines in peers and returns the outliers, and
-// how many machines could be compared. The two lists have indices of members.
+// outliersAmong compares the machines in own with the machines in peers. It returns the outliers,
+// and how many machines could be compared. The two lists have indices of members.
 func outliersAmong(members []Member, own, peers []int) (found []Outlier, compared int) {
 	usual := usualFigures(members, peers)
 	for _, i := range own {

@@ -204,13 +204,13 @@ func (t *tally) called(n int) string {
 	return results.FormatCount(n, "figure")
 }
 
-// commonFraming says of which framing changes are, if all are of one, and too many to name each: ",
-// all of ndjson".
+// commonFraming says of which framing changes are, if all are of one, and too many to be named:
+// ", all of ndjson".
 func commonFraming(changes []stat.Change) string {
 	isOther := func(ch stat.Change) bool {
 		return ch.Cell == nil || ch.Cell.Framing != changes[0].Cell.Framing
 	}
-	if len(changes) <= mostWorse || changes[0].Cell == nil || slices.ContainsFunc(changes, isOther) {
+	if len(changes) <= mostWorse || slices.ContainsFunc(changes, isOther) {
 		return ""
 	}
 	return ", all of " + results.FramingPhrase(changes[0].Cell.Framing)

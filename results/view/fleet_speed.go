@@ -86,7 +86,8 @@ const leastRatio = 1.1
 // differencesBetween lists the framings in which a few machines surely differ, the largest
 // difference first. Streams and round trips of a framing are told apart. Of each, it takes the
 // measurement that most machines made well enough or, of several, the one in which they differ
-// most. Those beside a doubtful raw come last. compared is the number of measurements that could be compared.
+// most. Those beside a doubtful raw come last. compared is the number of measurements that could be
+// compared.
 func differencesBetween(members []stat.Member) (all []difference, compared int) {
 	framingAndPattern := func(c results.Cell) string { return c.Framing + " " + c.Pattern }
 	for _, cells := range grouped(comparedCells(members), framingAndPattern) {
@@ -222,8 +223,8 @@ func slowRaw(members []stat.Member) (most difference, isEverywhere bool) {
 	return most, isEverywhere
 }
 
-// rawSentence says that some machines are slower in everything, or that raw is and framings are not,
-// so that they only seem to be faster there. It returns "" if neither is so.
+// rawSentence says that some machines are slower in everything, or that raw is and framings are
+// not, so that they only seem to be faster there. It returns "" if neither is so.
 func rawSentence(members []stat.Member, found []difference) string {
 	raw, isEverywhere := slowRaw(members)
 	if raw.low == nil {
