@@ -131,6 +131,7 @@ func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
 // A few machines are named, and only what the intervals show is said of them.
 func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 	const where = " (messages of 64 KiB, on one CPU)"
+	const tooNoisy = "Most comparisons with raw bytes are too noisy on 1 machine: noisy. "
 	const messages = "Messages of 64 KiB, on one CPU: framings keep this much of raw's goodput on "
 	tests := []struct {
 		shares []float64       // of ndjson; the other framing always keeps 90 %
@@ -207,6 +208,7 @@ func TestTheFiguresOfANoisyMachineAreNotSaid(t *testing.T) {
 		Name: "other", Runs: []results.Environment{{OS: "linux"}},
 		Answers: []stat.Answer{{ID: "claim/0", Verdict: results.Holds}},
 	}
+	const tooNoisy = "Most comparisons with raw bytes are too noisy on 1 machine: noisy. "
 	const messages = "Messages of 64 KiB, on one CPU: framings keep this much of raw's goodput on "
 	tests := []struct {
 		members []stat.Member
@@ -214,12 +216,12 @@ func TestTheFiguresOfANoisyMachineAreNotSaid(t *testing.T) {
 	}{
 		{
 			[]stat.Member{noisy, other},
-			"Most comparisons with raw bytes are too noisy on 1 machine: noisy. Left out of this as too noisy to tell: every framing on noisy. " +
+			tooNoisy + "Left out of this as too noisy to tell: every framing on noisy. " +
 				"1 of 2 machines did not measure this.",
 		},
 		{
 			[]stat.Member{noisy, clear},
-			"Most comparisons with raw bytes are too noisy on 1 machine: noisy. " + messages + "2 machines: length-prefix 90 % and ndjson 90 %. " +
+			tooNoisy + messages + "2 machines: length-prefix 90 % and ndjson 90 %. " +
 				"Left out of this as too noisy to tell: every framing on noisy.",
 		},
 		{
@@ -265,8 +267,8 @@ func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
 		want         string
 	}{
 		{0, 0, "No figure is far from the usual ones on any of 10 machines"},
-		{1, 0, "node0 stands out: length-prefix keeps 40 % of raw's speed, usually 90 % (messages " +
-			"of 64 KiB, on one CPU)"},
+		{1, 0, "node0 stands out: length-prefix keeps 40 % of raw's speed, usually 90 % " +
+			"(messages of 64 KiB, on one CPU)"},
 		{2, 1, "A measurement failed on 1 machine: node9"},
 	}
 	for _, tt := range tests {
@@ -549,8 +551,8 @@ func TestSlowRawIsSaidOfRaw(t *testing.T) {
 			Interval: &stat.Interval{Lo: 0.99 * value, Hi: 1.01 * value}}
 	}
 	for ofFraming, want := range map[float64]string{
-		3e9: "Raw is slower on b: raw reaches 2.00 GB/s on b and 3.00 GB/s on a (messages of 64 KiB, " +
-			"on one CPU). As fast there as elsewhere: length-prefix and ndjson",
+		3e9: "Raw is slower on b: raw reaches 2.00 GB/s on b and 3.00 GB/s on a (messages of 64 " +
+			"KiB, on one CPU). As fast there as elsewhere: length-prefix and ndjson",
 		4e9: "length-prefix keeps 100 % of raw's speed on a and 150 % on b (messages of 64 KiB, " +
 			"on one CPU)",
 	} {

@@ -413,7 +413,7 @@ func TestLargeReplies(t *testing.T) {
 		{"ours deaf@65536B", "", "large-reply", "answers of 262,144 B come", results.OK},
 		{"go-sdk repeat", "repeat", "large-reply", "answers of 262,144 B come", results.OK},
 		{"go-sdk shorten", "repeat", "large-reply",
-			"an answer of 65,536 B: truncated: the answer holds the first 20,000 of", results.Fails},
+			"an answer of 65,536 B: truncated: the answer holds the first 20,000", results.Fails},
 		{"go-sdk shorten", "give", "large-reply",
 			"asked for an answer of 65,536 B, the tool gave one of 20,", results.Fails},
 		{"go-sdk shorten", "give-few", "large-reply",

@@ -27,8 +27,8 @@ func TestOpenFindsOutWhatAServerSpeaks(t *testing.T) {
 		{"hesitant mcp", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
 			"large replies are not tried: no tool echoes (see --reply-tool)"},
 		{"rows", "mcp 2025-11-25", "method pipebench/unknown, which is to be refused; " +
-			"large replies are not tried: --tool echo_note may echo, --reply-tool report may make " +
-			"some"},
+			"large replies are not tried: --tool echo_note may echo, --reply-tool report may " +
+			"make some"},
 		{"tardy", "mcp 2025-11-25", "tool echo, answers checked byte by byte"},
 		{"hesitant cat", "lines", "lines, answers checked byte by byte"},
 		{"hesitant upper", "lines (answers with others)", "lines"},

@@ -23,7 +23,7 @@ func TestATextThatWasCutOnPurposeIsTruncated(t *testing.T) {
 		{sent, "", OK},
 		{sent[:20_000], "the answer holds the first 20,000 of 50,000 bytes", Truncated},
 		{sent[:20_000] + "... [truncated]",
-			`the first 20,000 of 50,000 bytes came back, then "... [truncated]", which was not sent`,
+			`first 20,000 of 50,000 bytes came back, then "... [truncated]", which was not sent`,
 			Truncated},
 		{sent[:20_000] + "…", `came back, then "…"`, Truncated},
 		{sent[:20_000] + " [29 kB cut] " + sent[49_000:], `then " [29 kB cut] "`, Truncated},
