@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/results/view"
 )
 
@@ -221,7 +222,7 @@ func heights(panels []Panel) []float64 {
 // hasBar reports whether the interval of a point is drawn. A very wide interval of a point in doubt
 // is not, because it would stretch the axis.
 func (p Point) hasBar() bool {
-	isWide := max(p.High-p.Y, p.Y-p.Low) > p.Y*view.MaxShownSpread/100
+	isWide := max(p.High-p.Y, p.Y-p.Low) > p.Y*stat.MostSpread/100
 	return p.Low != p.High && !(p.Doubt && isWide)
 }
 

@@ -224,7 +224,7 @@ func pointOf(e stat.Estimate, values []float64) Point {
 
 // doubtNote is the note under a chart in which points are in doubt.
 var doubtNote = fmt.Sprintf("Hollow points are in doubt: fewer than %d samples, or an interval "+
-	"wider than ±%d %%, which is not drawn.", stat.LeastSamples, view.MaxShownSpread)
+	"wider than ±%d %%, which is not drawn.", stat.LeastSamples, stat.MostSpread)
 
 const mediansNote = "Points are medians. Bars are their 95 % interval or, with fewer than " +
 	"six samples, the range."

@@ -32,7 +32,7 @@ const (
 	// SlowFactor is the ratio from which the speeds of raw on two machines are worth telling.
 	SlowFactor = 1.5
 	// MostSpread is the largest half-width of an interval, in percent of the median. Figures with
-	// a wider interval are too noisy to compare machines.
+	// a wider interval are rough, and too noisy to compare machines.
 	MostSpread = 50
 
 	mostChance      = 0.05 // above it, a difference between groups is not worth telling

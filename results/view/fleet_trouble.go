@@ -141,7 +141,7 @@ var outlierNote = fmt.Sprintf("A machine stands out if its whole interval is mor
 	"median of its kind, in two of its cells, or in one by a factor of %.2f. A kind is machines "+
 	"of the same system, processor and virtualisation, if there are %d of them, else all. A "+
 	"figure is too noisy, and does not count, if its interval is wider than ±%d %%.",
-	stat.OutlierDeviations, stat.OutlierFactor, stat.LeastPeers, MaxShownSpread)
+	stat.OutlierDeviations, stat.OutlierFactor, stat.LeastPeers, stat.MostSpread)
 
 // refutedRules says what the probe command found that is not as documented.
 func refutedRules(m stat.Member) []string {

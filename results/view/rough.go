@@ -7,19 +7,15 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// MaxShownSpread is the largest half-width of an interval, in percent of the median. Figures with a
-// wider interval count as rough.
-const MaxShownSpread = stat.MostSpread
-
 // roughSign stands before a rough figure.
 const roughSign = "~"
 
 // IsRough reports whether an estimate has too few samples, or an interval wider than
-// ±[MaxShownSpread] percent.
+// ±[stat.MostSpread] percent.
 func IsRough(e stat.Estimate) bool {
 	percent, known := e.Spread()
 	isExact := e.Interval != nil && e.Interval.Lo == e.Interval.Hi // also if it is 0
-	return !isExact && (!known || percent > MaxShownSpread)
+	return !isExact && (!known || percent > stat.MostSpread)
 }
 
 // RoughText shows the median of a metric in its unit. It marks the median if [IsRough] reports
@@ -47,7 +43,7 @@ func measuredText(figure string, e stat.Estimate) string {
 
 // roughNote explains the mark of rough figures.
 var roughNote = fmt.Sprintf("%s: a rough figure: uncertain by more than ±%d %%, or of fewer than "+
-	"%d samples", roughSign, MaxShownSpread, stat.LeastSamples)
+	"%d samples", roughSign, stat.MostSpread, stat.LeastSamples)
 
 // RoughNote explains the mark of rough figures. It returns "" if the tables have no such figure.
 func RoughNote(tables []Table) string {
