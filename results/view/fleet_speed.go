@@ -189,13 +189,14 @@ func (d difference) cause() grouping {
 	return grouping{}
 }
 
-// slow returns the names of the machines on the slower side.
-func (d difference) slow() []string {
-	side := d.low
+// sides returns the names of the machines on the slower and on the faster side.
+func (d difference) sides() (slow, fast []string) {
+	slow = slices.Sorted(slices.Values(standingNames(d.low)))
+	fast = slices.Sorted(slices.Values(standingNames(d.high)))
 	if isTrip(d.cell) {
-		side = d.high
+		return fast, slow
 	}
-	return slices.Sorted(slices.Values(standingNames(side)))
+	return slow, fast
 }
 
 // slowRaw returns the largest difference of raw if the same machines are the slow ones in all
@@ -213,7 +214,9 @@ func slowRaw(members []stat.Member) (most difference, isEverywhere bool) {
 		}
 		d := difference{cell: cell}
 		d.low, d.high = split(known)
-		if most.low != nil && !slices.Equal(d.slow(), most.slow()) {
+		slow, _ := d.sides()
+		slowBefore, _ := most.sides()
+		if most.low != nil && !slices.Equal(slow, slowBefore) {
 			return difference{}, false
 		}
 		if most.low == nil || !isTrip(cell) && d.ratio() > most.ratio() {
@@ -223,8 +226,8 @@ func slowRaw(members []stat.Member) (most difference, isEverywhere bool) {
 	return most, isEverywhere
 }
 
-// rawSentence says that some machines are slower in everything, or that raw is and framings are
-// not, so that they only seem to be faster there. It returns "" if neither is so.
+// rawSentence says that everything is slower, or faster, on some machines, or that raw is and
+// framings are not, which only seems to change what they cost. It returns "" if neither is so.
 func rawSentence(members []stat.Member, found []difference) string {
 	raw, isEverywhere := slowRaw(members)
 	if raw.low == nil {
@@ -248,17 +251,20 @@ func rawSentence(members []stat.Member, found []difference) string {
 		}
 		asFast = append(asFast, results.FramingPhrase(d.cell.Framing))
 	}
-	where := joinAnd(raw.slow())
-	text := ": " + strings.TrimSuffix(raw.sentence(), ".")
+	slow, fast := raw.sides()
+	where := " is slower on " + joinAnd(slow)
+	if len(fast) < len(slow) {
+		where = " is faster on " + joinAnd(fast)
+	}
+	text := where + ": " + strings.TrimSuffix(raw.sentence(), ".")
 	switch {
 	case len(asFast) == 0 && (!isEverywhere || len(found) == 0):
 		return ""
 	case len(asFast) == 0:
-		return "Everything is slower on " + where + text +
-			", and no framing's share of that differs by a tenth."
+		return "Everything" + text + ", and no framing's share of that differs by a tenth."
 	}
 	slices.Sort(asFast)
-	return "Raw is slower on " + where + text + ". As fast there as elsewhere: " +
+	return "Raw" + text + ". As fast there as elsewhere: " +
 		joinAnd(slices.Compact(asFast)) + "."
 }
 

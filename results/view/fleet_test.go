@@ -519,6 +519,9 @@ func TestASlowMachineIsNamed(t *testing.T) {
 	}{
 		{[]float64{1.8, 3.6}, 0.1, "Everything is slower on m0: raw reaches 1.80 GB/s on m0 and " +
 			"3.60 GB/s on m1" + where + ", and no framing's share of that differs by a tenth."},
+		{[]float64{1.8, 3.6, 1.8}, 0.1, "Everything is faster on m1: raw reaches 3.60 GB/s on m1 " +
+			"and 1.80 GB/s on m0 and m2" + where +
+			", and no framing's share of that differs by a tenth."},
 		{[]float64{2.5, 3.6}, 0.1, ""},
 		{[]float64{2, 3.2}, 0.24, ""},
 	} {
