@@ -188,8 +188,20 @@ func (o Options) commandLine(size int, flags ...string) string {
 	add("--language", o.Language)
 	add("--tool", o.Tool)
 	add("--arg", o.Arg)
+	if o.Args != "" { // without its braces, and with a comma
+		add("--tool-args", "{"+strings.TrimSuffix(o.Args, ",")+"}")
+	}
 	add("--reply-tool", o.ReplyTool)
 	add("--reply-arg", o.ReplyArg)
+	if o.Pipe != syspipe.Anonymous {
+		add("--pipe", string(o.Pipe))
+	}
+	if o.Capacity > 0 {
+		add("--capacity", results.SizeArgument(int64(o.Capacity)))
+	}
+	if o.Lenient {
+		line = append(line, "--lenient")
+	}
 	line = append(append(line, "--"), o.Command...)
 	return proc.ShellLine(results.HideSecrets(line))
 }

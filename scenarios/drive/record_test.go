@@ -7,6 +7,7 @@ import (
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
+	"github.com/pipebench/pipebench/syspipe"
 )
 
 func TestGrowthIsTheSameInARecord(t *testing.T) {
@@ -54,5 +55,22 @@ func TestASizeIsSlowWhereEachOfItsRoundTripsIs(t *testing.T) {
 	judgeSlow(before, slow)
 	if slow.Verdict != string(target.Slow) || slow.Evidence.Size.ExpectedNS != 6e6 {
 		t.Errorf("got %s, expected %v", slow.Verdict, slow.Evidence.Size.ExpectedNS)
+	}
+}
+
+// A command in advice measures what was measured: the pipe and its capacity belong to that.
+func TestAdviceRepeatsTheOptions(t *testing.T) {
+	o := Options{
+		Command: []string{"node", "server.mjs"}, Protocol: "mcp", Tool: "note",
+		Args: `{"lines": 3}`, Pipe: syspipe.SocketPair, Capacity: 4096, Lenient: true,
+	}
+	const want = `pipebench drive --find-limit --size 1MiB --protocol mcp --tool note ` +
+		`--tool-args '{"lines":3}' --pipe socketpair --capacity 4KiB --lenient -- node server.mjs`
+	o, err := o.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := o.commandLine(1<<20, "--find-limit"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -131,7 +131,8 @@ func (o *Outcome) cameLate() bool {
 		o.Evidence.Offset = late.offset
 		if late.Verdict == OK {
 			o.Verdict = Late
-			o.Why = fmt.Sprintf("the answer came after %s", late.Took.Round(time.Millisecond))
+			o.Why = fmt.Sprintf("the answer came after %s, when another request had been sent",
+				late.Took.Round(time.Millisecond))
 		}
 		return true
 	default:

@@ -68,8 +68,8 @@ var advice = map[Verdict]string{
 		"the limit to be documented",
 	Unanswered: "the request was swallowed, or its answer takes longer than --patience: answer " +
 		"every request that has an id, with an error at least",
-	Late: "the answer came when it was no longer waited for: look for what holds it up; a " +
-		"server that is only slow needs more --patience",
+	Late: "the answer came when it was no longer waited for: look for what holds it up, such " +
+		"as an answer that is not flushed; a server that is only slow needs more --patience",
 	Deaf: "the server lives and answers nothing: look at what it does instead " +
 		"(pipebench inspect); one that is only slow needs more --patience",
 	Deadlock: "the server writes to a stream that nobody reads, and stops reading its own: drain " +
