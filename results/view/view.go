@@ -98,7 +98,7 @@ func (o Options) paint(text string, tone Tone) string {
 }
 
 // ErrNothing is the error of a view that has nothing to show.
-var ErrNothing = errors.New("nothing to show: nothing that this command shows is in it " +
+var ErrNothing = errors.New("nothing to show: no results, or none that this command shows " +
 	"(pipebench report shows all)")
 
 // Write writes what the set holds, or returns [ErrNothing] if the set is empty. CSV has only the
