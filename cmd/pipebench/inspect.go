@@ -93,7 +93,10 @@ func nextStep(r *inspect.Report) []string {
 		step := ""
 		switch {
 		case d.Kind == inspect.Undrained:
-			step = "let the reader read it at all times, or a file if it is stderr (2>FILE)"
+			step = "let the reader read it at all times"
+			if strings.HasPrefix(d.Sentence, "stderr ") {
+				step += ", or send it to a file (2>FILE)"
+			}
 		case d.Kind == inspect.HeldOpen:
 			step = fmt.Sprintf("end %d (kill %[1]d) if nobody needs it, and start it with streams "+
 				"of its own, such as /dev/null", d.PID)
