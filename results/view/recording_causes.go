@@ -154,9 +154,10 @@ func unfinishedText(s *results.Set, messages []results.Message) string {
 		for _, dir := range []string{"request", "reply"} {
 			t := traffic(s, run[0].Run, dir)
 			if t.Announced > 0 {
-				const says = "The last message %s announces %s; %d came: its length is wrong, or " +
+				const says = "The last message %s announces %s; %s came: its length is wrong, or " +
 					"the rest was not written."
-				return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Announced), t.Came)
+				return fmt.Sprintf(says, sideText(dir), stat.FormatBytes(t.Announced),
+					results.FormatGrouped(t.Came))
 			}
 		}
 	}

@@ -74,8 +74,8 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 		partial := cmp.Or(s.Strays.HalfLine(), s.Partial())
 		if partial > 0 {
 			out.Why = fmt.Sprintf(
-				"the answer broke off after %d bytes, and the server ended with %s",
-				partial, out.Verdict)
+				"the answer broke off after %s, and the server ended with %s",
+				stat.FormatBytes(partial), out.Verdict)
 			out.Verdict = Truncated
 			e.Partial = partial
 		}
@@ -114,7 +114,7 @@ func (s *Server) explainSilence(ctx context.Context, before Usage, out *Outcome)
 			if wrong != "" {
 				out.Why += "; " + wrong
 			} else {
-				out.Why += fmt.Sprintf(", %d bytes of it came", partial)
+				out.Why += fmt.Sprintf(", %s of it came", stat.FormatBytes(partial))
 			}
 		}
 	}
