@@ -149,8 +149,8 @@ func groupSections(
 		Title:  "Which machines differ, and in what",
 		Lead:   append(differ, v.sentence(members)),
 		Tables: []Table{v.table("machines", groups)},
-		Notes: []string{"A group of several machines has the median share of raw's goodput, " +
-			"and 10 to 90 of 100 of them."},
+		Notes: []string{"For a group of machines: the median of raw's goodput, and of " +
+			"each framing's share of it; in brackets the middle 80 % of the machines."},
 	}
 	return []Section{out}, strings.Join(differ[:min(1, len(differ))], ""), len(sure) > 0
 }
