@@ -131,7 +131,6 @@ func TestMachinesThatDidNotMeasureAreNotCompared(t *testing.T) {
 // A few machines are named, and only what the intervals show is said of them.
 func TestTheDifferenceBetweenAFewMachinesIsToldByTheirNames(t *testing.T) {
 	const where = " (messages of 64 KiB, on one CPU)"
-	const tooNoisy = "Most comparisons with raw bytes are too noisy on 1 machine: noisy. "
 	const messages = "Messages of 64 KiB, on one CPU: framings keep this much of raw's goodput on "
 	tests := []struct {
 		shares []float64       // of ndjson; the other framing always keeps 90 %
