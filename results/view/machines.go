@@ -39,12 +39,18 @@ func machineLine(e results.Environment) string {
 	return JoinParts(e.Hostname, e.CPU, cpus, system, e.Imitation, e.Virtualisation)
 }
 
-// loadText returns the load average before a run, or "-" if the system does not tell it.
-func loadText(e results.Environment) string {
-	if e.Load1 == nil {
+// loadText returns the range of the load averages before runs, or "-" if no system tells it.
+func loadText(runs ...results.Environment) string {
+	var loads []float64
+	for _, e := range runs {
+		if e.Load1 != nil {
+			loads = append(loads, *e.Load1)
+		}
+	}
+	if len(loads) == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", *e.Load1)
+	return FromTo(fmt.Sprintf("%.2f", slices.Min(loads)), fmt.Sprintf("%.2f", slices.Max(loads)))
 }
 
 // header returns the first line of a view, which describes the machine, counts its runs if they are
@@ -58,7 +64,7 @@ func header(s *results.Set) []string {
 	if n := len(s.Environments); n > 1 {
 		runs = results.FormatCount(n, "run")
 	}
-	return []string{JoinParts(machineLine(e), runs, "load "+loadText(e))}
+	return []string{JoinParts(machineLine(e), runs, "load "+loadText(s.Environments...))}
 }
 
 // labelsText lists the labels of a run: "rack=a site=desk".

@@ -145,3 +145,16 @@ func TestWarningsOfAllCellsAreSaidOnce(t *testing.T) {
 		t.Errorf("%d rows of the CSV have it, want all", got)
 	}
 }
+
+// The load of several runs is a range. Not every system tells it.
+func TestTheLoadOfSeveralRunsIsARange(t *testing.T) {
+	s := &results.Set{}
+	for _, load := range []*float64{new(2.5), nil, new(0.25)} {
+		e := resultstest.Environment()
+		e.Load1 = load
+		s.Environments = append(s.Environments, e)
+	}
+	if got := header(s)[0]; !strings.HasSuffix(got, "3 runs · load 0.25 to 2.50") {
+		t.Error(got)
+	}
+}
