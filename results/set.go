@@ -104,6 +104,11 @@ func linesOf[L Line](run string, lines []L) []L {
 	return own
 }
 
+// IsEmpty reports whether the set has no results: it may still describe machines.
+func (s *Set) IsEmpty() bool {
+	return len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0
+}
+
 // FindingsOf returns the findings of an area, such as [AreaCheck].
 func (s *Set) FindingsOf(area string) []Finding {
 	var own []Finding

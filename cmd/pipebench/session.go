@@ -280,7 +280,7 @@ func (s *session) finish(t task, measureErr error) error {
 	}
 	err = t.show(own)
 	isNew := s.streamed == nil && s.flags.out == ""
-	if isNew && len(all.Records)+len(all.Findings)+len(all.Targets)+len(all.Messages) == 0 {
+	if isNew && all.IsEmpty() {
 		_ = os.RemoveAll(s.dir) // nobody looks for a folder that has no results
 	}
 	isInterrupted := s.cmd.Context().Err() != nil

@@ -20,8 +20,6 @@ func FleetSections(members []stat.Member) []Section {
 	differences, title, isCertain := differenceSections(members)
 	attention := attentionSection(members)
 	answers := answerSections(members)
-	all := slices.Concat(differences, []Section{attention}, answers,
-		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
 	differ := answerDifference(answers)
 	if !isCertain {
 		title = cmp.Or(differ, title,
@@ -29,10 +27,12 @@ func FleetSections(members []stat.Member) []Section {
 	}
 	answer := Section{ID: "answer", Title: cmp.Or(strings.TrimSuffix(title, "."),
 		results.FormatCount(len(members), "machine"))}
-	answer.Lead = slices.Compact(nonEmpty([]string{title, differ})) // what differs is said first
 	if t := machineTable(members); t.hasRows() && len(t.Rows) <= mostGroups {
 		answer.Tables = []Table{t}
 	}
+	all := slices.Concat([]Section{{Lead: []string{title, differ}}}, // what differs is said first
+		differences, []Section{attention}, answers,
+		[]Section{{Lead: []string{doubtSentence(members)}}, memberSection(members)})
 	var shown []Section
 	for _, s := range all {
 		for _, sentence := range nonEmpty(s.Lead) {

@@ -31,13 +31,15 @@ func meaning(rows []stat.Row) []string {
 		effects = append([]sentence{overheadSentence(run.bare)}, effects...)
 	}
 	if noisy {
-		if !program.noisy { // the first sentence names the framing to use
-			program.text = strings.TrimPrefix(program.text, useTheirs+" ")
+		if !program.noisy {
 			effects = append([]sentence{program}, effects...)
 		}
 		return noisyMeaning(rows, effects)
 	}
 	start, told := "Speed compared with raw bytes ", -1
+	if program.cheap {
+		program.text = "Use the framing that the other end speaks. " + program.text
+	}
 	if program.text != "" {
 		told = program.size
 		start = "If the reader does nothing with the bytes, speed compared with raw "
@@ -62,7 +64,10 @@ func meaning(rows []stat.Row) []string {
 type sentence struct {
 	text  string
 	noisy bool // noise hides the answer, and the text says that
-	size  int  // the message size that the text names, if programSentence made it
+
+	// programSentence alone sets these:
+	size  int  // the message size that the text names
+	cheap bool // no framing costs much
 }
 
 // runRows has the measurements of a run, sorted by the question that they answer.
@@ -224,8 +229,6 @@ func capitalised(text string) string {
 // matter.
 const littleCost = 0.9
 
-const useTheirs = "Use the framing that the other end speaks."
-
 // programSentence says what a framing costs in a program that makes each message and parses it.
 func programSentence(program []stat.Row) sentence {
 	all := seriesIn(program, patternStream)
@@ -244,10 +247,10 @@ func programSentence(program []stat.Row) sentence {
 	case shares[len(shares)-1].ToRaw.Median < littleCost:
 		return sentence{text: text, size: all[0].size}
 	}
-	text = fmt.Sprintf("%s If the reader parses (%g ns per byte), every framing reaches %s (%s) "+
-		"of raw's speed %s.", useTheirs, all[0].cell.Work, rangeText(shares), noiseText(shares),
+	text = fmt.Sprintf("If the reader parses (%g ns per byte), every framing reaches %s (%s) of "+
+		"raw's speed %s.", all[0].cell.Work, rangeText(shares), noiseText(shares),
 		all[0].about(-1))
-	return sentence{text: text, size: all[0].size}
+	return sentence{text: text, size: all[0].size, cheap: true}
 }
 
 // goodputText shows the goodput of a measurement, with a mark if the goodput is uncertain.

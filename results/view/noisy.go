@@ -145,13 +145,12 @@ func overheadSentence(bare []stat.Row) sentence {
 		return r.Cell.Size > least.Cell.Size
 	})
 	last := len(framed) - 1
-	text := "In bytes, framing adds " + metricText(least, "overhead")
-	if most := metricText(framed[last], "overhead"); strings.HasSuffix(text, " "+most) {
-		text += " (" + framingNames(framed) + ")"
-	} else {
-		text += " (" + framingNames(framed[:1]) + ") to " + most +
-			" (" + framingNames(framed[last:]) + ")"
+	low, high := metricText(least, "overhead"), metricText(framed[last], "overhead")
+	added := low + " (" + framingNames(framed) + ")"
+	if low != high {
+		added = low + " (" + framingNames(framed[:1]) + ") to " + high + " (" +
+			framingNames(framed[last:]) + ")"
 	}
-	return sentence{text: text + " to messages of " + SizeTitle(least.Cell.Size) +
-		", on any machine."}
+	return sentence{text: "In bytes, framing adds " + added + " to messages of " +
+		SizeTitle(least.Cell.Size) + ", on any machine."}
 }

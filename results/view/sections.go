@@ -24,7 +24,7 @@ type Section struct {
 // Sections lists the sections of a page about a set of results. The title of the first section is
 // the main result. The list is empty if the set has no records.
 func Sections(s *results.Set) []Section {
-	if isEmpty(s) {
+	if s.IsEmpty() {
 		return nil
 	}
 	if len(s.Machines()) > 1 {

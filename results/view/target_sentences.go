@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -148,7 +147,9 @@ func targetAdvice(targets []results.Target) []string {
 			continue
 		}
 		said[t.Verdict] = true
-		limit = min(limit, *cmp.Or(t.RequestLimit, t.ReplyLimit, &limit))
+		if t.RequestLimit != nil || t.ReplyLimit != nil {
+			limit = min(limit, limitOf(t))
+		}
 		text := FailureText(t) + ": " + t.Evidence.Advice
 		if e := t.Evidence.Failure; e != nil && len(e.StderrTail) > 0 {
 			text += fmt.Sprintf(" (its last words: %s)", e.StderrTail[len(e.StderrTail)-1])

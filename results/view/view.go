@@ -104,7 +104,7 @@ var ErrNothing = errors.New("nothing to show: no results, or none that this comm
 // Write writes what the set holds, or returns [ErrNothing] if the set is empty. CSV has only the
 // measurements, unless there are none. Go benchmark text never has anything but measurements.
 func Write(w io.Writer, s *results.Set, format Format, o Options) error {
-	if isEmpty(s) {
+	if s.IsEmpty() {
 		return ErrNothing
 	}
 	switch format {
@@ -129,10 +129,6 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		p.addSection(section)
 	}
 	return p.Write(w, format, o)
-}
-
-func isEmpty(s *results.Set) bool {
-	return len(s.Records)+len(s.Findings)+len(s.Targets)+len(s.Messages) == 0
 }
 
 // dataTables returns the tables of findings, servers and messages in the form that programs read.
