@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +96,7 @@ func (f *probeFlags) runRules(cmd *cobra.Command, files []string) error {
 		limit:   f.maxTime,
 		measure: f.measureRules,
 		show: func(found *results.Set) error {
-			return f.showRules(cmd, found, others, systems)
+			return f.showRules(cmd, files, found, others, systems)
 		},
 		gate: func(found *results.Set) error {
 			return someDecided(found.FindingsOf(results.AreaRule))
@@ -139,16 +142,33 @@ func (f *probeFlags) comparedWith(
 		if err != nil {
 			return nil, nil, wrap("--against", err)
 		}
+		nameMachines(set, filepath.Base(name))
 		others = append(others, set)
 	}
 	return others, systems, nil
 }
 
+// nameMachines gives the machines of a set a name, so that they stay apart from those of other
+// sets: one machine may have been probed before and after a change.
+func nameMachines(set *results.Set, name string) {
+	for i, e := range set.Environments {
+		if e.Labels["node"] == "" {
+			labels := map[string]string{"node": name}
+			maps.Copy(labels, e.Labels)
+			set.Environments[i].Labels = labels
+		}
+	}
+}
+
 // showRules prints the findings, which are the results of experiments. Beside them, it shows the
 // findings in the files to compare with, and the documented rules of operating systems.
 func (f *probeFlags) showRules(
-	cmd *cobra.Command, found *results.Set, others []*results.Set, systems []string,
+	cmd *cobra.Command, files []string, found *results.Set, others []*results.Set,
+	systems []string,
 ) error {
+	if len(others) > 0 {
+		nameMachines(found, cmp.Or(strings.Join(files, " "), "now"))
+	}
 	all := results.Merge(append([]*results.Set{found}, others...)...)
 	o := viewOptions(cmd, f.detail)
 	return view.WriteRules(cmd.OutOrStdout(), f.format, all, documented(systems), o)

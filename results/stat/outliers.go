@@ -71,8 +71,9 @@ func peersOf(members []Member) (groups [][]int, all []int) {
 	return groups, all
 }
 
-// FleetOutliers finds the outliers of a fleet, the furthest first. compared is how many machines
-// have a figure that was compared with those of others.
+// FleetOutliers finds the outliers of a fleet, the furthest machine first. Of each machine, raw
+// comes before the framings, whose figures are relative to raw. compared is how many machines have
+// a figure that was compared with those of others.
 func FleetOutliers(members []Member) (found []Outlier, compared int) {
 	groups, all := peersOf(members)
 	for _, own := range groups {
@@ -86,6 +87,19 @@ func FleetOutliers(members []Member) (found []Outlier, compared int) {
 	}
 	slices.SortStableFunc(found, func(a, b Outlier) int {
 		return cmp.Compare(distance(b.Figures), distance(a.Figures))
+	})
+	rank := make(map[int]int) // of members, the furthest highest
+	for i, o := range found {
+		rank[o.Member] = max(rank[o.Member], len(found)-i)
+	}
+	isFraming := func(o Outlier) int {
+		if o.Cell.Framing == results.FramingRaw {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(found, func(a, b Outlier) int {
+		return cmp.Or(rank[b.Member]-rank[a.Member], isFraming(a)-isFraming(b))
 	})
 	return found, compared
 }

@@ -116,6 +116,30 @@ func TestOneFarFigureIsFound(t *testing.T) {
 	}
 }
 
+// A machine whose raw is slow shows its framings' shares too high: raw explains that.
+func TestASlowRawComesBeforeTheSharesOfIt(t *testing.T) {
+	members := fleetOf(13*stat.LeastPeers, nil)
+	for i := range members {
+		speed := 4e9
+		if i == 7 {
+			speed /= 2
+		}
+		raw := stat.Figure{Cell: results.Cell{Framing: "raw", Size: 4000, Placement: "same"}}
+		raw.Speed = stat.Estimate{
+			N: 10, Median: speed,
+			Interval: &stat.Interval{Lo: 0.97 * speed, Hi: 1.03 * speed},
+		}
+		members[i].Figures = append(members[i].Figures, raw)
+	}
+	share := &members[7].Figures[0].ToRaw
+	share.Median *= 2.1
+	share.Interval = &stat.Interval{Lo: 0.97 * share.Median, Hi: 1.03 * share.Median}
+	found, _ := stat.FleetOutliers(members)
+	if len(found) != 2 || found[0].Cell.Framing != "raw" || found[1].Cell.Framing != "ndjson" {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // Of several records of one server the worst counts, and the smallest limit, in any order.
 func TestAServersLimitIsKeptInAnyOrder(t *testing.T) {
 	size := results.Target{Run: "r", Command: []string{"server"}, Size: 65536, Verdict: "deaf"}

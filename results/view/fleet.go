@@ -18,7 +18,7 @@ func FleetSections(members []stat.Member) []Section {
 		return nil
 	}
 	differences, title, isCertain := differenceSections(members)
-	attention := attentionSection(members)
+	attention, toLookAt := attentionSection(members)
 	answers := answerSections(members)
 	differ := answerDifference(answers)
 	if !isCertain {
@@ -46,8 +46,11 @@ func FleetSections(members []stat.Member) []Section {
 			shown = append(shown, s)
 		}
 	}
+	one := members[max(0, slices.IndexFunc(members, func(m stat.Member) bool {
+		return m.Name == toLookAt
+	}))]
 	answer.Notes = []string{"Everything about one machine: pipebench report FILE... --where " +
-		whereCondition(members[0]) + ", or any other condition on its environment or labels."}
+		whereCondition(one) + ", or any other condition on its environment or labels."}
 	return append([]Section{answer}, shown...)
 }
 

@@ -131,10 +131,11 @@ func (v fleetStream) measured(members []stat.Member) []stat.Member {
 // machines, it leaves out the tenth with the smallest shares and the tenth with the largest. It is
 // "" if everything is too noisy.
 func (v fleetStream) sentence(members []stat.Member) string {
-	var parts []string
+	var parts, names []string
 	least := len(members)
 	for _, framing := range v.framings {
 		known, _ := standings(members, v.of(framing))
+		names = append(names, standingNames(known)...)
 		if len(known) == 0 {
 			continue
 		}
@@ -146,12 +147,14 @@ func (v fleetStream) sentence(members []stat.Member) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	where := members[0].Name
+	slices.Sort(names)
+	names = slices.Compact(names)
+	where := names[0]
 	switch {
 	case len(members) > FewMachines:
 		where = fmt.Sprintf("at least %d of %d machines", least, len(members))
-	case len(members) > 1:
-		where = results.FormatCount(len(members), "machine")
+	case len(names) > 1:
+		where = results.FormatCount(len(names), "machine")
 	}
 	return fmt.Sprintf("Messages of %s, %s: framings keep this much of raw's goodput on %s: %s.",
 		SizeTitle(v.cell.Size), results.PlacementPhrase(v.cell.Placement), where, joinAnd(parts))

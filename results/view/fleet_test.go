@@ -220,7 +220,7 @@ func TestTheFiguresOfANoisyMachineAreNotSaid(t *testing.T) {
 		},
 		{
 			[]stat.Member{noisy, clear},
-			tooNoisy + messages + "2 machines: length-prefix 90 % and ndjson 90 %. " +
+			tooNoisy + messages + "clear: length-prefix 90 % and ndjson 90 %. " +
 				"Left out of this as too noisy to tell: every framing on noisy.",
 		},
 		{
@@ -268,6 +268,7 @@ func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
 		{0, 0, "No figure is far from the usual ones on any of 10 machines"},
 		{1, 0, "node0 stands out: length-prefix keeps 40 % of raw's speed, usually 90 % " +
 			"(messages of 64 KiB, on one CPU)"},
+		{2, 0, "Figures are far from the usual ones on 2 machines: node0 and node1"},
 		{2, 1, "A measurement failed on 1 machine: node9"},
 	}
 	for _, tt := range tests {
@@ -277,8 +278,17 @@ func TestTheTitleOfAFleetSaysWhatToLookAt(t *testing.T) {
 		for i := range tt.failed {
 			members[9-i].Troubles = []stat.Trouble{{Failed: true, Text: "no memory"}}
 		}
-		if got := FleetSections(members)[0].Title; got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
+		answer := FleetSections(members)[0]
+		if answer.Title != tt.want {
+			t.Errorf("got %q, want %q", answer.Title, tt.want)
+		}
+		const furthest = "Furthest is node0: length-prefix keeps 40 % of raw's speed, usually " +
+			"90 % (messages of 64 KiB, on one CPU)."
+		if slices.Contains(answer.Lead, furthest) != (tt.slow > 1) {
+			t.Errorf("%d slow machines: lead %q", tt.slow, answer.Lead)
+		}
+		if tt.failed > 0 && !strings.Contains(answer.Notes[0], "--where hostname=node9,") {
+			t.Errorf("note %q", answer.Notes[0])
 		}
 	}
 }

@@ -43,8 +43,8 @@ func (c *concern) add(name, what string, why []string) {
 }
 
 // attentionSection lists machines on which a measurement failed, that stand out, where findings are
-// not as documented, or whose figures are too noisy.
-func attentionSection(members []stat.Member) Section {
+// not as documented, or whose figures are too noisy. first is the name of the first one, or "".
+func attentionSection(members []stat.Member) (out Section, first string) {
 	failed := concern{said: "A measurement failed on "}
 	odd := concern{said: "Figures are far from the usual ones on "}
 	outliers, compared := stat.FleetOutliers(members)
@@ -73,7 +73,7 @@ func attentionSection(members []stat.Member) Section {
 			noisy.add(m.Name, what, why)
 		}
 	}
-	out := Section{ID: "attention", Title: "Machines to look at"}
+	out = Section{ID: "attention", Title: "Machines to look at"}
 	t := Table{Columns: []Column{
 		{Title: "machine", Style: Long, Key: true},
 		{Title: "what", Style: Long, Key: true},
@@ -81,6 +81,9 @@ func attentionSection(members []stat.Member) Section {
 	}}
 	leftOut := 0
 	for _, c := range []concern{failed, odd, refuted, noisy} {
+		if first == "" && len(c.names) > 0 {
+			first = c.names[0]
+		}
 		for _, row := range c.rows {
 			if len(t.Rows) == mostMachines {
 				leftOut++
@@ -94,6 +97,9 @@ func attentionSection(members []stat.Member) Section {
 		case len(c.names) > 0:
 			out.Lead = append(out.Lead, c.said+results.FormatCount(len(c.names), "machine")+": "+
 				nameSome(c.names)+".")
+			if c.said == odd.said { // the first outlier is the furthest
+				out.Lead = append(out.Lead, "Furthest is "+c.names[0]+": "+c.rows[0].what+".")
+			}
 		case c.said == odd.said && compared > 0:
 			out.Lead = append(out.Lead, fmt.Sprintf(
 				"No figure is far from the usual ones on any of %d machines.", compared))
@@ -110,7 +116,7 @@ func attentionSection(members []stat.Member) Section {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d more rows are left out. The sentences "+
 			"above count their machines.", leftOut))
 	}
-	return out
+	return out, first
 }
 
 // doubtSentence names the measurements of raw bytes whose median means little, or returns "".
