@@ -264,7 +264,8 @@ func (d *Driver) warnOfSideEffects(t *results.Target) {
 	}
 	late := s.Strays.Unasked.Load()
 	if late > 0 {
-		warn(t, "%d answers came that nobody waited for: to no request, or the second to one", late)
+		warn(t, "%s came that nobody waited for: to no request, or the second to one",
+			results.FormatCount(int(late), "answer"))
 	}
 	d.noteLogged(t)
 }

@@ -28,10 +28,11 @@ var handshakeMethods = []string{
 // A recorded is a message of the client in a recording.
 type recorded struct {
 	payload.Message
-	number int           // among the client's messages in the recording, counted from 1
-	took   time.Duration // the time until its answer in the recording; 0 if not known
-	name   string        // the method and id
-	silent bool          // the server does not answer it; set when the message is sent again
+	number int              // among the client's messages in the recording, counted from 1
+	took   time.Duration    // the time until its answer in the recording; 0 if not known
+	name   string           // the method and id
+	silent bool             // the server does not answer it; set when the message is sent again
+	answer *payload.Message // in the recording; nil if it is not known
 }
 
 // String names the message by its number, method, id and size.
@@ -46,19 +47,18 @@ func (m *recorded) what() string {
 	return name + " of " + stat.FormatBytes(int64(m.Size))
 }
 
-// split returns the client's messages in a recording, the server's answers by id, both in the
-// order of the recording, and the methods of the server's requests without an answer, by id. It
-// leaves out the handshake and the client's own answers; number counts these, too.
+// split returns the client's messages in a recording, each with its answer, and the methods of the
+// server's requests without an answer, by id. It leaves out the handshake and the client's own
+// answers; number counts these, too.
 func split(recording []payload.Message) (
-	requests []recorded, replies map[string][]payload.Message, owed map[string]string, number int,
+	requests []recorded, owed map[string]string, number int,
 ) {
-	replies = map[string][]payload.Message{}
+	const answered = -1
 	owed = map[string]string{}
-	open := map[string]int{} // the indexes of unanswered requests, by id
+	open := map[string]int{}               // the index of the last request, or answered, by id
+	early := map[string]*payload.Message{} // answers without a request so far, by id
+	sent := time.Duration(0)               // when the client's last message had passed
 	for _, m := range recording {
-		if m.Dir != "reply" {
-			number++
-		}
 		method := m.Method
 		id := string(m.ID)
 		answers := method == "" && id != ""
@@ -67,34 +67,48 @@ func split(recording []payload.Message) (
 			method = string(e.Method)
 			id = string(e.ID)
 			answers = e.Kind().Answers()
-			if answers && m.Dir != "request" {
-				replies[id] = append(replies[id], m)
+		}
+		if m.Dir == "reply" && method != "" && id != "" {
+			owed[id] = method
+		}
+		if answers && m.Dir != "request" {
+			at, asked := open[id]
+			if !asked {
+				early[id] = &m
+			} else if at != answered { // else it is a second answer
+				requests[at].answer = &m
+				requests[at].took = m.At - requests[at].At
+				open[id] = answered
 			}
 		}
-		switch {
-		case m.Dir == "reply" && method != "" && id != "":
-			owed[id] = method
-		case m.Dir == "request" && answers:
-			delete(owed, id)
-		}
-		at, asked := open[id]
-		if answers && asked && m.Dir != "request" {
-			requests[at].took = m.At - requests[at].At
-			delete(open, id)
-		}
-		if m.Dir == "reply" || answers || slices.Contains(handshakeMethods, method) {
+		if m.Dir == "reply" {
 			continue
 		}
+		number++
+		earliest := sent
+		sent = m.At
+		if answers {
+			delete(owed, id)
+			continue
+		}
+		if slices.Contains(handshakeMethods, method) {
+			open[id] = answered
+			continue
+		}
+		r := recorded{Message: m, number: number, name: method}
 		if id != "" {
+			r.name = strings.TrimSpace(method + " (id " + id + ")")
 			open[id] = len(requests)
+			// A request is recorded after its write, so its answer may stand before it.
+			e := early[id]
+			if e != nil && earliest < e.At && e.At <= m.At {
+				r.answer = e
+				open[id] = answered
+			}
 		}
-		name := method
-		if id != "" {
-			name = strings.TrimSpace(method + " (id " + id + ")")
-		}
-		requests = append(requests, recorded{Message: m, number: number, name: name})
+		requests = append(requests, r)
 	}
-	return requests, replies, owed, number
+	return requests, owed, number
 }
 
 // The deadline for an answer is at least patienceFactor times as long as the answer took in the
@@ -109,7 +123,7 @@ const patienceFactor = 3
 func (d *Driver) Replay(
 	ctx context.Context, recording []payload.Message, sink Sink, ignore ...string,
 ) error {
-	requests, replies, owed, number := split(recording)
+	requests, owed, number := split(recording)
 	if len(requests) == 0 {
 		return errors.New("replay: no request in the recording that could be sent again")
 	}
@@ -119,8 +133,7 @@ func (d *Driver) Replay(
 	}
 	d.unopened = false // if there are documents, the recording opens them
 	r := &replay{
-		Driver: d, replies: replies, ignore: ignore, t: d.record(),
-		evidence: &results.ReplayEvidence{},
+		Driver: d, ignore: ignore, t: d.record(), evidence: &results.ReplayEvidence{},
 	}
 	r.t.Evidence.Replay = r.evidence
 	r.t.Evidence.Server.Request = fmt.Sprintf("%d of %d recorded messages to the server: drive "+
@@ -177,8 +190,7 @@ func (r *replay) endInput() string {
 // A replay is a recording that is being sent again, with the results so far.
 type replay struct {
 	*Driver
-	replies map[string][]payload.Message // recorded answers that are not compared yet, by id
-	ignore  []string                     // names of the members of answers that are left out
+	ignore []string // names of the members of answers that are left out
 
 	t        results.Target          // the record
 	evidence *results.ReplayEvidence // of that record
@@ -344,7 +356,7 @@ func (r *replay) failsAt(ctx context.Context, requests []recorded) int {
 // send sends a message again, compares the answer, and reports whether the message was served.
 // After the last message, the server must also be able to go on.
 func (r *replay) send(ctx context.Context, m *recorded, last bool) (served bool, err error) {
-	request, was := r.requestAgain(m.Message)
+	request, was := r.requestAgain(m)
 	request.Least = patienceFactor * m.took
 	m.silent = request.Silent
 	differs := ""
@@ -432,8 +444,8 @@ func (r *replay) frameSizes(messages [][]byte) []int64 {
 }
 
 // requestAgain makes the request that sends a recorded message again. The second result is the
-// recorded answer, or nil if there is none. This answer is removed from r.replies.
-func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Message) {
+// recorded answer, or nil if there is none.
+func (r *replay) requestAgain(m *recorded) (*target.Request, *payload.Message) {
 	if m.Body == nil && m.Method != "" && len(m.ID) == 0 {
 		return target.Unanswerable(m.Size), nil
 	}
@@ -447,12 +459,10 @@ func (r *replay) requestAgain(m payload.Message) (*target.Request, *payload.Mess
 		return request, nil
 	}
 	request := target.Again(m.Body, e.ID)
-	known := r.replies[string(e.ID)]
-	if len(known) == 0 {
+	if m.answer == nil || m.answer.Body == nil {
 		return request, nil
 	}
-	r.replies[string(e.ID)] = known[1:]
-	return request, &known[0]
+	return request, m.answer
 }
 
 // difference says where an answer differs from the recorded one. The result is "" if they do not

@@ -413,3 +413,46 @@ func TestReplayOfARedactedRecordingCannotTell(t *testing.T) {
 		})
 	}
 }
+
+// A server may answer a request twice, or answer before anything was asked. Neither is the answer
+// to a later request with the same id.
+func TestAnExtraAnswerInARecordingIsNotCompared(t *testing.T) {
+	t.Parallel()
+	const ask = `{"jsonrpc":"2.0","id":7,"method":"x"}`
+	const right = `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`
+	const other = `{"jsonrpc":"2.0","id":7,"result":{}}`
+	const notice = `{"jsonrpc":"2.0","method":"y"}`
+	for _, row := range []struct {
+		name     string
+		messages []string
+		compared int
+	}{
+		{"answered twice", []string{ask, right, other, ask, right}, 2},
+		{"answered before it was asked", []string{notice, other, notice, ask, right}, 1},
+		{"recorded before its request", []string{notice, right, ask}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			o := server("late 0s")
+			o.Protocol = "jsonrpc"
+			var messages []payload.Message
+			for i, body := range row.messages {
+				m := payload.Message{Dir: "request", Size: len(body), Body: []byte(body),
+					At: time.Duration(i + 1)}
+				if body == right || body == other {
+					m.Dir = "reply"
+				}
+				messages = append(messages, m)
+			}
+			set := new(results.Set)
+			if err := begin(t, o).Replay(t.Context(), messages, keepIn(set)); err != nil {
+				t.Fatal(err)
+			}
+			kept := set.Targets[0]
+			if kept.Verdict != "ok" || kept.Evidence.Replay.Compared != row.compared {
+				t.Errorf("%s: %s, %d compared", kept.Verdict, kept.Evidence.Why,
+					kept.Evidence.Replay.Compared)
+			}
+		})
+	}
+}
