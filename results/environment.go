@@ -47,6 +47,7 @@ type Environment struct {
 	PipeMaxSize int     `json:"pipe_max_size,omitempty"` // most bytes in an ordinary user's pipe
 	Seed        int64   `json:"seed"`
 	Command     string  `json:"command,omitempty"` // the command line that reproduces the run
+	PID         int     `json:"pid,omitempty"`     // of the process that writes a recording
 
 	// Labels are names from the user and from the system that started the run, such as commit,
 	// branch, node and job.

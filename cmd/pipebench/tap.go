@@ -77,7 +77,9 @@ func (f *tapFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(os.Stderr, "pipebench: tap: %s has a recording: this one goes behind it\n",
 			f.out)
 	}
-	err = results.NewWriter(file).Write(describeRun(run, noSeed))
+	environment := describeRun(run, noSeed)
+	environment.PID = os.Getpid()
+	err = results.NewWriter(file).Write(environment)
 	if err != nil {
 		return fmt.Errorf("begin the recording: %w", err)
 	}

@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 )
 
 const (
-	maxUnanswered = 10 // the most requests without an answer that a sentence names
-	maxMethods    = 30 // the most methods that a table lists
+	maxNames   = 10 // the most requests or answers that a sentence names
+	maxMethods = 30 // the most methods that a table lists
 )
 
 // recordingSection shows the messages that the tap command recorded.
@@ -21,7 +20,7 @@ func recordingSection(s *results.Set) Section {
 	return Section{
 		ID:     "recording",
 		Title:  "A recording",
-		Tables: []Table{directionTable(s.Messages), replyTable(s.Messages)},
+		Tables: []Table{replyTable(s.Messages)},
 	}
 }
 
@@ -33,29 +32,10 @@ func recordingSummary(s *results.Set, file string) []string {
 		out = append(serversSummary(s, cmp.Or(file, "RECORDING")), messagesSummary(s.Messages)...)
 	}
 	for _, t := range s.Targets {
-		if t.Evidence.Traffic == nil { // not of a recording: the drive command loaded this server
-			continue
+		// The drive command loaded a server without traffic, and serversSummary names a failed one.
+		if t.Evidence.Traffic != nil && !failed(t, s.Messages) {
+			out = append(out, Escape(CommandName(t.Command)+endText(s, t)))
 		}
-		lasted := t.Evidence.Traffic.ElapsedNS
-		text := fmt.Sprintf("%s ended after %s: %s.", CommandName(t.Command),
-			results.FormatDuration(float64(lasted)), t.Verdict)
-		if open := t.Evidence.Traffic.OutputOpenNS; open >= longStall {
-			text += fmt.Sprintf(" Its output stayed open %s after that: a process that it left "+
-				"behind holds it.", results.FormatDuration(float64(open)))
-		}
-		inputEnded := t.Evidence.Traffic.Requests.EndedNS
-		if inputEnded > 0 && lasted-inputEnded >= longStall {
-			text += fmt.Sprintf(" It stayed %s after the end of its input",
-				results.FormatDuration(float64(lasted-inputEnded)))
-			isOwn := func(c stat.Call) bool { return c.Request.Run == t.Run }
-			if slices.ContainsFunc(unanswered(stat.Calls(s.Messages)), isOwn) {
-				text += ", with a request open."
-			} else {
-				text += ". Next: pipebench check --server --only end-idle -- " +
-					recordedCommand(s, t.Run)
-			}
-		}
-		out = append(out, Escape(text))
 	}
 	return out
 }
@@ -69,13 +49,11 @@ func serversSummary(s *results.Set, file string) []string {
 	for _, messages := range servers {
 		command := recordedCommand(s, messages[0].Run)
 		calls := stat.Calls(messages)
-		said := append(causes(s, messages), unansweredText(calls, file, command))
-		if recordedTarget(s, messages[len(messages)-1].Run) == nil {
-			said = append(said, "The recording has no end: the server still runs, or tap was "+
-				"killed. If it runs, next: pipebench inspect PID; then end the client and look "+
-				"again.")
+		said := append(causes(s, messages), unansweredText(s, calls, file, command))
+		if run := messages[len(messages)-1].Run; recordedTarget(s, run) == nil {
+			said = append(said, noEndText(s, run))
 		}
-		said = append(said, slowestText(calls))
+		said = append(said, slowestText(s, calls, messages))
 		for _, text := range nonEmpty(said) {
 			if len(servers) > 1 {
 				text = command + ": " + text
@@ -84,6 +62,16 @@ func serversSummary(s *results.Set, file string) []string {
 		}
 	}
 	return out
+}
+
+// noEndText says what to do about a recording without an end.
+func noEndText(s *results.Set, run string) string {
+	pid := "PID"
+	if e, _ := s.Environment(run); e.PID > 0 {
+		pid = strconv.Itoa(e.PID)
+	}
+	return "The recording has no end: the server still runs, or tap was killed. If it runs, " +
+		"next: pipebench inspect " + pid + "; then end the client and look again."
 }
 
 // messagesSummary counts the messages and the errors.
@@ -112,7 +100,7 @@ func messagesSummary(messages []results.Message) []string {
 
 // unansweredText names the requests that got no answer, and suggests what to run next. The server
 // was started with the given command.
-func unansweredText(calls []stat.Call, file, command string) string {
+func unansweredText(s *results.Set, calls []stat.Call, file, command string) string {
 	open := unanswered(calls)
 	if len(open) == 0 {
 		return ""
@@ -133,7 +121,13 @@ func unansweredText(calls []stat.Call, file, command string) string {
 	} else {
 		text += "; the largest before it was " + messageName(first.Largest)
 	}
-	return text + ". " + nextStep(first.Request, file, command)
+	text += ". " + nextStep(first.Request, file, command)
+	t := recordedTarget(s, first.Request.Run)
+	hung := t == nil || !failed(*t, s.Messages)
+	if first.Request.Body != "" && hung {
+		text += ". If that is answered, pipebench inspect PID tells more while the client hangs"
+	}
+	return text
 }
 
 // nextStep says how to send an unanswered request again, together with all messages before it.
@@ -143,8 +137,7 @@ func nextStep(request results.Message, file, command string) string {
 		return "Record again with pipebench tap --bodies, then send it again: " + again +
 			"RECORDING -- " + command
 	}
-	return "Send it again: " + again + file + " -- " + command +
-		". If that is answered, pipebench inspect PID tells more while the client hangs"
+	return "Send it again: " + again + file + " -- " + command
 }
 
 // unanswered returns the calls that got no answer.
@@ -153,37 +146,65 @@ func unanswered(calls []stat.Call) []stat.Call {
 }
 
 // slowestText names the request whose answer took longest.
-func slowestText(calls []stat.Call) string {
+func slowestText(s *results.Set, calls []stat.Call, messages []results.Message) string {
+	const start = "initialize" // its answer includes the start of the server
 	var slowest stat.Call
 	for _, c := range calls {
-		// the answer to initialize includes the start of the server
-		if c.Answered && c.NS > slowest.NS && c.Request.Method != "initialize" {
+		counts := c.Request.Method != start || heldText(s, c, messages) != ""
+		if c.Answered && c.NS > slowest.NS && counts {
 			slowest = c
 		}
 	}
 	if !slowest.Answered {
 		return ""
 	}
-	text := "Slowest after the handshake: " + requestName(slowest.Request) + ", " +
-		results.FormatDuration(float64(slowest.NS))
+	text := "Slowest after the handshake: "
+	if slowest.Request.Method == start {
+		text = "Slowest: "
+	}
+	text += requestName(slowest.Request) + ", " + results.FormatDuration(float64(slowest.NS))
 	if slowest.Before.Size > 0 {
 		text += ", " + afterText(slowest)
 	}
-	return text + "."
+	return text + "." + heldText(s, slowest, messages)
+}
+
+// heldText says if an answer came late, and right after the client's next message or end.
+func heldText(s *results.Set, c stat.Call, messages []results.Message) string {
+	const mostLate = 20 // the part of its time that the answer may take after that
+	next := traffic(s, c.Request.Run, "request").EndedNS
+	event := "end"
+	for _, m := range messages {
+		if m.Run == c.Request.Run && m.Dir == "request" && m.T > c.Request.T {
+			next = m.T
+			event = "next message"
+			break
+		}
+	}
+	late := c.Request.T + c.NS - next
+	if c.NS < longStall || late < 0 || late > c.NS/mostLate {
+		return ""
+	}
+	return fmt.Sprintf(" The answer came %s after the client's %s: perhaps the server does not "+
+		"flush its output.", results.FormatDuration(float64(late)), event)
 }
 
 // afterText says what the client sent right before a request.
 func afterText(c stat.Call) string { return "right after " + messageName(c.Before) }
 
-// requestNames lists the requests of calls. It leaves out requests for which a sentence has no
-// room.
+// requestNames lists the requests of calls.
 func requestNames(calls []stat.Call) string {
 	var names []string
-	for _, c := range calls[:min(len(calls), maxUnanswered)] {
+	for _, c := range calls {
 		names = append(names, requestName(c.Request))
 	}
-	if len(calls) > maxUnanswered {
-		names = append(names, "...")
+	return listed(names)
+}
+
+// listed lists names. It leaves out names for which a sentence has no room.
+func listed(names []string) string {
+	if len(names) > maxNames {
+		names = append(names[:maxNames:maxNames], "...")
 	}
 	return strings.Join(names, ", ")
 }
@@ -199,32 +220,6 @@ func messageName(m results.Message) string {
 		name = "an answer"
 	}
 	return name + " of " + stat.FormatBytes(m.Size)
-}
-
-// directionTable counts the messages in each direction.
-func directionTable(messages []results.Message) Table {
-	t := Table{Title: "What passed", Columns: []Column{
-		{Title: "direction", Key: true},
-		{Title: "messages", Right: true, Key: true},
-		{Title: "bytes", Right: true},
-		{Title: "largest", Right: true},
-	}}
-	for _, dir := range []string{"request", "reply"} {
-		count := 0
-		var sum, largest int64
-		for _, m := range messages {
-			if m.Dir == dir {
-				count++
-				sum += m.Size
-				largest = max(largest, m.Size)
-			}
-		}
-		if count > 0 {
-			t.Append(dir, strconv.Itoa(count), results.FormatGrouped(sum),
-				results.FormatSize(largest))
-		}
-	}
-	return t
 }
 
 // replyTable shows the times to the reply for each method, the most frequent method first.

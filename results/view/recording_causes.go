@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,21 +19,35 @@ const (
 	searchedSize = 2 << 20
 )
 
-// The function causes lists what may have made a client and a server wait for each other, with the
-// surest cause first. All messages must be of one server.
+// The function causes lists what may have ended a conversation, or have made a client and a server
+// wait for each other, with the surest cause first. All messages must be of one server.
 func causes(s *results.Set, messages []results.Message) []string {
-	server := stoppedText(s, messages, "request")
-	client := stoppedText(s, messages, "reply")
-	if server != "" && client != "" {
-		client += " If they waited at once: let each side read while it writes."
+	cut := cutText(s, messages)
+	said := []string{cut}
+	server, serverStopped := stoppedText(s, messages, "request")
+	client, clientStopped := stoppedText(s, messages, "reply")
+	waits := nonEmpty([]string{server, client})
+	if len(waits) == 2 {
+		waits[1] += " If they waited at once: let each side read while it writes."
 	}
-	return nonEmpty([]string{
-		cmp.Or(cutText(s, messages), strayText(s, messages)), // a cut leaves the rest as text
+	if serverStopped && clientStopped {
+		said = append(said, waits...)
+		waits = nil
+	}
+	for _, t := range s.Targets {
+		if t.Evidence.Traffic != nil && failed(t, messages) {
+			said = append(said, "The server"+Escape(endText(s, t)))
+		}
+	}
+	if cut == "" { // a cut leaves the rest as text
+		said = append(said, strayText(s, messages))
+	}
+	said = append(said, waits...)
+	return nonEmpty(append(said,
 		unfinishedText(s, messages),
+		extraAnswersText(s, messages),
 		owedText(messages),
-		server,
-		client,
-	})
+	))
 }
 
 // owedText names the requests from the server that the client did not answer.
@@ -52,8 +65,11 @@ func owedText(messages []results.Message) string {
 }
 
 // stoppedText says how long the sender of messages in direction dir had to wait because the
-// receiver did not read. It returns "" if the sender did not wait long.
-func stoppedText(s *results.Set, messages []results.Message, dir string) string {
+// receiver did not read. The text is "" if the sender did not wait long. If stopped is true, the
+// receiver read no more at all.
+func stoppedText(
+	s *results.Set, messages []results.Message, dir string,
+) (text string, stopped bool) {
 	longest := int64(0)            // of the messages that passed
 	sums := make(map[string]int64) // of the waits of these messages, by run
 	for _, m := range messages {
@@ -69,7 +85,7 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 		endless = max(endless, traffic(s, run, dir).StalledNS-sum)
 	}
 	if max(longest, endless) < longStall {
-		return ""
+		return "", false
 	}
 	did := "stopped reading"
 	if longest > endless {
@@ -81,7 +97,7 @@ func stoppedText(s *results.Set, messages []results.Message, dir string) string 
 		reader, writer = writer, reader
 	}
 	return fmt.Sprintf("The %s %s: the %s waited %s to write.", reader, did, writer,
-		results.FormatDuration(float64(max(longest, endless))))
+		results.FormatDuration(float64(max(longest, endless)))), longest <= endless
 }
 
 // traffic returns the counts of one direction of a recorded run. All counts are zero if some

@@ -93,6 +93,63 @@ func TestASideThatStoppedReadingIsNamedFirst(t *testing.T) {
 	}
 }
 
+// A deadlock is named before what came of it: the rest of a message was not written, or the server
+// ended.
+func TestADeadlockIsNamedFirst(t *testing.T) {
+	set := conversation("1 a")
+	stalled := results.DirectionTraffic{StalledNS: 4e9, EndedNS: 5e9, Announced: 10, Came: 5}
+	set.Targets = []results.Target{lspServer(stalled, stalled)}
+	got := recordingSummary(set, "")
+	for i, want := range []string{"The server stopped reading", "The client stopped reading",
+		"The last message to the server announces"} {
+		if !strings.HasPrefix(got[i], want) {
+			t.Errorf("line %d: got %q, want %q", i, got[i], want)
+		}
+	}
+}
+
+// The end of a server is named first if the server ended while its client waited.
+func TestAServerThatFailedIsNamedFirst(t *testing.T) {
+	open := results.DirectionTraffic{}
+	part := results.DirectionTraffic{EndedNS: 3e9, Announced: 9, Came: 5}
+	whole := results.DirectionTraffic{EndedNS: 3e9}
+	for _, tt := range []struct {
+		name              string
+		messages          []string
+		requests, replies results.DirectionTraffic
+		verdict           string
+		first             bool
+	}{
+		{"a crash", []string{"1 a"}, open, part, "signal SIGSEGV", true},
+		{"a crash, and the client noticed", []string{"1 a"}, results.DirectionTraffic{EndedNS: 4e9},
+			whole, "signal SIGSEGV", true},
+		{"a crash between requests", []string{"1 a", "1"}, open, whole, "signal SIGSEGV", true},
+		{"an end with a request open", []string{"1 a"}, open, whole, "exit 0", true},
+		{"an end in the middle of an answer", []string{"1 a", "1"}, open, part, "exit 0", true},
+		{"an end as it should be", []string{"1 a", "1"}, open, whole, "exit 0", false},
+		{"an end that was asked for", []string{"1 a"}, open, whole, "signal SIGTERM", false},
+		{"after the client's end", []string{"1 a"}, results.DirectionTraffic{EndedNS: 2e9}, whole,
+			"exit 1", false},
+		{"after the client left", []string{"1 a"}, open, open, "exit 1", false},
+	} {
+		set := conversation(tt.messages...)
+		set.Targets[0] = lspServer(tt.requests, tt.replies)
+		set.Targets[0].Verdict = tt.verdict
+		set.Targets[0].Evidence.Traffic.ElapsedNS = 3e9
+		set.Messages[0].Body = "{}"
+		got := recordingSummary(set, "")
+		want := "The server ended after 3.00 s, before its input did: " + tt.verdict + "."
+		if isFirst := got[0] == want; isFirst != tt.first {
+			t.Errorf("%s: got %q, want %q first: %v", tt.name, got, want, tt.first)
+		}
+		said := strings.Join(got, " ")
+		if strings.Count(said, "ended after") != 1 ||
+			tt.first && strings.Contains(said, "while the client hangs") {
+			t.Errorf("%s: got %q", tt.name, got)
+		}
+	}
+}
+
 // The server of a client that closes its end should end soon.
 func TestAServerThatStaysIsNamed(t *testing.T) {
 	server := lspServer(results.DirectionTraffic{EndedNS: 2e9}, results.DirectionTraffic{})
@@ -188,6 +245,10 @@ func TestARecordingWithoutAnEndIsToldSo(t *testing.T) {
 	set.Messages = append(set.Messages, results.Message{Dir: "reply", ID: []byte("1"), T: 9})
 	if got := recordingSummary(set, ""); got[0] != want {
 		t.Errorf("with all requests answered: %q", got)
+	}
+	set.Environments = []results.Environment{{PID: 4711}}
+	if got := recordingSummary(set, "")[0]; !strings.Contains(got, "pipebench inspect 4711;") {
+		t.Errorf("with the number of the process: %q", got)
 	}
 	nothing := results.DirectionTraffic{}
 	set.Targets = []results.Target{lspServer(nothing, nothing)}

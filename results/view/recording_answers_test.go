@@ -1,0 +1,101 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pipebench/pipebench/results"
+)
+
+// A conversation is a recording of messages in short: "1 call" is a request of the client with the
+// id 1, and "1" alone is the server's answer to it.
+func conversation(messages ...string) *results.Set {
+	set := &results.Set{
+		Targets: []results.Target{
+			lspServer(results.DirectionTraffic{EndedNS: 9e9}, results.DirectionTraffic{}),
+		},
+	}
+	for i, text := range messages {
+		id, method, asks := strings.Cut(text, " ")
+		m := results.Message{Dir: "reply", T: int64(i + 1), Size: 9, ID: []byte(id)}
+		if asks {
+			m.Dir = "request"
+			m.Method = method
+		}
+		set.Messages = append(set.Messages, m)
+	}
+	return set
+}
+
+// An answer to no request, and a second answer, come before the request that got none.
+func TestExtraAnswersAreNamedFirst(t *testing.T) {
+	const unknown = "1 answer to an id that no request had: "
+	const next = ". Next: pipebench check --server --only ids -- server"
+	for _, tt := range []struct {
+		name     string
+		messages []string
+		want     string // the first sentence; "" if there is no extra answer
+	}{
+		{"another id", []string{"1 a", "1", "2 b", "99"}, unknown + "99" + next},
+		{"another type", []string{"1 a", `"1"`}, unknown + `"1"` + next},
+		{"twice", []string{"1 a", "1", "1", "2 b", "2"}, "1 request answered more than once: " +
+			"a (id 1)."},
+		{"thrice", []string{"1 a", "1", "1", "1"}, "1 request answered more than once: a (id 1)."},
+		{"an id that is used again", []string{"1 a", "1", "1 b", "1"}, ""},
+		{"an id that is used twice at once", []string{"1 a", "1 b", "1", "1"}, ""},
+		{"recorded before its request", []string{"1 a", "2", "2 b", "1"}, ""},
+		{"a batch", []string{" ", "1", "2"}, ""},
+		{"a large message whose id stands at its end", []string{" large", "1"}, ""},
+	} {
+		set := conversation(tt.messages...)
+		if strings.HasSuffix(tt.messages[0], "large") {
+			set.Messages[0].Size = 3 << 20
+		}
+		first := recordingSummary(set, "")[0]
+		isExtra := strings.HasPrefix(first, unknown) || strings.Contains(first, "more than once")
+		if isExtra != (tt.want != "") || isExtra && first != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, first, tt.want)
+		}
+	}
+	set := conversation("1 a", "1", "1")
+	set.Findings = []results.Finding{{ID: "failure/recording-gap"}}
+	if first := recordingSummary(set, "")[0]; !strings.HasPrefix(first, "Slowest") {
+		t.Errorf("with a gap: got %q", first)
+	}
+}
+
+// An answer that comes as soon as the client sends more, or ends, may have waited in a buffer.
+func TestAnAnswerThatWasHeldBackIsNamed(t *testing.T) {
+	const asks = "perhaps the server does not flush its output."
+	for _, tt := range []struct {
+		name     string
+		method   string
+		answered int64
+		want     string // how the sentence about the slowest answer ends; "" if there is none
+	}{
+		{"with the next message", "a", 5e9 + 1e6, "The answer came 1.00 ms after the client's " +
+			"next message: " + asks},
+		{"before the next message", "a", 5e9 - 1e6, "(id 1), 4.00 s."},
+		{"long after the next message", "a", 6e9, "(id 1), 5.00 s."},
+		{"before the next message, at the start", "initialize", 5e9 - 1e6, ""},
+		{"with the next message, at the start", "initialize", 5e9 + 1e6,
+			"Slowest: initialize (id 1), 4.00 s. The answer came 1.00 ms after the client's " +
+				"next message: " + asks},
+	} {
+		set := conversation("1 "+tt.method, "", "1")
+		set.Messages[0].T = 1e9
+		set.Messages[1] = results.Message{Dir: "request", Method: "b", T: 5e9}
+		set.Messages[2].T = tt.answered
+		said := strings.Join(recordingSummary(set, ""), "\n")
+		if !strings.Contains(said, tt.want+"\n") ||
+			tt.want == "" && strings.Contains(said, "Slowest") {
+			t.Errorf("%s: no %q in %q", tt.name, tt.want, said)
+		}
+	}
+	set := conversation("1 initialize", "1")
+	set.Messages[1].T = 9e9 + 1e6
+	want := "The answer came 1.00 ms after the client's end: " + asks
+	if first := recordingSummary(set, "")[0]; !strings.HasSuffix(first, want) {
+		t.Errorf("with the client's end: got %q, want %q", first, want)
+	}
+}
