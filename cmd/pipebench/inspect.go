@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,10 +150,16 @@ func recordingOf(tap inspect.Proc) string {
 	if err := cmd.ParseFlags(tap.Args); err != nil {
 		return "FILE"
 	}
-	if f.out == "" {
-		return fmt.Sprintf("pipebench-out/tap-*-%d.jsonl", tap.PID)
+	file := cmp.Or(f.out, fmt.Sprintf("pipebench-out/tap-*-%d.jsonl", tap.PID))
+	folder, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", tap.PID))
+	if err == nil && !filepath.IsAbs(file) {
+		file = filepath.Join(folder, file)
 	}
-	return proc.ShellLine([]string{f.out})
+	found, _ := filepath.Glob(file) // a name with a bad pattern stays as it is
+	if f.out == "" && len(found) > 0 {
+		file = found[0]
+	}
+	return proc.ShellLine([]string{file})
 }
 
 // firstProcess names the first process that is as asked. It returns "" if none is.
