@@ -101,13 +101,9 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 		"the end of input (Ctrl-D) ends it")
 	// Let a write to a client that has left fail, instead of ending the process.
 	signal.Ignore(syscall.SIGPIPE)
-	s, err := mcp.NewServer(cmd.InOrStdin(), cmd.OutOrStdout(), o)
+	s, err := mcp.Start(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), o)
 	if err != nil {
 		return usageError(err)
-	}
-	err = s.Start(cmd.Context())
-	if err != nil {
-		return err
 	}
 	return s.Wait()
 }

@@ -68,10 +68,7 @@ func serveRecorded(flags []string) error {
 			return err
 		}
 	}
-	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
-	if err == nil {
-		err = s.Start(context.Background())
-	}
+	s, err := mcpstdio.Start(context.Background(), os.Stdin, os.Stdout, o)
 	if err != nil {
 		return err
 	}

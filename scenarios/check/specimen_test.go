@@ -192,10 +192,7 @@ func serveFromQueue() error {
 func serve(o mcpstdio.Options) error { return serveTo(os.Stdout, o) }
 
 func serveTo(out io.Writer, o mcpstdio.Options) error {
-	s, err := mcpstdio.NewServer(os.Stdin, out, o)
-	if err == nil {
-		err = s.Start(context.Background())
-	}
+	s, err := mcpstdio.Start(context.Background(), os.Stdin, out, o)
 	if err == nil {
 		err = s.Wait()
 	}

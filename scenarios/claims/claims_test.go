@@ -20,10 +20,7 @@ import (
 const serverEnv = "CLAIMS_TEST_SERVER"
 
 func serve() error {
-	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{})
-	if err == nil {
-		err = s.Start(context.Background())
-	}
+	s, err := mcp.Start(context.Background(), os.Stdin, os.Stdout, mcp.Options{})
 	if err == nil {
 		err = s.Wait()
 	}

@@ -476,11 +476,8 @@ func serveMCP(arg string) error {
 }
 
 func serve(o mcpstdio.Options) error {
-	s, err := mcpstdio.NewServer(os.Stdin, os.Stdout, o)
+	s, err := mcpstdio.Start(context.Background(), os.Stdin, os.Stdout, o)
 	if err != nil {
-		return err
-	}
-	if err := s.Start(context.Background()); err != nil {
 		return err
 	}
 	return s.Wait()

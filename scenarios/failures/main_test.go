@@ -41,11 +41,8 @@ func serve(args []string) error {
 		}
 		o.Fault = fault
 	}
-	s, err := mcp.NewServer(os.Stdin, os.Stdout, o)
+	s, err := mcp.Start(context.Background(), os.Stdin, os.Stdout, o)
 	if err != nil {
-		return err
-	}
-	if err := s.Start(context.Background()); err != nil {
 		return err
 	}
 	return s.Wait()

@@ -52,11 +52,8 @@ func (b *bridge) open() *bridged {
 		b.t.Fatal(err)
 	}
 	tools := append(mcp.Samples(), suiteTools(b.t)...)
-	s, err := mcp.NewServer(farIn, farOut, mcp.Options{Tools: tools, ChangingTools: true})
+	s, err := mcp.Start(b.t.Context(), farIn, farOut, mcp.Options{Tools: tools, ChangingTools: true})
 	if err != nil {
-		b.t.Fatal(err)
-	}
-	if err := s.Start(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 	c := &bridged{

@@ -145,7 +145,7 @@ func (s *Server) initialize(r *request) (any, *jsonrpc.Error) {
 }
 
 func (s *Server) about() Implementation {
-	return Implementation{Name: s.opts.Name, Version: s.opts.Version}
+	return Implementation{Name: "pipebench", Version: s.opts.Version}
 }
 
 func (s *Server) capabilities() map[string]any {

@@ -26,8 +26,9 @@ const patience = 2 * time.Minute
 type rig struct {
 	t      *testing.T
 	s      *mcp.Server
-	in     *os.File // the client's end of the server's stdin
-	out    *os.File // the client's end of its stdout
+	stop   context.CancelFunc // ends the context of s
+	in     *os.File           // the client's end of the server's stdin
+	out    *os.File           // the client's end of its stdout
 	farOut *os.File
 	lines  *bufio.Reader
 	frames framers.Reader // where the framing is not lines
@@ -54,9 +55,6 @@ func serve(t *testing.T, opts mcp.Options) *rig {
 		opts.Tools = mcp.Samples()
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if r.s, err = mcp.NewServer(farIn, farOut, opts); err != nil {
-		t.Fatal(err)
-	}
 	deadline := time.Now().Add(patience)
 	out.SetReadDeadline(deadline)
 	in.SetWriteDeadline(deadline)
@@ -65,11 +63,13 @@ func serve(t *testing.T, opts mcp.Options) *rig {
 		opts.Framing = framers.NDJSON()
 	}
 	r.frames, r.w = opts.Framing.NewReader(out, framers.WithMaxMessage(-1)), opts.Framing.NewWriter(in)
-	if err := r.s.Start(context.Background()); err != nil {
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	if r.s, err = mcp.Start(ctx, farIn, farOut, opts); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		r.s.Stop()
+		r.stop()
 		out.Close()
 		r.over()
 		for _, f := range []*os.File{in, farIn, farOut} {

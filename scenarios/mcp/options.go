@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -24,9 +22,8 @@ const (
 
 // Options say what a Server does. For a field that is zero, the default in its comment holds.
 type Options struct {
-	Name    string // default: "pipebench"
-	Version string // default: "(devel)"
-	Tools   []Tool
+	Version string // of the server, as told to clients; default: "(devel)"
+	Tools   []Tool // no two have the same name
 
 	// ChangingTools tells clients that the list of tools may change, and adds a tool, change_tools,
 	// that announces a change.
@@ -80,9 +77,8 @@ type Options struct {
 	Logger *slog.Logger // nil: no log. The values of arguments are never logged
 }
 
-// complete fills in the defaults and reports all options that are invalid.
-func (o *Options) complete() error {
-	o.Name = cmp.Or(o.Name, "pipebench")
+// complete fills in the defaults.
+func (o *Options) complete() {
 	o.Version = cmp.Or(o.Version, "(devel)")
 	if o.Fault.Kind != "" {
 		// A limit could refuse the messages that are large enough to set off the fault.
@@ -97,16 +93,4 @@ func (o *Options) complete() error {
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	var faults []error
-	if o.MaxInFlight < 0 {
-		faults = append(faults, fmt.Errorf("%d requests in flight: want at least 1", o.MaxInFlight))
-	}
-	seen := make(map[string]bool)
-	for _, t := range o.Tools {
-		if seen[t.Name] {
-			faults = append(faults, fmt.Errorf("two tools are called %q", t.Name))
-		}
-		seen[t.Name] = true
-	}
-	return errors.Join(faults...)
 }

@@ -11,14 +11,13 @@ import (
 type State int
 
 const (
-	Created  State = iota // not started
-	Running               // reading requests
+	Running  State = iota // reading requests
 	Draining              // reading no more; answering what was read
 	Stopped               // over
 )
 
 func (s State) String() string {
-	return [...]string{"created", "running", "draining", "stopped"}[s]
+	return [...]string{"running", "draining", "stopped"}[s]
 }
 
 // A request is a request of the client that was read and has not been answered yet.
@@ -48,18 +47,17 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// advance changes the state from old to next. If the state differs from old, advance returns false.
-func (t *pendingTable) advance(old, next State) bool {
+// drain changes the state from Running to Draining.
+func (t *pendingTable) drain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.state != old {
-		return false
+	if t.state != Running {
+		return
 	}
-	t.state = next
-	if next == Draining && t.waiting == 0 {
+	t.state = Draining
+	if t.waiting == 0 {
 		close(t.idle)
 	}
-	return true
 }
 
 // add counts r as waiting for its answer. The result reading is false if the server reads no more

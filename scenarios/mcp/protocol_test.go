@@ -25,9 +25,9 @@ func TestInitialize(t *testing.T) { // seed 004, "Initialize Response Structure"
 	}
 	for _, test := range tests {
 		t.Run(test.asked, func(t *testing.T) {
-			r := serve(t, mcp.Options{Name: "n", Version: "v"})
+			r := serve(t, mcp.Options{Version: "v"})
 			r.send(`{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":"` + test.asked + `","clientInfo":{"name":"MCP Client","version":"1.0"}}}`)
-			r.want(`{"jsonrpc":"2.0","id":"0","result":{"protocolVersion":"` + test.got + `","serverInfo":{"name":"n","version":"v"},"capabilities":{"tools":{}}}}`)
+			r.want(`{"jsonrpc":"2.0","id":"0","result":{"protocolVersion":"` + test.got + `","serverInfo":{"name":"pipebench","version":"v"},"capabilities":{"tools":{}}}}`)
 		})
 	}
 }
@@ -361,21 +361,9 @@ func TestASchemaIsAnObject(t *testing.T) {
 	for _, schema := range []string{`{}`, `true`, `{"type":"string"}`, `{"properties":{}}`, `{`} {
 		tool := mcp.NewTool("t", "does", json.RawMessage(schema),
 			func(context.Context, struct{}) (string, error) { return "", nil })
-		_, err := mcp.NewServer(strings.NewReader(""), io.Discard, mcp.Options{Tools: []mcp.Tool{tool}})
+		_, err := mcp.Start(t.Context(), strings.NewReader(""), io.Discard, mcp.Options{Tools: []mcp.Tool{tool}})
 		if err == nil || !strings.Contains(err.Error(), `tool "t": `) {
 			t.Errorf("%s: %v", schema, err)
-		}
-	}
-}
-
-func TestOptionsAreChecked(t *testing.T) {
-	twice := mcp.NewTool("twice", "", nil, func(context.Context, struct{}) (string, error) { return "", nil })
-	_, err := mcp.NewServer(nil, nil, mcp.Options{
-		MaxInFlight: -1, Tools: []mcp.Tool{twice, twice},
-	})
-	for _, fault := range []string{"in flight", "two tools"} {
-		if err == nil || !strings.Contains(err.Error(), fault) {
-			t.Errorf("got %v, want %q in it", err, fault)
 		}
 	}
 }

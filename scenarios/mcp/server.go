@@ -1,10 +1,9 @@
 // Package mcp is an MCP server for stdin and stdout that survives what clients do to it. With a
 // [Fault], it misbehaves on purpose. It is for pipebench's commands and may change.
 //
-//	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{Tools: mcp.Samples()})
-//	err = s.Start(ctx)
+//	s, err := mcp.Start(ctx, os.Stdin, os.Stdout, mcp.Options{Tools: mcp.Samples()})
 //	...
-//	err = s.Wait() // until the client closes stdin, or Stop
+//	err = s.Wait() // until the client closes stdin, or ctx ends
 //
 // A malformed message gets an error as its answer and never ends the session. After the end of
 // stdin, the server still answers the requests that it has read, for a bounded time.
@@ -46,8 +45,6 @@ type Server struct {
 	chunks ChunkLog
 	mux    *framers.Mux
 
-	stopping context.Context // ended by Stop
-	stop     context.CancelFunc
 	// failed ends when the output fails or abort is called. After that, nothing can be answered.
 	failed   context.Context
 	fail     context.CancelCauseFunc
@@ -77,18 +74,16 @@ type Server struct {
 	err     error // what Wait returns; set before over is closed
 }
 
-// NewServer returns a server that is not started yet. It does not close in and out, but sets
-// deadlines on these streams if it can.
-func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
-	err := opts.complete()
-	if err != nil {
-		return nil, fmt.Errorf("new server: %w", err)
-	}
+// Start begins to serve and returns at once. When ctx ends, the server ends as if its input had
+// ended. It does not close in and out, but sets deadlines on these streams if it can.
+func Start(ctx context.Context, in io.Reader, out io.Writer, opts Options) (*Server, error) {
+	opts.complete()
 	s := &Server{
 		opts: opts, in: in, out: out, log: opts.Logger,
 		chunks:  ChunkLog{opts.Logger, opts.Framing},
 		tools:   map[string]*offered{},
 		over:    make(chan struct{}),
+		began:   time.Now(),
 		waiting: make(chan waitingItem, maxWaiting/itemOverhead),
 		room:    semaphore.NewWeighted(maxWaiting),
 		// 1<<30 keeps the product within an int64.
@@ -97,7 +92,6 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	}
 	s.inFlight = semaphore.NewWeighted(s.capacity)
 	s.answers = semaphore.NewWeighted(s.capacity)
-	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.failed, s.fail = context.WithCancelCause(context.Background())
 	s.drained, s.endDrain = context.WithCancel(context.Background())
 	s.fault = &faultInjector{Fault: opts.Fault, s: s, parent: os.Getppid()}
@@ -110,22 +104,13 @@ func NewServer(in io.Reader, out io.Writer, opts Options) (*Server, error) {
 	for _, t := range tools {
 		err := s.offer(t)
 		if err != nil {
-			return nil, fmt.Errorf("new server: %w", err)
+			return nil, fmt.Errorf("start server: %w", err)
 		}
 	}
-	return s, nil
-}
-
-// Start begins to serve and returns at once. When ctx ends, the server ends as if Stop were called.
-func (s *Server) Start(ctx context.Context) error {
-	if !s.pending.advance(Created, Running) {
-		return errors.New("start server: it was started before")
-	}
-	s.began = time.Now()
-	s.mux = framers.NewMux(s.fault.output(s.out), s.opts.Framing, framers.WithWait(s.opts.Wait))
+	s.mux = framers.NewMux(s.fault.output(out), opts.Framing, framers.WithWait(opts.Wait))
 	s.workers.Go(s.serveQueue)
 	go s.supervise(ctx)
-	return nil
+	return s, nil
 }
 
 // State returns the stage that the server has reached in its life.
@@ -135,15 +120,11 @@ func (s *Server) State() State {
 	return s.pending.state
 }
 
-// Stop ends the server as if its input had ended. It returns at once; Wait waits for the end.
-func (s *Server) Stop() { s.stop() }
-
 // ErrLost is wrapped in the error of Wait if the client did not take all answers.
 var ErrLost = errors.New("answers were lost")
 
-// Wait waits until the server has ended. Start must have been called. The error is nil if the input
-// ended, Stop was called or the client left. It wraps ErrLost if answers could not be given in
-// time.
+// Wait waits until the server has ended. The error is nil if the input or the context of Start
+// ended, or the client left. It wraps ErrLost if answers could not be given in time.
 func (s *Server) Wait() error {
 	<-s.over
 	return s.err
@@ -158,7 +139,6 @@ func (s *Server) supervise(ctx context.Context) {
 	select {
 	case s.err = <-ended:
 		reading = false
-	case <-s.stopping.Done():
 	case <-ctx.Done():
 	case <-s.failed.Done():
 	}
@@ -245,7 +225,7 @@ func (s *Server) whyOver(stillReading bool, failure error) string {
 //	serve the requests that wait    | finish served | cancel the rest, write answers
 //	                                <-- at most ShutdownTimeout -->
 func (s *Server) drain() {
-	s.pending.advance(Running, Draining)
+	s.pending.drain()
 	boundRead(s.in, longPast)
 	latest := time.Now().Add(s.opts.ShutdownTimeout)
 	// Some clients send more requests than are served at a time, and close their end at once.
@@ -302,7 +282,7 @@ func (s *Server) awaitAnswers(d time.Duration, latest time.Time) bool {
 // abort ends the server because of a fault. The server answers nothing more, and Wait returns err.
 func (s *Server) abort(err error) {
 	s.fail(&abortError{err})
-	s.pending.advance(Running, Draining)
+	s.pending.drain()
 }
 
 // An abortError says that a fault ended the server. Wait returns its err, which may be nil.

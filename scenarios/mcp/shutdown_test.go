@@ -63,7 +63,7 @@ func (r *rig) loggedEnd(why string, flushed, dropped int) {
 func TestRecordOfASession(t *testing.T) {
 	for end, leave := range map[string]func(r *rig){
 		mcp.EndOfInput: func(r *rig) { r.in.Close() },
-		"stopped":      func(r *rig) { r.s.Stop() },
+		"stopped":      func(r *rig) { r.stop() },
 	} {
 		var text bytes.Buffer
 		w := results.NewWriter(&text)
@@ -175,8 +175,7 @@ func TestShutdownTimeoutBoundsTheRest(t *testing.T) {
 
 func TestStopIsAsEOF(t *testing.T) { // "Graceful shutdown with in-flight requests"
 	r, _ := held(t, mcp.Options{EOFGrace: -1, FlushTimeout: patience, ShutdownTimeout: patience}, 2)
-	r.s.Stop()
-	r.s.Stop() // twice is fine
+	r.stop()
 	for range 2 {
 		if got := r.recv(); !strings.Contains(got, "Request cancelled") {
 			t.Errorf("got %s, want it cancelled", got)
@@ -191,16 +190,10 @@ func TestStopIsAsEOF(t *testing.T) { // "Graceful shutdown with in-flight reques
 func TestContextEndsTheServer(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()
-	s, err := mcp.NewServer(in, io.Discard, mcp.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	s, err := mcp.Start(ctx, in, io.Discard, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if err := s.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(ctx); err == nil {
-		t.Error("a second Start: want an error")
 	}
 	cancel()
 	if err := s.Wait(); err != nil {
@@ -220,11 +213,8 @@ func TestClientLeavesInTheMiddle(t *testing.T) { // stdout is closed, stdin stay
 func TestOutputFails(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()
-	s, err := mcp.NewServer(in, failing{}, mcp.Options{})
+	s, err := mcp.Start(context.Background(), in, failing{}, mcp.Options{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	go io.WriteString(out, ping+"\n")
@@ -240,11 +230,8 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestInputFails(t *testing.T) {
-	s, err := mcp.NewServer(brokenReader{}, io.Discard, mcp.Options{})
+	s, err := mcp.Start(context.Background(), brokenReader{}, io.Discard, mcp.Options{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Wait(); !errors.Is(err, errDisk) {
@@ -258,7 +245,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errDisk }
 
 func TestStreamsAreGivenBackWithoutDeadlines(t *testing.T) {
 	r := serve(t, mcp.Options{})
-	r.s.Stop()
+	r.stop()
 	if err := r.over(); err != nil {
 		t.Fatal(err)
 	}
@@ -422,11 +409,8 @@ func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 }
 
 func TestOutputThatFailsAfterTheInputHasEnded(t *testing.T) {
-	s, err := mcp.NewServer(strings.NewReader(ping+"\n"), failing{}, mcp.Options{})
+	s, err := mcp.Start(context.Background(), strings.NewReader(ping+"\n"), failing{}, mcp.Options{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Wait(); !errors.Is(err, errDisk) {

@@ -89,11 +89,8 @@ func serveChild(f framers.Framing, limit int) error {
 		mcp.NewTool("bear", "", nil, func(context.Context, struct{}) (string, error) { return bear() }),
 		mcp.NewTool("usage", "", nil, func(context.Context, struct{}) (string, error) { return usage(), nil }),
 	)
-	s, err := mcp.NewServer(os.Stdin, os.Stdout, mcp.Options{Framing: f, MaxMessage: limit, Tools: tools})
+	s, err := mcp.Start(context.Background(), os.Stdin, os.Stdout, mcp.Options{Framing: f, MaxMessage: limit, Tools: tools})
 	if err != nil {
-		return err
-	}
-	if err := s.Start(context.Background()); err != nil {
 		return err
 	}
 	return s.Wait()
