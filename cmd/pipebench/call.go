@@ -23,7 +23,6 @@ import (
 type callFlags struct {
 	options     client.Options
 	limits      client.Limits
-	memory      int64
 	inflight    int
 	connections int
 	oversize    string
@@ -36,16 +35,9 @@ type callFlags struct {
 const framingUsage = "ndjson, content-length, chunked (every message in frames) " +
 	"or adaptive (lines and frames, large messages in frames)"
 
-var logLevels = []string{"debug", "info", "warn", "error"}
+const unlimited = "unlimited"
 
-// oversizePolicies maps each value of --oversize to what the client does with an answer that is too
-// large.
-var oversizePolicies = map[string]client.Policy{
-	"close":     client.CloseOnOversize,
-	"error":     client.ErrorOnOversize,
-	"negotiate": client.Negotiate,
-	"unlimited": client.Unlimited,
-}
+var logLevels = []string{"debug", "info", "warn", "error"}
 
 func (f *callFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -54,9 +46,9 @@ func (f *callFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse,
 		"how messages are told apart: "+framingUsage)
 	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
-	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"),
+	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr(unlimited),
 		"the largest answer, such as 1MiB; unlimited (default 16MiB)")
-	addChoice(cmd, &f.oversize, "oversize", []string{"close", "error", "negotiate", "unlimited"},
+	addChoice(cmd, &f.oversize, "oversize", []string{"close", "error", "negotiate", unlimited},
 		"what a larger answer leads to: close the connection; an error to its sender, then close; "+
 			"negotiate the smaller limit of both ends, for requests too, and close; unlimited")
 	addParsed(cmd, &o.Protocol, "revision", client.DefaultProtocol, parseRevision,
@@ -72,7 +64,7 @@ func (f *callFlags) register(cmd *cobra.Command) {
 		"how often in a row a server that fails is started again")
 	flags.StringVar(&f.model, "model", "",
 		"a command that stands for a language model: each line of input is a question for it")
-	addParsed(cmd, &f.memory, "memory", "", results.ParseSize,
+	addParsed(cmd, &f.limits.Memory, "memory", "", results.ParseSize,
 		"address space the server may use, such as 512MiB (Linux)")
 	addDuration(cmd, &f.limits.CPU, "cpu", 0, "CPU time the server may use (Linux)")
 	flags.Uint64Var(&f.limits.Files, "files", 0, "descriptors the server may have (Linux)")
@@ -92,8 +84,7 @@ func parseRevision(text string) (string, error) {
 }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) error {
-	err := f.completeOptions(cmd)
-	if err != nil {
+	if err := f.completeOptions(cmd); err != nil {
 		return err
 	}
 	s := &callSession{
@@ -105,26 +96,20 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	command.Limits = f.limits
 	conns := make([]*client.Conn, f.connections)
 	for i := range conns {
-		conns[i], err = client.Open(command, f.options)
-		if err != nil { // if the options are wrong, the first call of Open fails
-			return usageError(err)
-		}
+		conns[i] = client.Open(command, f.options)
 	}
-	s.pool, err = client.NewPool(conns...)
-	if err != nil {
-		return err
-	}
-	closePool := func() { _ = s.pool.Close() } // Close always returns nil
-	stop := context.AfterFunc(cmd.Context(), closePool)
+	s.pool = client.NewPool(conns...)
+	stop := context.AfterFunc(cmd.Context(), s.pool.Close)
 	defer stop()
 	atTerminal(cmd, "waiting for requests, one a line, such as tools/list; "+
 		"the end of input (Ctrl-D) ends the server")
+	var err error
 	if f.model != "" {
 		err = s.runModel(cmd, f.model)
 	} else {
 		err = s.run(cmd.Context(), cmd.InOrStdin())
 	}
-	closePool()
+	s.pool.Close()
 	f.bar.stop()
 	for _, c := range conns {
 		code, isForced := c.Exit()
@@ -142,7 +127,6 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("timeout") {
 		o.InitTimeout = o.RequestTimeout // initialize is a request, too
 	}
-	f.limits.Memory = uint64(f.memory)
 	o.Version = machine.Version()
 	if o.Restarts == 0 {
 		o.Restarts = -1 // never: for the client, 0 means any number of times
@@ -154,17 +138,15 @@ func (f *callFlags) completeOptions(cmd *cobra.Command) error {
 		f.bar.stderr = stderr
 		o.OnChunk = f.bar.chunk
 	}
-	o.Policy = oversizePolicies[f.oversize]
-	if o.MaxMessage < 0 {
-		if cmd.Flags().Changed("oversize") && o.Policy != client.Unlimited {
-			return usageError(fmt.Errorf(
-				"--oversize %s needs a limit, and --max-message is unlimited", f.oversize))
-		}
-		o.Policy = client.Unlimited
+	if f.oversize == unlimited {
+		o.MaxMessage = -1
+		return nil
 	}
-	if o.Policy == client.Unlimited {
-		o.MaxMessage = 0
+	if o.MaxMessage < 0 && cmd.Flags().Changed("oversize") {
+		return usageError(fmt.Errorf(
+			"--oversize %s needs a limit, and --max-message is unlimited", f.oversize))
 	}
+	o.Policy = client.Policy(f.oversize)
 	return nil
 }
 

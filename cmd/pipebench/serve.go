@@ -36,7 +36,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	addParsed(cmd, &o.Framing, "framing", "ndjson", framers.Parse,
 		"how messages are told apart: "+framingUsage)
 	flags.BoolVar(&o.Lenient, "lenient", false, "skip malformed lines of a header (content-length)")
-	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr("unlimited"),
+	addParsed(cmd, &o.MaxMessage, "max-message", "", sizeOr(unlimited),
 		"the largest request, such as 10MiB; unlimited (default 10MiB, with --fault unlimited)")
 	inflight := countFlag{usual: mcp.DefaultMaxInFlight, least: 1, most: mostInflight}
 	addCount(cmd, &o.MaxInFlight, "inflight", inflight,

@@ -178,11 +178,8 @@ func openChild(t *testing.T, command Command, opts Options) *Conn {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(newLogBook())
 	}
-	c, err := Open(command, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c := Open(command, opts)
+	t.Cleanup(c.Close)
 	return c
 }
 
@@ -321,10 +318,7 @@ func TestPoolOfProcesses(t *testing.T) { // seed 002, "Connection pooling for mu
 			t.Fatal(err)
 		}
 	}
-	pool, err := NewPool(conns...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := NewPool(conns...)
 	pids := func() map[string]bool {
 		var wg sync.WaitGroup
 		defer wg.Wait()
@@ -345,7 +339,7 @@ func TestPoolOfProcesses(t *testing.T) { // seed 002, "Connection pooling for mu
 	if len(before) != len(conns) {
 		t.Errorf("the requests went to %d processes of %d", len(before), len(conns))
 	}
-	_, err = pool.Call(t.Context(), "tools/call", map[string]any{"name": "exit", "arguments": map[string]int{"n": 7}})
+	_, err := pool.Call(t.Context(), "tools/call", map[string]any{"name": "exit", "arguments": map[string]int{"n": 7}})
 	lost(t, err, ReasonGone)
 	for range 4 {
 		if _, err := pool.Call(t.Context(), "ping", nil); err != nil {

@@ -2,7 +2,7 @@
 // server's failures.
 //
 //	command := client.NewCommand("server.js", "--verbose") // node server.js --verbose
-//	c, err := client.Open(command, client.Options{})
+//	c := client.Open(command, client.Options{})
 //	defer c.Close()
 //	tools, err := client.ListTools(ctx, c)
 //	answer, err := client.CallTool(ctx, c, "echo", map[string]any{"message": "hi"})
@@ -44,11 +44,8 @@ type Conn struct {
 }
 
 // Open starts the server and returns at once. Requests wait until the server is ready.
-func Open(launcher Launcher, opts Options) (*Conn, error) {
-	err := opts.complete()
-	if err != nil {
-		return nil, fmt.Errorf("open connection: %w", err)
-	}
+func Open(launcher Launcher, opts Options) *Conn {
+	opts.complete()
 	c := &Conn{
 		opts: opts, launcher: launcher,
 		ready: make(chan struct{}), over: make(chan struct{}),
@@ -58,7 +55,7 @@ func Open(launcher Launcher, opts Options) (*Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.start()
-	return c, nil
+	return c
 }
 
 // Wait returns when the connection is ready. Its error wraps ErrClosed or the error of ctx.
@@ -98,10 +95,9 @@ func (c *Conn) whenReady(ctx context.Context, do func()) error {
 
 // Close fails the requests in flight, closes the server's stdin, and returns when the server is
 // gone. A server that does not end in time is killed.
-func (c *Conn) Close() error {
+func (c *Conn) Close() {
 	c.dispatch(nil, closed, eventData{err: &TransportError{Reason: ReasonClosed, Err: ErrClosed}})
 	c.tasks.Wait()
-	return nil
 }
 
 // Done returns a channel that is closed after Close, or when the connection has given up on its
@@ -109,19 +105,11 @@ func (c *Conn) Close() error {
 func (c *Conn) Done() <-chan struct{} { return c.over }
 
 // Exit returns the exit code of the latest server process, or 128 plus the number of the signal
-// that ended it. The code is -1 if the process has not ended. forced is true if the process did not
-// end by itself.
+// that ended it. The code is -1 if no process was started. forced is true if the process did not
+// end by itself. Call Exit only after Close.
 func (c *Conn) Exit() (code int, forced bool) {
-	c.mu.Lock()
-	last := c.last
-	c.mu.Unlock()
-	if last == nil {
+	if c.last == nil {
 		return -1, false
 	}
-	select {
-	case <-last.ended:
-		return last.proc.ExitCode(), last.forced
-	default:
-		return -1, false
-	}
+	return c.last.proc.ExitCode(), c.last.forced
 }

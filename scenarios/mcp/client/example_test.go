@@ -17,13 +17,9 @@ func ExampleNewCommand() {
 
 // A connection starts its server, and starts it again when it fails.
 func ExampleOpen() {
-	c, err := client.Open(client.NewCommand("./server"), client.Options{
+	c := client.Open(client.NewCommand("./server"), client.Options{
 		OnViolation: func(v client.Violation) { fmt.Println("too large:", v.FrameSize) },
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	defer c.Close()
 	res, err := client.CallTool(context.Background(), c, "echo", map[string]any{"message": "hi"})
 	fmt.Println(res, err)
@@ -42,11 +38,7 @@ func (model) Chat(_ context.Context, conversation []client.Turn, _ []mcp.ToolInf
 
 func ExampleToolLoop() {
 	server := client.Command{Path: os.Args[0], Env: append(os.Environ(), "PIPEBENCH_TEST_SERVER=serve ndjson")} // this test binary
-	c, err := client.Open(server, client.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	c := client.Open(server, client.Options{})
 	defer c.Close()
 	fmt.Println(client.ToolLoop(context.Background(), c, model{}, "What is pipe backwards?"))
 	// Output: It says: epip <nil>

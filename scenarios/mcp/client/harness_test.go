@@ -189,10 +189,7 @@ func newFixture(t *testing.T, opts Options) *fixture {
 	opts.Logger = slog.New(s.logs)
 	opts.OnState = func(st State) { s.states <- st }
 	opts.OnViolation = func(v Violation) { s.events <- v }
-	c, err := Open(s.p, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := Open(s.p, opts)
 	s.c = c
 	t.Cleanup(func() {
 		done := make(chan struct{})

@@ -14,7 +14,7 @@ func (l Limits) apply(pid int) error {
 		resource int
 		value    uint64
 	}{
-		{"memory", unix.RLIMIT_AS, l.Memory},
+		{"memory", unix.RLIMIT_AS, uint64(l.Memory)},
 		{"CPU time", unix.RLIMIT_CPU, seconds},
 		{"descriptors", unix.RLIMIT_NOFILE, l.Files},
 	} {

@@ -2,8 +2,6 @@ package client
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -15,31 +13,25 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultMaxMessage     = 16 << 20 // bytes: room for a document or an image
-	DefaultMaxNoise       = 10_000   // how many lines in a row
 	DefaultRequestTimeout = 60 * time.Second
 	DefaultInitTimeout    = 30 * time.Second
-	DefaultBackoffFirst   = 100 * time.Millisecond
-	DefaultBackoffMost    = 30 * time.Second
 	DefaultProtocol       = mcp.LastWithHandshake
 )
 
 // A Policy says what happens if a frame is larger than MaxMessage.
-type Policy int
+type Policy string
 
 const (
 	// CloseOnOversize closes the connection without telling the server. It is the default.
-	CloseOnOversize Policy = iota
-	// Unlimited accepts frames of every size.
-	Unlimited
+	CloseOnOversize Policy = "close"
 	// ErrorOnOversize answers the frame with a JSON-RPC error, and then closes the connection. If
 	// the frame answered a request, that request fails with a *FrameError.
-	ErrorOnOversize
+	ErrorOnOversize Policy = "error"
 	// Negotiate is CloseOnOversize with a limit from the handshake: client and server each put a
 	// number into capabilities.experimental.maxFrameSize, and the smaller one holds. Requests must
 	// not exceed the limit either. A strict server may refuse such a handshake, because MCP wants
 	// an object in place of the number.
-	Negotiate
+	Negotiate Policy = "negotiate"
 )
 
 // Options say how a connection behaves. For a field that is zero, the default in its comment holds.
@@ -49,12 +41,14 @@ type Options struct {
 	// [mcp.FirstStateless] or later, the server must speak exactly that revision.
 	Protocol string
 
-	Framing    framers.Framing // default: NDJSON, and then the server may also send chunk frames
-	MaxMessage int             // bytes without the terminator; default: DefaultMaxMessage
-	Policy     Policy          // default: CloseOnOversize
-	Lenient    bool            // skip malformed header lines; only for the framing content-length
+	Framing framers.Framing // default: NDJSON, and then the server may also send chunk frames
+	// MaxMessage is the length of the largest frame, in bytes without the terminator. The default is
+	// 16 MiB: room for a document or an image. A negative number means no limit.
+	MaxMessage int
+	Policy     Policy // default: CloseOnOversize
+	Lenient    bool   // skip malformed header lines; only for the framing content-length
 	// MaxNoise is how many lines in a row are skipped if they are no messages. After one more, the
-	// server counts as lost. The default is DefaultMaxNoise. A negative number allows no such line.
+	// server counts as lost. The default is 10,000. A negative number allows no such line.
 	MaxNoise int
 
 	// RequestTimeout bounds a request whose context has no deadline; default:
@@ -66,7 +60,7 @@ type Options struct {
 	// never. A handshake that succeeds begins the count anew.
 	Restarts int
 	// The wait before a new start is random, up to a bound. The bound doubles after each failure,
-	// from BackoffFirst to BackoffMost; defaults: DefaultBackoffFirst, DefaultBackoffMost.
+	// from BackoffFirst to BackoffMost; defaults: 100 ms and 30 s.
 	BackoffFirst time.Duration
 	BackoffMost  time.Duration
 	Random       func() float64 // returns a number in [0, 1) for the backoff; default: rand.Float64
@@ -90,16 +84,16 @@ type Options struct {
 
 func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
-// complete fills in the defaults, and reports values that are not allowed.
-func (o *Options) complete() error {
+// complete fills in the defaults.
+func (o *Options) complete() {
 	o.Version = cmp.Or(o.Version, "(devel)")
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
-	o.MaxMessage = cmp.Or(o.MaxMessage, DefaultMaxMessage)
-	o.MaxNoise = cmp.Or(o.MaxNoise, DefaultMaxNoise)
+	o.MaxMessage = cmp.Or(o.MaxMessage, 16<<20)
+	o.MaxNoise = cmp.Or(o.MaxNoise, 10_000)
 	o.RequestTimeout = cmp.Or(o.RequestTimeout, DefaultRequestTimeout)
 	o.InitTimeout = cmp.Or(o.InitTimeout, DefaultInitTimeout)
-	o.BackoffFirst = cmp.Or(o.BackoffFirst, DefaultBackoffFirst)
-	o.BackoffMost = cmp.Or(o.BackoffMost, DefaultBackoffMost)
+	o.BackoffFirst = cmp.Or(o.BackoffFirst, 100*time.Millisecond)
+	o.BackoffMost = cmp.Or(o.BackoffMost, 30*time.Second)
 	o.Stderr = cmp.Or(o.Stderr, io.Discard)
 	o.Framing = cmp.Or(o.Framing, framers.NDJSON())
 	if o.AfterFunc == nil {
@@ -109,17 +103,6 @@ func (o *Options) complete() error {
 		o.Random = rand.Float64
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	var faults []error
-	if o.MaxMessage < 0 {
-		faults = append(faults, fmt.Errorf("frame limit of %d: want more than 0", o.MaxMessage))
-	}
-	if o.Policy < CloseOnOversize || o.Policy > Negotiate {
-		faults = append(faults, fmt.Errorf("policy %d is not known", o.Policy))
-	}
-	if o.Policy == Unlimited {
-		o.MaxMessage = -1 // no limit, in package framers
-	}
-	return errors.Join(faults...)
 }
 
 // A backoff computes the time until the next start. It is random, so that the clients of one

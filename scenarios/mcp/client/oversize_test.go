@@ -210,7 +210,7 @@ func TestLateRepliesFindTombstones(t *testing.T) {
 // The four options that the seed considers.
 
 func TestPolicyUnlimited(t *testing.T) {
-	s := newFixture(t, Options{Policy: Unlimited})
+	s := newFixture(t, Options{MaxMessage: -1})
 	srv := s.readyServer()
 	call := s.goCall(context.Background(), "large", nil)
 	id := srv.recv().ID

@@ -14,11 +14,8 @@ type Pool struct {
 	over  chan struct{} // closed when all connections are Closing
 }
 
-// NewPool returns a pool of connections. The pool owns them from now on: Pool.Close closes them.
-func NewPool(conns ...*Conn) (*Pool, error) {
-	if len(conns) == 0 {
-		return nil, errors.New("new pool: no connection")
-	}
+// NewPool returns a pool of at least one connection. The pool owns them from now on: Pool.Close closes them.
+func NewPool(conns ...*Conn) *Pool {
 	p := &Pool{conns: conns, over: make(chan struct{})}
 	go func() {
 		for _, c := range conns {
@@ -26,7 +23,7 @@ func NewPool(conns ...*Conn) (*Pool, error) {
 		}
 		close(p.over)
 	}()
-	return p, nil
+	return p
 }
 
 // Wait returns when one of the connections is ready. If none becomes ready, Wait returns the errors
@@ -109,11 +106,10 @@ func (p *Pool) firstReady(ctx context.Context) (*Conn, error) {
 }
 
 // Close closes all connections, and returns when all servers are gone.
-func (p *Pool) Close() error {
+func (p *Pool) Close() {
 	var closing sync.WaitGroup
 	for _, c := range p.conns {
-		closing.Go(func() { _ = c.Close() }) // its error is always nil
+		closing.Go(c.Close)
 	}
 	closing.Wait()
-	return nil
 }

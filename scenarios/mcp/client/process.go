@@ -31,10 +31,6 @@ type Process struct {
 	ExitCode func() int      // after its end: the code, or 128 plus the signal's number
 }
 
-// DefaultGrace is how long a child may take to end after its stdin was closed, and again after it
-// was told to end.
-const DefaultGrace = 2 * time.Second
-
 // A Command starts a server as a child process, without a shell. It is a [Launcher].
 type Command struct {
 	Path   string   // of the program; looked up in PATH if it has no separator
@@ -42,12 +38,14 @@ type Command struct {
 	Env    []string // nil: the environment of this process
 	Dir    string   // "": the working directory of this process
 	Limits Limits
-	Grace  time.Duration // default: DefaultGrace
+	// Grace is how long the child may take to end after its stdin was closed, and again after it
+	// was told to end; default: 2 s.
+	Grace time.Duration
 }
 
 // Limits bound what a child may use, on Linux only. A field that is zero sets no limit.
 type Limits struct {
-	Memory uint64        // bytes of address space
+	Memory int64         // bytes of address space
 	CPU    time.Duration // of all threads, rounded up to seconds; beyond it the child is killed
 	Files  uint64        // descriptors
 }
@@ -87,7 +85,7 @@ func (c Command) Launch(f framers.Framing, o child.Options) (*Process, error) {
 		conn.Close()
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
-	grace := cmp.Or(c.Grace, DefaultGrace)
+	grace := cmp.Or(c.Grace, 2*time.Second)
 	return &Process{
 		Conn: conn, Stop: func() bool { return p.Stop(grace, grace) },
 		Done: p.Done(), ExitCode: p.ExitCode,
