@@ -19,7 +19,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp/client"
 )
 
-// callFlags are the flags of the command "call".
 type callFlags struct {
 	options     client.Options
 	limits      client.Limits

@@ -16,7 +16,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/check"
 )
 
-// checkFlags are the flags of the command "check".
 type checkFlags struct {
 	options        check.Options
 	server, client bool

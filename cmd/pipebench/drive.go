@@ -18,7 +18,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// driveFlags are the flags of the command "drive".
 type driveFlags struct {
 	options   drive.Options
 	plan      drive.Plan

@@ -18,7 +18,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// inspectFlags are the flags of the command "inspect".
 type inspectFlags struct {
 	format view.Format
 	detail bool

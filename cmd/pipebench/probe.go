@@ -21,7 +21,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe"
 )
 
-// probeFlags are the flags of the command "probe".
 type probeFlags struct {
 	options        rules.Options
 	pipes          []string

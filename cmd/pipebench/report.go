@@ -19,7 +19,6 @@ import (
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
 
-// reportFlags are the flags of the command "report".
 type reportFlags struct {
 	out    string
 	title  string

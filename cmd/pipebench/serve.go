@@ -16,7 +16,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/mcp"
 )
 
-// serveFlags are the flags of the command "serve".
 type serveFlags struct {
 	options      mcp.Options
 	parseErrorID string

@@ -16,7 +16,6 @@ import (
 	"github.com/pipebench/pipebench/scenarios/tap"
 )
 
-// tapFlags are the flags of the command "tap".
 type tapFlags struct {
 	out        string
 	wrapFile   string

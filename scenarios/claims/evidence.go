@@ -224,7 +224,7 @@ func (c count) of(what string) string { return fmt.Sprintf("%d of %d %s", c.good
 
 // A server is what the command check found out about one MCP server in one situation.
 type server struct {
-	name string // its program
+	name string // its program, without the folder
 	results.Finding
 	seen check.ServerEvidence
 }
@@ -241,7 +241,8 @@ func (e *Evidence) checked(id string) []server {
 			continue
 		}
 		command := strings.Join(f.About, " ")
-		s.name = nameOf(command)
+		program, _, _ := strings.Cut(command, " ")
+		s.name = program[strings.LastIndexAny(program, `/\`)+1:]
 		last[command] = s
 	}
 	var servers []server
@@ -249,12 +250,6 @@ func (e *Evidence) checked(id string) []server {
 		servers = append(servers, last[command])
 	}
 	return servers
-}
-
-// nameOf returns the program of a command, without its folder and its arguments.
-func nameOf(command string) string {
-	program, _, _ := strings.Cut(command, " ")
-	return program[strings.LastIndexAny(program, `/\`)+1:]
 }
 
 // speaking counts how many of the checked servers speak a framing, such as "ndjson".

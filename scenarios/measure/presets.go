@@ -16,23 +16,21 @@ import (
 type Preset struct {
 	Name string
 	What string // what the measurements show, in one line
-	make func(placement.Topology) []results.Cell
+	// Cells returns what the preset measures on a machine with these CPUs.
+	Cells func(placement.Topology) []results.Cell
 }
-
-// Cells returns what the preset measures on a machine with these CPUs.
-func (p Preset) Cells(t placement.Topology) []results.Cell { return p.make(t) }
 
 // The presets. A run without any choice by the user measures Default and Waiting.
 var (
 	Default = Preset{Name: "default", What: "what a framing costs, alone and in a program that " +
-		"parses the messages, and what a larger pipe and smaller writes gain", make: defaultCells}
+		"parses the messages, and what a larger pipe and smaller writes gain", Cells: defaultCells}
 	Waiting = Preset{Name: "waiting", What: "how often a writer that does not block is refused " +
-		"(EAGAIN), and when it learns that its reader left (EPIPE)", make: waitingCells}
-	Large  = Preset{Name: "large", What: "messages of 16 MB", make: largeCells}
+		"(EAGAIN), and when it learns that its reader left (EPIPE)", Cells: waitingCells}
+	Large  = Preset{Name: "large", What: "messages of 16 MB", Cells: largeCells}
 	Limits = Preset{Name: "limits", What: "how fast raw bytes pass through a pipe here",
-		make: limitCells}
+		Cells: limitCells}
 	Readers = Preset{Name: "readers", What: "whether the time per byte of three line readers " +
-		"grows with the size of the line", make: readerCells}
+		"grows with the size of the line", Cells: readerCells}
 )
 
 // Presets lists all presets.
@@ -160,12 +158,10 @@ func limitCells(t placement.Topology) []results.Cell {
 
 // readerCells returns streams for three readers of lines, and streams of raw bytes to compare with.
 func readerCells(t placement.Topology) []results.Cell {
-	var cells []results.Cell
-	framings := []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"}
-	for _, framing := range framings {
-		for _, size := range []int{4000, 65_000, 256_000, 1_000_000, 4_000_000} {
-			cells = append(cells, results.UsualCell(framing, "stream", t.Best()[0], size))
-		}
-	}
-	return cells
+	return mustCells(t, Sweep{
+		Framings:   []string{results.FramingRaw, "ndjson", "ndjson-rescan", "ndjson-bytewise"},
+		Sizes:      []int{4000, 65_000, 256_000, 1_000_000, 4_000_000},
+		Patterns:   []string{"stream"},
+		Placements: t.Best()[:1],
+	})
 }

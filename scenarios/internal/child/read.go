@@ -3,7 +3,6 @@ package child
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -179,19 +178,4 @@ func (c *Conn) Err() error {
 		return fmt.Errorf("%w within %s B: %w", ErrEndless, limit, large)
 	}
 	return ErrLeft
-}
-
-// ReadAnswer decodes an answer, less strictly than [jsonrpc.Parse]. If the answer is an error,
-// ReadAnswer also returns a *jsonrpc.Error.
-func ReadAnswer(m Message) (jsonrpc.Message, error) {
-	var parts struct{ Result, Error json.RawMessage }
-	if err := json.Unmarshal(m.Raw, &parts); err != nil {
-		return jsonrpc.Message{}, fmt.Errorf("the answer cannot be read: %w", err)
-	}
-	answer := jsonrpc.Message{ID: jsonrpc.ID(m.Envelope.ID), Result: parts.Result}
-	if parts.Error == nil || string(parts.Error) == "null" {
-		return answer, nil
-	}
-	answer.Failure = parts.Error
-	return answer, jsonrpc.ParseError(parts.Error)
 }

@@ -47,14 +47,15 @@ type greeting struct {
 
 // decode reads the result of an answer. If the answer is an error, decode returns a *jsonrpc.Error.
 func decode(m child.Message, result any) error {
-	a, err := child.ReadAnswer(m)
-	if a.Failure != nil {
-		return fmt.Errorf("the server refuses: %w", err)
+	var answer struct{ Result, Error json.RawMessage }
+	err := json.Unmarshal(m.Raw, &answer)
+	if err == nil && answer.Error != nil && string(answer.Error) != "null" {
+		return fmt.Errorf("the server refuses: %w", jsonrpc.ParseError(answer.Error))
+	}
+	if err == nil {
+		err = json.Unmarshal(answer.Result, result)
 	}
 	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(a.Result, result); err != nil {
 		return fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return nil

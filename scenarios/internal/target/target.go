@@ -81,10 +81,7 @@ func (o Options) process() *proc.Process {
 }
 
 // A StartError is returned when the command could not be started at all.
-type StartError struct {
-	Command []string
-	Err     error
-}
+type StartError struct{ Err error }
 
 func (e *StartError) Error() string {
 	return fmt.Sprintf("%v (is it installed, and spelt as on a command line?)", e.Err)
@@ -134,7 +131,7 @@ func launch(ctx context.Context, o Options, f framers.Framing) (*Server, error) 
 	}
 	c, err := child.Start(context.WithoutCancel(ctx), p, f, pipes)
 	if err != nil {
-		return nil, &StartError{o.Command, err}
+		return nil, &StartError{err}
 	}
 	s.Conn = c
 	if o.Behind {
