@@ -138,9 +138,7 @@ func writeHelp(cmd *cobra.Command) {
 		text = cmd.Short
 	}
 	writeText(w, text, o)
-	if cmd.Runnable() || cmd.HasSubCommands() {
-		fmt.Fprintf(w, "\n%s", cmd.UsageString())
-	}
+	fmt.Fprintf(w, "\n%s", cmd.UsageString())
 }
 
 // writeUsage shows how a command is used: the line to type, the examples and the flags.

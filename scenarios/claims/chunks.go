@@ -2,6 +2,8 @@ package claims
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results/stat"
@@ -130,9 +132,10 @@ var chunkClaims = []Claim{
 		Needs: []string{chunks + "invalid"},
 		Judge: func(e *Evidence) Judgement {
 			var c count
-			for _, id := range e.idsBeginning(chunks + "invalid/") {
-				refused := e.finding(id).Class == failures.Refused
-				c.add(strings.TrimPrefix(id, chunks+"invalid/"), refused)
+			for _, id := range slices.Sorted(maps.Keys(e.findings)) {
+				if part, ok := strings.CutPrefix(id, chunks+"invalid/"); ok {
+					c.add(part, e.finding(id).Class == failures.Refused)
+				}
 			}
 			return inAllCases(c, c.of("faults refused"), "every faulty frame was refused",
 				"no faulty frame was refused",

@@ -147,18 +147,6 @@ func (e *Evidence) judge(c Claim) (f results.Finding, ok bool) {
 	return f, true
 }
 
-// idsBeginning returns the IDs of findings that begin with prefix, sorted.
-func (e *Evidence) idsBeginning(prefix string) []string {
-	var ids []string
-	for id := range e.findings {
-		if strings.HasPrefix(id, prefix) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
 // finding returns the finding with that ID, and notes its value as evidence of the claim being
 // judged.
 func (e *Evidence) finding(id string) results.Finding {
@@ -258,16 +246,6 @@ func (e *Evidence) speaking(framing string) count {
 	for _, s := range e.checked(serverCheck(endInFlight)) {
 		c.add(s.name, s.seen.Framing == framing)
 		e.basis.From[s.name+" speaks"] = s.seen.Framing
-	}
-	return c
-}
-
-// passing counts how many servers passed the check in a situation.
-func (e *Evidence) passing(situation string) count {
-	var c count
-	for _, s := range e.checked(serverCheck(situation)) {
-		c.add(s.name, s.Verdict == results.OK)
-		e.basis.From[s.name+" "+situation] = s.Verdict
 	}
 	return c
 }

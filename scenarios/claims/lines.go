@@ -184,7 +184,11 @@ var lineClaims = []Claim{
 // judgeDirtyLines judges whether servers still answer after blank lines and lines that are not
 // JSON.
 func judgeDirtyLines(e *Evidence) Judgement {
-	c := e.passing(dirtyLine)
+	var c count
+	for _, s := range e.checked(serverCheck(dirtyLine)) {
+		c.add(s.name, s.Verdict == results.OK)
+		e.basis.From[s.name+" "+dirtyLine] = s.Verdict
+	}
 	const failing = "does not answer after lines that are blank, a log line or broken JSON: {}"
 	return inAllCases(c, c.of("servers"),
 		"each answers the request after blank, log and broken lines", failing, failing)

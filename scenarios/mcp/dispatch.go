@@ -207,12 +207,8 @@ func (s *Server) answerResult(r *request, result any, failed *jsonrpc.Error) {
 		s.answerError(r, failed)
 		return
 	}
-	text, err := jsonv2.Marshal(result, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil { // results that are made here always marshal
-		s.log.Error("Request failed", "method", clip(r.method), "error", err)
-		s.answerError(r, &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal error"})
-		return
-	}
+	// Results that are made here always marshal.
+	text, _ := jsonv2.Marshal(result, jsonv2.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if r.stateless {
 		text = s.withResultType(text, "" /* no subscription */)
 	}

@@ -120,11 +120,6 @@ func ExperimentOf(step string) string {
 	return ""
 }
 
-// Evidence is what a finding of this package rests on (see [results.Evidence]).
-type Evidence struct {
-	Documented string `json:"documented,omitempty"` // the rule or what it predicts, with its source
-}
-
 // Options say which experiments to make. The zero Options make all of them.
 type Options struct {
 	Kinds []syspipe.Kind // nil: each of [syspipe.StreamKinds] that this system supports

@@ -73,7 +73,7 @@ func (t *trial) report(step string, value any, unit, how string, verdict results
 	}
 	if documented != "" {
 		f.Found += "; documented: " + documented
-		f.Evidence = results.MustEvidence(Evidence{documented})
+		f.Evidence = results.MustEvidence(map[string]string{"documented": documented})
 	}
 	t.Found(f)
 }
