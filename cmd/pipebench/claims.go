@@ -119,7 +119,6 @@ func (f *probeFlags) showClaims(
 	return f.showFindings(cmd, set, verdicts)
 }
 
-// explain prints everything about one verdict.
 func explain(
 	cmd *cobra.Command, c claims.Claim, verdict results.Finding, server []string,
 ) error {

@@ -101,7 +101,6 @@ func addHelpCommand(root *cobra.Command) {
 	}
 }
 
-// writeRootHelp shows what pipebench is, and its commands and topics.
 func writeRootHelp(w io.Writer, root *cobra.Command, o view.Options) {
 	writeText(w, root.Long, o)
 	for _, group := range commandGroups {
@@ -152,7 +151,6 @@ func writeUsage(cmd *cobra.Command) error {
 	return nil // the output remembers a failed write
 }
 
-// writeFlags writes the flags of a command under their headings.
 func writeFlags(w io.Writer, cmd *cobra.Command) {
 	width := viewOptions(cmd, true).Columns()
 	others := cmd.LocalFlags() // those that are in no group

@@ -233,7 +233,6 @@ func (f *probeFlags) machineTask(cmd *cobra.Command, files []string) task {
 	}
 }
 
-// showFindings prints some findings of a set.
 func (f *probeFlags) showFindings(
 	cmd *cobra.Command, set *results.Set, some []results.Finding,
 ) error {

@@ -174,7 +174,6 @@ func (f *reportFlags) draw(cmd *cobra.Command, g *gathered, o plots.ReportOption
 	return f.save(cmd, filepath.Join(f.out, reportFile), g, o)
 }
 
-// save writes the page to a file, and prints the path of the file.
 func (f *reportFlags) save(
 	cmd *cobra.Command, path string, g *gathered, o plots.ReportOptions,
 ) error {

@@ -252,7 +252,6 @@ func (f *runFlags) task(cmd *cobra.Command, plan bench.Plan) task {
 	}
 }
 
-// measureRuns measures the plan as often as --repeat asks for.
 func (f *runFlags) measureRuns(ctx context.Context, s *session, plan bench.Plan) error {
 	s.planned = f.repeat
 	s.progress.within(max(time.Duration(f.repeat)*plan.MaxTime, f.over+plan.MaxTime))
@@ -291,7 +290,6 @@ func (f *runFlags) showRuns(cmd *cobra.Command, own *results.Set) error {
 	return view.WriteNoise(out, f.format, stat.NoiseOf(own), viewOptions(cmd, f.detail))
 }
 
-// runPlan measures the cells of a plan and keeps their records.
 func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	const untimedSteps = 2 // per cell: bench.Compared and bench.Calibrated
 	type cellSteps struct {

@@ -107,7 +107,6 @@ func (f *serveFlags) run(cmd *cobra.Command, _ []string) error {
 	return s.Wait()
 }
 
-// serverOptions translates the flags into options of the server.
 func (f *serveFlags) serverOptions(cmd *cobra.Command) mcp.Options {
 	o := f.options
 	o.Version = machine.Version()

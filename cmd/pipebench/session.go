@@ -351,7 +351,6 @@ func (f *sharedFlags) say(cmd *cobra.Command, format string, args ...any) {
 	}
 }
 
-// print prints a set in the format that was asked for.
 func (f *sharedFlags) print(cmd *cobra.Command, set *results.Set) error {
 	return view.Write(cmd.OutOrStdout(), set, f.format, viewOptions(cmd, f.detail))
 }

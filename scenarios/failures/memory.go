@@ -167,5 +167,4 @@ func memory() (m runtime.MemStats) {
 	return m
 }
 
-// formatBytes writes a number of bytes in a form for people.
 func formatBytes(n int) string { return results.FormatLabel(float64(n), "B") }

@@ -76,7 +76,6 @@ type faultInjector struct {
 	parent         int // the process that started this one
 }
 
-// reader returns the reader of the server's input.
 func (f *faultInjector) reader(opts ...framers.Option) framers.Reader {
 	in := f.s.in
 	limit := f.s.opts.MaxMessage

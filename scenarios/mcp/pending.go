@@ -47,7 +47,6 @@ type pendingTable struct {
 	flushed int                     // requests answered while draining
 }
 
-// drain changes the state from Running to Draining.
 func (t *pendingTable) drain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

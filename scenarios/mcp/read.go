@@ -208,7 +208,6 @@ func limitText(n int64) string {
 	return strconv.FormatInt(n, 10) + " byte"
 }
 
-// sendParseError answers a message that cannot be parsed.
 func (s *Server) sendParseError(why string) {
 	s.log.Warn("Unreadable message", "error", why)
 	s.sendError("", jsonrpc.CodeParse, why)

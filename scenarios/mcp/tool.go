@@ -81,7 +81,6 @@ func resolveSchema(text json.RawMessage) (*jsonschema.Resolved, error) {
 	return schema.Resolve(nil)
 }
 
-// callTool answers a request of the method tools/call.
 func (s *Server) callTool(r *request) (any, *jsonrpc.Error) {
 	var params struct {
 		Name      string         `json:"name"`

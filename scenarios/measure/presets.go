@@ -33,10 +33,8 @@ var (
 		"grows with the size of the line", Cells: readerCells}
 )
 
-// Presets lists all presets.
 func Presets() []Preset { return []Preset{Default, Waiting, Large, Limits, Readers} }
 
-// FindPreset returns the preset of that name.
 func FindPreset(name string) (Preset, error) {
 	var names []string
 	for _, p := range Presets() {
@@ -127,7 +125,6 @@ func waitingCells(t placement.Topology) []results.Cell {
 	return cells
 }
 
-// largeCells returns measurements of streams whose messages have 16 MB.
 func largeCells(t placement.Topology) []results.Cell {
 	return mustCells(t, Sweep{Patterns: []string{"stream"}, Sizes: []int{16_000_000}})
 }

@@ -67,7 +67,6 @@ func (s Sweep) withDefaults(t placement.Topology) Sweep {
 	return s
 }
 
-// orUsual returns asked, or the usual values if asked is empty.
 func orUsual[T any](asked []T, usual ...T) []T {
 	if len(asked) == 0 {
 		return usual

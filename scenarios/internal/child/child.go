@@ -161,7 +161,6 @@ func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn
 	return c
 }
 
-// begin sets the conversation up and starts to read.
 func (c *Conn) begin(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMaxMessage

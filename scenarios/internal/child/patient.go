@@ -94,7 +94,6 @@ func (p *patience) remaining() time.Duration {
 	return 0
 }
 
-// progress reads what the program has done so far.
 func (c *Conn) progress() reading {
 	r := reading{at: time.Now(), sent: c.In.Bytes(), received: c.Out.Bytes()}
 	if c.Process != nil {

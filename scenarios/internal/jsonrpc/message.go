@@ -168,7 +168,6 @@ type Message struct {
 	named   bool   // whether there is a method
 }
 
-// Kind returns the kind of m.
 func (m *Message) Kind() Kind {
 	return kindOf(m.named, m.ID != "", m.Failure != nil, m.Result != nil)
 }

@@ -73,7 +73,6 @@ func (r *Request) checkLine(reply []byte) Outcome {
 	return out
 }
 
-// checkRefusal judges an answer that is an error.
 func (r *Request) checkRefusal(reply []byte) Outcome {
 	var failure struct{ Error jsonrpc.Error }
 	code := ""

@@ -204,7 +204,6 @@ func knowsNoInitialize(err error) bool {
 	return ok && refusal.Code == jsonrpc.CodeMethodNotFound
 }
 
-// speakLSP speaks as an editor does.
 func speakLSP(g greeting) (*Protocol, error) {
 	l := newLSP(g.o, g.Framing())
 	err := l.greet(g)

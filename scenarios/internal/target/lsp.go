@@ -13,7 +13,6 @@ import (
 	"github.com/pipebench/pipebench/framers"
 )
 
-// lsp is the Language Server Protocol.
 type lsp struct {
 	Protocol
 	root     string    // URI of an empty folder that we make and the server opens

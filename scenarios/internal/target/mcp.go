@@ -42,7 +42,6 @@ func newMCP(o Options, wire framers.Framing) *mcp {
 	return m
 }
 
-// discoverParams are the params of server/discover.
 var discoverParams = "{" + mcpstdio.Meta(mcpstdio.FirstStateless) + "}"
 
 func (m *mcp) greet(g greeting) error {

@@ -45,7 +45,6 @@ type Protocol struct {
 // A Kind is what a request exercises.
 type Kind uint8
 
-// Kinds of requests.
 const (
 	Tool      Kind = iota // what users ask for: a tool, or what a protocol has instead
 	Transport             // the server only reads the request and refuses it

@@ -148,7 +148,6 @@ func (c *Conn) withMeta(params []byte) []byte {
 	return slices.Concat(meta[:len(meta)-1], []byte(","), bytes.TrimSpace(params)[1:])
 }
 
-// A pendingCall is a request that waits for its answer.
 type pendingCall struct {
 	id     jsonrpc.ID
 	answer chan answer // has room for one

@@ -210,7 +210,6 @@ func (l *link) sendOversizeError(id jsonrpc.ID, e *FrameError) {
 	_ = l.proc.Conn.Send(ctx, jsonrpc.AppendError(nil, id, wrong))
 }
 
-// oversizeErrorTimeout bounds the wait in sendOversizeError.
 const oversizeErrorTimeout = 100 * time.Millisecond
 
 // stderrSink passes the server's stderr on. It ignores errors, because a server hangs if nobody
