@@ -22,7 +22,7 @@ const (
 
 // Options say what a Server does. For a field that is zero, the default in its comment holds.
 type Options struct {
-	Version string // of the server, as told to clients; default: "(devel)"
+	Version string // of the server, as told to clients
 	Tools   []Tool // no two have the same name
 
 	// ChangingTools tells clients that the list of tools may change, and adds a tool, change_tools,
@@ -79,7 +79,6 @@ type Options struct {
 
 // complete fills in the defaults.
 func (o *Options) complete() {
-	o.Version = cmp.Or(o.Version, "(devel)")
 	if o.Fault.Kind != "" {
 		// A limit could refuse the messages that are large enough to set off the fault.
 		o.MaxMessage = cmp.Or(o.MaxMessage, -1)

@@ -155,7 +155,7 @@ func Start(ctx context.Context, p *proc.Process, f framers.Framing, o Options) (
 
 // Over begins a conversation over streams that are open already: it reads from r and writes to w.
 func Over(r io.ReadCloser, w io.WriteCloser, f framers.Framing, o Options) *Conn {
-	c := &Conn{}
+	c := &Conn{stderr: &syspipe.End{}}
 	c.begin(r, w, f, o)
 	close(c.drained)
 	return c
@@ -217,9 +217,6 @@ func (c *Conn) Stderr() *proc.Tail { return &c.stderrTail }
 // StderrUnread returns how many bytes wait in the pipe of standard error. The second result is
 // false if this is not known.
 func (c *Conn) StderrUnread() (int, bool) {
-	if c.stderr == nil {
-		return 0, false
-	}
 	n, err := c.stderr.Buffered()
 	return n, err == nil
 }

@@ -145,34 +145,28 @@ func (s gatherStream) Writev(bufs [][]byte) (int64, error) {
 // Unread returns how many bytes wait in the pipe for its reader. The second result is false if this
 // is not known.
 func (s *Stream) Unread() (int, bool) {
-	pipe, ok := s.pipe()
-	if !ok {
-		return 0, false
-	}
-	n, err := pipe.Buffered()
+	n, err := s.pipe().Buffered()
 	return n, err == nil
 }
 
 // Capacity returns how many bytes the pipe can hold. The second result is false if this is not
 // known.
 func (s *Stream) Capacity() (int, bool) {
-	pipe, ok := s.pipe()
-	if !ok {
-		return 0, false
-	}
-	n, err := pipe.Capacity()
+	n, err := s.pipe().Capacity()
 	return n, err == nil
 }
 
-// pipe returns our end of the stream as a [syspipe.End]. The second result is false if our end is
-// of another type.
-func (s *Stream) pipe() (*syspipe.End, bool) {
+// pipe returns our end of the stream as a [syspipe.End], or a closed one if our end is of another
+// type.
+func (s *Stream) pipe() *syspipe.End {
 	var end any = s.r
 	if s.w != nil {
 		end = s.w
 	}
-	pipe, ok := end.(*syspipe.End)
-	return pipe, ok
+	if pipe, ok := end.(*syspipe.End); ok {
+		return pipe
+	}
+	return &syspipe.End{}
 }
 
 // Send writes one message. The error matches ErrNotTaken if ctx ends first, and ErrLeft if nobody

@@ -36,7 +36,7 @@ const (
 
 // Options say how a connection behaves. For a field that is zero, the default in its comment holds.
 type Options struct {
-	Version string // of the client, as told to the server; default: "(devel)"
+	Version string // of the client, as told to the server
 	// Protocol is the MCP revision to ask for; default: DefaultProtocol. If it is
 	// [mcp.FirstStateless] or later, the server must speak exactly that revision.
 	Protocol string
@@ -86,7 +86,6 @@ func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.After
 
 // complete fills in the defaults.
 func (o *Options) complete() {
-	o.Version = cmp.Or(o.Version, "(devel)")
 	o.Protocol = cmp.Or(o.Protocol, DefaultProtocol)
 	o.MaxMessage = cmp.Or(o.MaxMessage, 16<<20)
 	o.MaxNoise = cmp.Or(o.MaxNoise, 10_000)
