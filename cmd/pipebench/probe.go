@@ -112,9 +112,9 @@ func someDecided(found []results.Finding) error {
 }
 
 func (f *probeFlags) measureRules(ctx context.Context, s *session) error {
-	f.options.Observe = func(p rules.Progress) {
-		count := results.FormatCount(p.Findings, "finding")
-		s.progress.finish(p.Total, p.Experiment+": "+count)
+	f.options.Observe = func(experiment string, findings, total int) {
+		count := results.FormatCount(findings, "finding")
+		s.progress.finish(total, experiment+": "+count)
 	}
 	return rules.Run(ctx, f.options, func(found results.Finding) error { return s.keep(found) })
 }

@@ -28,14 +28,13 @@ const defaultTime = 16 * time.Second
 const samplesUsage = "samples per cell; at least 6 give an interval"
 
 type runFlags struct {
-	presets    []string
-	cells      cobra.Command // has the flags that say what to measure
-	sweep      measure.Sweep // an empty list stands for the default values
-	capacities string        // the text of --capacity
-	plan       bench.Plan    // without its cells
-	dryRun     bool
-	repeat     int           // the number of runs
-	over       time.Duration // the time over which the runs are spread
+	presets []string
+	cells   cobra.Command // has the flags that say what to measure
+	sweep   measure.Sweep // an empty list stands for the default values
+	plan    bench.Plan    // without its cells
+	dryRun  bool
+	repeat  int           // the number of runs
+	over    time.Duration // the time over which the runs are spread
 	assertFlags
 	sharedFlags
 }
@@ -81,7 +80,7 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes,
 		"chunk sizes, for framings that split messages (default 60KiB)")
 	flags.StringSliceVar(&s.Pipes, "pipe", nil, "kinds of pipe (default anonymous)")
-	addParsed(cmd, &f.capacities, "capacity", "", f.parseCapacities,
+	addList(cmd, &s.Capacities, "capacity", "", measure.ParseCapacities,
 		"pipe capacities to ask for, such as 16KiB,1MiB,default; macos: those of macOS, imitated")
 	flags.StringSliceVar(&s.IOs, "io", nil,
 		"how the ends wait: one value for both, or writer/reader (default blocking)")
@@ -100,14 +99,6 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	} {
 		addCellField(cmd, &s.Further, name)
 	}
-}
-
-// parseCapacities adds the pipe capacities in a list to those that are measured. It returns the
-// list as typed, because the word "macos" in it may call for a hint.
-func (f *runFlags) parseCapacities(list string) (string, error) {
-	capacities, err := measure.ParseCapacities(list)
-	f.sweep.Capacities = append(f.sweep.Capacities, capacities...)
-	return list, err
 }
 
 // cellFlag returns the name of a flag that was given and says what to measure. It returns "" if no
@@ -137,7 +128,8 @@ func (f *runFlags) run(cmd *cobra.Command, _ []string) error {
 	if f.dryRun {
 		return f.printPlan(cmd, plan)
 	}
-	if strings.Contains(f.capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
+	capacities := f.cells.Flags().Lookup("capacity").Value.String() // as typed
+	if strings.Contains(capacities, measure.CapacityMacOS) && runtime.GOOS != "darwin" {
 		f.say(cmd, "%s", measure.MacOSHint)
 	}
 	return f.do(cmd, nil, f.task(cmd, plan))

@@ -127,15 +127,9 @@ type Options struct {
 	// StepTimeout limits one experiment. If it is 0, the limit is [experiment.DefaultLimit], or
 	// more on a slow machine.
 	StepTimeout time.Duration
-	// Observe, if set, is called after each experiment, by the goroutine that called Run.
-	Observe func(Progress)
-}
-
-// Progress describes one experiment that has ended.
-type Progress struct {
-	Experiment  string // "fifo capacity"
-	Findings    int    // number of findings of the experiment
-	Done, Total int    // how many experiments have ended, with this one; how many there are
+	// Observe, if set, is called after each experiment, such as "fifo capacity", by the goroutine
+	// that called Run. It gets the number of findings, and of all experiments.
+	Observe func(experiment string, findings, total int)
 }
 
 // Steps returns the names of the experiments, in the order in which they run.
@@ -177,7 +171,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 		}
 	}
 	plan := o.experiments(kinds)
-	for n, e := range plan {
+	for _, e := range plan {
 		e.Limit = o.StepTimeout
 		findings := 0
 		err := experiment.Run(ctx, Work, e, func(f results.Finding) error {
@@ -189,7 +183,7 @@ func Run(ctx context.Context, o Options, found func(results.Finding) error) erro
 		}
 		if o.Observe != nil {
 			name := strings.ReplaceAll(strings.TrimPrefix(e.ID, "rule/"), "/", " ")
-			o.Observe(Progress{Experiment: name, Findings: findings, Done: n + 1, Total: len(plan)})
+			o.Observe(name, findings, len(plan))
 		}
 	}
 	return nil

@@ -172,12 +172,6 @@ func (m *Message) Kind() Kind {
 	return kindOf(m.named, m.ID != "", m.Failure != nil, m.Result != nil)
 }
 
-// A SyntaxError is returned for a line that is not exactly one JSON value in valid UTF-8.
-type SyntaxError struct{ Err error }
-
-func (e *SyntaxError) Error() string { return fmt.Sprintf("parse message: not JSON: %v", e.Err) }
-func (e *SyntaxError) Unwrap() error { return e.Err }
-
 // A FormError is returned for JSON that is not a JSON-RPC 2.0 message.
 type FormError struct {
 	ID  ID // of the message, if it has one that can be answered
@@ -186,10 +180,11 @@ type FormError struct {
 
 func (e *FormError) Error() string { return "parse message: " + e.Why }
 
-// Parse reads one message. Its error is a [*SyntaxError] or a [*FormError].
+// Parse reads one message. If the line is exactly one JSON value in valid UTF-8, an error is a
+// [*FormError].
 func Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
-		return Message{}, &SyntaxError{Err: errors.New("it is no UTF-8")}
+		return Message{}, errors.New("parse message: not JSON: it is no UTF-8")
 	}
 	dec := decoder(line)
 	kind := dec.PeekKind()
@@ -206,7 +201,7 @@ func Parse(line []byte) (Message, error) {
 	}
 	switch {
 	case err != nil:
-		return Message{}, &SyntaxError{Err: err}
+		return Message{}, fmt.Errorf("parse message: not JSON: %w", err)
 	case kind == '[':
 		return Message{}, &FormError{
 			Why: "a batch, which is not accepted: send its messages one by one",

@@ -178,7 +178,7 @@ func (l *link) invalidMessage(err error) {
 	l.skipped.Store(&err)
 	l.c.opts.Logger.Warn("Skipped what is no message", "error", err)
 	l.noise++
-	if l.noise > max(l.c.opts.MaxNoise, 0) {
+	if l.noise > l.c.opts.MaxNoise {
 		why := fmt.Errorf("%d lines in a row were no message, the last one: %w", l.noise, err)
 		l.fail(gone, ReasonNoise, why)
 	}

@@ -48,7 +48,7 @@ type Options struct {
 	Policy     Policy // default: CloseOnOversize
 	Lenient    bool   // skip malformed header lines; only for the framing content-length
 	// MaxNoise is how many lines in a row are skipped if they are no messages. After one more, the
-	// server counts as lost. The default is 10,000. A negative number allows no such line.
+	// server counts as lost. The default is 10,000.
 	MaxNoise int
 
 	// RequestTimeout bounds a request whose context has no deadline; default:
