@@ -42,8 +42,8 @@ type Options struct {
 	Protocol string
 
 	Framing framers.Framing // default: NDJSON, and then the server may also send chunk frames
-	// MaxMessage is the length of the largest frame, in bytes without the terminator. The default is
-	// 16 MiB: room for a document or an image. A negative number means no limit.
+	// MaxMessage is the length of the largest frame, in bytes without the terminator. The default
+	// is 16 MiB: room for a document or an image. A negative number means no limit.
 	MaxMessage int
 	Policy     Policy // default: CloseOnOversize
 	Lenient    bool   // skip malformed header lines; only for the framing content-length

@@ -14,7 +14,8 @@ type Pool struct {
 	over  chan struct{} // closed when all connections are Closing
 }
 
-// NewPool returns a pool of at least one connection. The pool owns them from now on: Pool.Close closes them.
+// NewPool returns a pool of connections, at least one. The pool owns them from now on: Pool.Close
+// closes them.
 func NewPool(conns ...*Conn) *Pool {
 	p := &Pool{conns: conns, over: make(chan struct{})}
 	go func() {
