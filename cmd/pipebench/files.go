@@ -10,16 +10,6 @@ import (
 	"github.com/pipebench/pipebench/results"
 )
 
-// readFiles reads files of results, and says on stderr which parts cannot be read.
-func readFiles(cmd *cobra.Command, paths []string) (*results.Set, error) {
-	set, err := readResults(cmd.Context(), paths...)
-	if err != nil {
-		return nil, err
-	}
-	reportProblems(cmd, set.Problems)
-	return set, nil
-}
-
 // reportProblems says on stderr which parts of files cannot be read.
 func reportProblems(cmd *cobra.Command, problems []results.Problem) {
 	for _, p := range problems {

@@ -42,20 +42,18 @@ func withHelp(name string) *cobra.Command {
 // its value is a group, such as "What is sent: framing size".
 const flagGroups = "flag groups"
 
-// A commandGroup is a group of commands that "pipebench --help" shows under one title.
-type commandGroup struct {
-	title    string
-	commands []commandRow
-}
-
 type commandRow struct {
 	name      string // of the command, and of its help text
 	newRunner func() runner
 	args      cobra.PositionalArgs // checks the arguments
 }
 
-// commandGroups are all commands, in the order in which "pipebench --help" shows them.
-var commandGroups = []commandGroup{
+// commandGroups are all commands, in the groups and the order in which "pipebench --help" shows
+// them.
+var commandGroups = []struct {
+	title    string
+	commands []commandRow
+}{
 	{"Measure a pipe", []commandRow{
 		{"run", func() runner { return &runFlags{} }, exactly(0, "run takes no arguments")},
 		{"tune", func() runner { return &tuneFlags{} }, anyArgs},

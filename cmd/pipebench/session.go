@@ -195,10 +195,11 @@ func (f *sharedFlags) do(cmd *cobra.Command, files []string, t task) error {
 		return usageError(errors.New("--out is for what is measured, and files are only shown: " +
 			"pipebench report FILE... --out page.html makes a page of them"))
 	}
-	found, err := readFiles(cmd, files)
+	found, err := readResults(cmd.Context(), files...)
 	if err != nil {
 		return err
 	}
+	reportProblems(cmd, found.Problems)
 	if err := t.show(found); err != nil {
 		return err
 	}

@@ -103,7 +103,11 @@ func Jobs(work string, list func() []Experiment, helpers map[string]proc.Job) ma
 		}
 		for _, e := range list() {
 			if e.ID == id {
-				return e.runIn(w)
+				t := NewTrial(context.Background(), func(f results.Finding) error {
+					return w.Report(f)
+				})
+				e.Do(t)
+				return t.Err()
 			}
 		}
 		return fmt.Errorf("no experiment is called %s", id)
@@ -119,11 +123,4 @@ func withEndsThatBlock(job proc.Job) proc.Job {
 		debug.SetGCPercent(-1) // no garbage collection, which would wait for the call
 		return job(w)
 	}
-}
-
-// runIn runs the experiment. It is called in the process that was started for the experiment.
-func (e Experiment) runIn(w *proc.Work) error {
-	t := NewTrial(context.Background(), func(f results.Finding) error { return w.Report(f) })
-	e.Do(t)
-	return t.Err()
 }

@@ -206,7 +206,7 @@ func splitCharacters() ([]reading, error) {
 		return nil, err
 	}
 	return []reading{
-		{part: "bytes", sent: sent, wire: wire, open: openJoining(f, joinBytes)},
+		{part: "bytes", sent: sent, wire: wire, open: openFraming(f)},
 		{part: "strict", sent: sent, wire: wire, open: openJoining(f, joinStrict)},
 		{part: "lossy", sent: sent, wire: wire, open: openJoining(f, joinLossy)},
 	}, nil
@@ -235,9 +235,6 @@ func openJoining(
 		}
 	}
 }
-
-// joinBytes joins the bytes of the chunks, to be decoded as a whole.
-func joinBytes(chunks [][]byte) (msg []byte, ok bool) { return bytes.Join(chunks, nil), true }
 
 // joinStrict returns false for a message if one of its chunks is not valid UTF-8.
 func joinStrict(chunks [][]byte) (msg []byte, ok bool) {

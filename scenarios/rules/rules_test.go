@@ -135,8 +135,8 @@ func TestProgressCountsExperiments(t *testing.T) {
 	var seen []string
 	all := 0
 	got := runRules(t, Options{
-		Kinds:   []syspipe.Kind{syspipe.Anonymous},
-		Steps:   []string{"capacity", "full"},
+		Kinds: []syspipe.Kind{syspipe.Anonymous},
+		Steps: []string{"capacity", "full"},
 		Observe: func(experiment string, findings, total int) {
 			seen = append(seen, fmt.Sprintf("%s of %d", experiment, total))
 			all += findings

@@ -103,12 +103,8 @@ func stringEnd(text []byte, i int) int {
 
 // mark notes that the message has this member, if the member is "result" or "error".
 func (e *Envelope) mark(member []byte) {
-	switch string(member) {
-	case "result":
-		e.Result = true
-	case "error":
-		e.Error = true
-	}
+	e.Result = e.Result || string(member) == "result"
+	e.Error = e.Error || string(member) == "error"
 }
 
 // setText keeps a value, with its quotes, if the member is "method" or "id".
