@@ -83,15 +83,11 @@ func Find(all []Situation, name string) (Situation, error) {
 
 // Usage returns the argument of "serve --fault" for a fault with its default number of bytes, such
 // as "deaf@1MiB".
-func (s Situation) Usage() string { return s.Spec(s.Default) }
-
-// Spec returns the argument of "serve --fault" for a fault with that number of bytes. A number of 0
-// is left out if it is the default, or would follow '='.
-func (s Situation) Spec(bytes int64) string {
-	if s.Sign == 0 || bytes == 0 && (s.Default == 0 || s.Sign == '=') {
+func (s Situation) Usage() string {
+	if s.Default == 0 {
 		return s.Name
 	}
-	return s.Name + string(s.Sign) + results.SizeArgument(bytes)
+	return s.Name + string(s.Sign) + results.SizeArgument(s.Default)
 }
 
 // Cut splits an argument of "serve --fault", such as "deaf@1MiB". The result sign is 0 if there is

@@ -56,15 +56,6 @@ func ParseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// String returns f in the form that ParseFault reads, or "" for no fault.
-func (f Fault) String() string {
-	kind, err := catalogue.Find(catalogue.Faults(), f.Kind)
-	if err != nil {
-		return f.Kind
-	}
-	return kind.Spec(f.Bytes)
-}
-
 // A faultInjector makes a server misbehave where it reads, answers or writes. Without a fault, it
 // changes nothing.
 type faultInjector struct {

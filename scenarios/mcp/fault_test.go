@@ -18,30 +18,34 @@ import (
 
 func ExampleParseFault() {
 	f, err := mcp.ParseFault("deaf@2048k")
-	fmt.Println(f, f.Bytes, err)
-	// Output: deaf@2MiB 2097152 <nil>
+	fmt.Println(f.Kind, f.Bytes, err)
+	// Output: deaf 2097152 <nil>
 }
 
 func TestParseFault(t *testing.T) {
-	tests := []struct{ spec, want, fault string }{
-		{"deaf", "deaf@1MiB", ""},
-		{"exit0@65537", "exit0@65537B", ""},
-		{"trickle=16B", "trickle=16B", ""},
-		{"trickle=4KiB", "trickle=4KiB", ""},
-		{"never-read", "never-read", ""},
-		{"never-read@1GiB", "never-read@1GiB", ""},
-		{"reorder", "reorder", ""},
-		{"reorder@5", "", "takes no size"},
-		{"trickle@16", "", "trickle=SIZE"},
-		{"deaf=1", "", "deaf@SIZE"},
-		{"deaf@", "", "size "},
-		{"deaf@x", "", "size "},
-		{"deaf@1TiB", "", "size "},
-		{"deaf@-1", "", "size "},
-		{"deaf@9999999999GiB", "", "size "},
-		{"trickle=0", "", "does nothing"},
-		{"mute", "", "known are deaf, exit0"},
-		{"", "", "unknown fault"},
+	tests := []struct {
+		spec  string
+		want  mcp.Fault
+		fault string
+	}{
+		{"deaf", mcp.Fault{Kind: "deaf", Bytes: 1 << 20}, ""},
+		{"exit0@65537", mcp.Fault{Kind: "exit0", Bytes: 65537}, ""},
+		{"trickle=16B", mcp.Fault{Kind: "trickle", Bytes: 16}, ""},
+		{"trickle=4KiB", mcp.Fault{Kind: "trickle", Bytes: 4 << 10}, ""},
+		{"never-read", mcp.Fault{Kind: "never-read"}, ""},
+		{"never-read@1GiB", mcp.Fault{Kind: "never-read", Bytes: 1 << 30}, ""},
+		{"reorder", mcp.Fault{Kind: "reorder"}, ""},
+		{"reorder@5", mcp.Fault{}, "takes no size"},
+		{"trickle@16", mcp.Fault{}, "trickle=SIZE"},
+		{"deaf=1", mcp.Fault{}, "deaf@SIZE"},
+		{"deaf@", mcp.Fault{}, "size "},
+		{"deaf@x", mcp.Fault{}, "size "},
+		{"deaf@1TiB", mcp.Fault{}, "size "},
+		{"deaf@-1", mcp.Fault{}, "size "},
+		{"deaf@9999999999GiB", mcp.Fault{}, "size "},
+		{"trickle=0", mcp.Fault{}, "does nothing"},
+		{"mute", mcp.Fault{}, "known are deaf, exit0"},
+		{"", mcp.Fault{}, "unknown fault"},
 	}
 	for _, test := range tests {
 		t.Run(test.spec, func(t *testing.T) {
@@ -52,11 +56,8 @@ func TestParseFault(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || f.String() != test.want {
-				t.Fatalf("got %v, %v, want %s", f, err, test.want)
-			}
-			if again, err := mcp.ParseFault(f.String()); again != f || err != nil {
-				t.Errorf("parsed again: got %+v, %v, want %+v", again, err, f)
+			if err != nil || f != test.want {
+				t.Fatalf("got %+v, %v, want %+v", f, err, test.want)
 			}
 		})
 	}
