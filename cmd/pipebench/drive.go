@@ -97,7 +97,7 @@ func (f *driveFlags) registerRequests(cmd *cobra.Command) {
 	flags.StringVar(&o.Language, "language", "",
 		"language of --request document, as LSP names it, such as "+
 			strings.Join(drive.Languages(), ", "))
-	addList(cmd, &f.plan.Sizes, "size", "", measure.ParseSizes,
+	addList(cmd, &f.plan.Sizes, "size", measure.ParseSizes,
 		"message sizes, such as 64KiB,1KiB..64MiB (default 1KiB..64MiB)")
 }
 

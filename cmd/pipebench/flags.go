@@ -178,8 +178,7 @@ func addCellField(cmd *cobra.Command, c *results.Cell, field string) {
 
 // addList adds a flag for a list. It may be given several times.
 func addList[T any](
-	cmd *cobra.Command, into *[]T, name, usual string,
-	parse func(string) ([]T, error), usage string,
+	cmd *cobra.Command, into *[]T, name string, parse func(string) ([]T, error), usage string,
 ) {
 	parseMore := func(list string) ([]T, error) {
 		items, err := parse(list)
@@ -188,7 +187,7 @@ func addList[T any](
 		}
 		return items, err
 	}
-	addParsed(cmd, into, name, usual, parseMore, usage)
+	addParsed(cmd, into, name, "", parseMore, usage)
 }
 
 // The largest numbers that flags take. mostInflight is limited because memory for all requests in

@@ -76,11 +76,11 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.Framings, "framing", nil,
 		"framings, such as ndjson,chunked:16KiB, or all (see help values)")
-	addList(cmd, &s.Sizes, "size", "", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
-	addList(cmd, &s.Chunks, "chunk", "", measure.ParseSizes,
+	addList(cmd, &s.Sizes, "size", measure.ParseSizes, "message sizes, such as 64,4KiB..1MiB")
+	addList(cmd, &s.Chunks, "chunk", measure.ParseSizes,
 		"chunk sizes, for framings that split messages (default 60KiB)")
 	flags.StringSliceVar(&s.Pipes, "pipe", nil, "kinds of pipe (default anonymous)")
-	addList(cmd, &s.Capacities, "capacity", "", measure.ParseCapacities,
+	addList(cmd, &s.Capacities, "capacity", measure.ParseCapacities,
 		"pipe capacities to ask for, such as 16KiB,1MiB,default; macos: those of macOS, imitated")
 	flags.StringSliceVar(&s.IOs, "io", nil,
 		"how the ends wait: one value for both, or writer/reader (default blocking)")
@@ -91,7 +91,7 @@ func (f *runFlags) registerCell(cmd *cobra.Command) {
 	flags.StringVar(&s.Payload, "payload", "json", "what generated messages are made of")
 	flags.StringVar(&f.plan.Recording, "messages", "",
 		"replay a recording (see tap), or a file with a message per line, instead of generating")
-	addList(cmd, &s.WriteSizes, "write-size", "", measure.ParseSizes,
+	addList(cmd, &s.WriteSizes, "write-size", measure.ParseSizes,
 		"bytes per write at most, such as 8KiB,64KiB; 0 writes whole messages (default 0)")
 	for _, name := range []string{
 		"rate", "inflight", "batch", "closes_after", "drain", "read_buffer", "frame_wait", "work",
