@@ -12,7 +12,8 @@ func (f *finder) checkChannel(c *Channel) {
 	case c.NoReader && len(c.Writers) > 0:
 		w := c.Writers[0]
 		const says = "nobody can read the %s of %s any more (%s): its next write fails with EPIPE"
-		f.add(PeerLeft, fmt.Sprintf(says, w.stream(), w, c.fill()), c)
+		sentence := fmt.Sprintf(says, w.stream(), w, c.fill())
+		f.add(Diagnosis{Kind: PeerLeft, Sentence: sentence}, c)
 	case c.NoWriter && c.Queued <= 0 && len(c.Readers) > 0:
 		f.addEnded(c)
 	case c.Full && !anyWaits(c.Readers) && len(c.Writers) > 0:
@@ -22,44 +23,47 @@ func (f *finder) checkChannel(c *Channel) {
 			name = "the stdin of " + c.Readers[i].String()
 		}
 		const says = "%s is full and nobody reads it: %s is writing (%s), and %s"
-		found := f.add(Undrained,
-			fmt.Sprintf(says, name, w, c.fill(), f.describeIdle(c.Readers)), c)
-		if found != nil && len(c.Readers) > 0 {
-			_, found.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
+		sentence := fmt.Sprintf(says, name, w, c.fill(), f.describeIdle(c.Readers))
+		d := Diagnosis{Kind: Undrained, Sentence: sentence}
+		if len(c.Readers) > 0 {
+			_, d.passedOn = f.report.waitsToWrite(c.Readers[0].PID)
 		}
+		f.add(d, c)
 	}
 	if r, ok := c.readerOfItself(); ok && c.Queued == 0 {
 		const says = "%s waits at its %s for an end of file that cannot come:" +
 			" it holds the writing end itself (%s)"
-		f.add(SelfHeld, fmt.Sprintf(says, r, r.stream(), c.ID), c)
+		f.add(Diagnosis{Kind: SelfHeld, Sentence: fmt.Sprintf(says, r, r.stream(), c.ID)}, c)
 	}
 	if readers := c.certainReaders(); len(readers) > 1 {
 		const says = "two processes read one pipe:" +
 			" each byte goes either to %s or to %s, as it happens (%s)"
-		f.add(TwoReaders, fmt.Sprintf(says, readers[0], readers[1], c.ID), c)
+		sentence := fmt.Sprintf(says, readers[0], readers[1], c.ID)
+		f.add(Diagnosis{Kind: TwoReaders, Sentence: sentence}, c)
 	}
 }
 
 // addEnded records a channel that has no writer any more and, as far as is known, no bytes.
 func (f *finder) addEnded(c *Channel) {
 	r := c.Readers[0]
-	if !isStdin(r) {
+	d := Diagnosis{Kind: PeerLeft}
+	if isStdin(r) {
+		const says = "the input of %s has ended (%s), but the process stays"
+		d.Sentence = fmt.Sprintf(says, r, c.fill()) + f.report.doesInstead(r.PID)
+		d.PID = r.PID
+	} else {
 		const says = "nobody can write to the %s of %s any more (%s): it gets the end of file"
-		f.add(PeerLeft, fmt.Sprintf(says, r.stream(), r, c.fill()), c)
-		return
+		d.Sentence = fmt.Sprintf(says, r.stream(), r, c.fill())
 	}
-	const says = "the input of %s has ended (%s), but the process stays"
-	found := f.add(PeerLeft, fmt.Sprintf(says, r, c.fill())+f.report.doesInstead(r.PID), c)
-	if found != nil {
-		found.PID = r.PID
-	}
+	f.add(d, c)
 }
 
 // readerOfItself returns a process that reads the channel and is its only writer. A process that
 // only polls the channel does not count: programs have such pipes to wake up their own threads.
 func (c *Channel) readerOfItself() (Holder, bool) {
 	for _, r := range c.Readers {
-		if r.inCall && heldOnlyBy(c.Writers, r.PID) {
+		other := func(w Holder) bool { return w.PID != r.PID }
+		if r.inCall && len(c.Writers) > 0 && !slices.ContainsFunc(c.Writers, other) {
 			return r, true
 		}
 	}
@@ -84,7 +88,8 @@ func (f *finder) checkUnread(c *Channel) {
 	if i >= 0 && c.isLeftUnread() {
 		r := c.Readers[i]
 		const says = "%s is not reading its %s: %d bytes wait there (%s)"
-		f.addUnread(c, fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID), r.PID)
+		sentence := fmt.Sprintf(says, r, r.stream(), c.Queued, c.ID)
+		f.add(Diagnosis{Kind: Unread, Sentence: sentence, PID: r.PID, queued: c.Queued}, c)
 	}
 }
 
@@ -94,26 +99,14 @@ func (f *finder) checkUnreadOutput(c *Channel) {
 	i := slices.IndexFunc(c.Writers, func(h Holder) bool { return h.FD == stdout })
 	if i >= 0 && c.isLeftUnread() && !f.has(PeerLeft, c.Writers[i].PID) {
 		const says = "the stdout of %s holds unread bytes (%s), and %s"
-		f.addUnread(c, fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers)), 0)
+		sentence := fmt.Sprintf(says, c.Writers[i], c.fill(), f.describeIdle(c.Readers))
+		f.add(Diagnosis{Kind: Unread, Sentence: sentence, queued: c.Queued}, c)
 	}
 }
 
 // isLeftUnread reports whether a channel has bytes and room for more, and no reader waits.
 func (c *Channel) isLeftUnread() bool {
 	return c.Queued > 0 && !c.Full && len(c.Readers) > 0 && !anyWaits(c.Readers)
-}
-
-func (f *finder) addUnread(c *Channel, sentence string, pid int) {
-	if found := f.add(Unread, sentence, c); found != nil {
-		found.PID = pid
-		found.queued = c.Queued
-	}
-}
-
-// heldOnlyBy reports whether the process pid is the only process in the list.
-func heldOnlyBy(list []Holder, pid int) bool {
-	other := slices.ContainsFunc(list, func(h Holder) bool { return h.PID != pid })
-	return len(list) > 0 && !other
 }
 
 func isStdin(h Holder) bool { return h.FD == stdin }
@@ -164,8 +157,7 @@ func (r *Report) doesInstead(pid int) string {
 
 // waitsToWrite returns the process to which the process pid waits to write.
 func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
-	for i := range r.Channels {
-		c := &r.Channels[i]
+	for _, c := range r.Channels {
 		if c.Full && pidWaits(c.Writers, pid) && len(c.Readers) > 0 && c.Readers[0].PID != pid {
 			return c.Readers[0], true
 		}
@@ -177,8 +169,7 @@ func (r *Report) waitsToWrite(pid int) (reader Holder, waits bool) {
 // stdout of 4711 (server)". It returns "" if there is no such channel, or more than one.
 func (r *Report) waitsElsewhere(pid int) string {
 	text := ""
-	for i := range r.Channels {
-		c := &r.Channels[i]
+	for _, c := range r.Channels {
 		_, oneHolder := c.Owner()
 		if oneHolder || !pidWaits(c.Readers, pid) || len(c.Writers) == 0 {
 			continue

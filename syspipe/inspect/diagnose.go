@@ -116,40 +116,28 @@ func (r *Report) diagnose() []Diagnosis {
 			f.checkPair(&r.Channels[i], &r.Channels[j])
 		}
 	}
-	f.checkLeaks(r.Channels)
-	for i := range r.Channels {
-		f.checkChannel(&r.Channels[i])
-	}
+	f.checkLeaks()
+	f.each(f.checkChannel)
 	for _, p := range r.Processes {
-		f.checkProcess(p, r)
+		f.checkProcess(p)
 	}
 	const certain, possible = true, false
 	f.checkMutualRead(certain)
 	if !f.explains() {
-		for i := range r.Channels {
-			f.checkUnread(&r.Channels[i])
-		}
+		f.each(f.checkUnread)
 	}
 	if !f.explains() {
 		f.checkMutualRead(possible)
 	}
 	if !f.explains() {
-		for i := range r.Channels {
-			f.checkChildAtStdin(&r.Channels[i], r.all)
-		}
+		f.each(f.checkChildAtStdin)
 	}
 	if !f.explains() {
-		for i := range r.Channels {
-			f.checkUnreadOutput(&r.Channels[i])
-		}
+		f.each(f.checkUnreadOutput)
 	}
-	for i := range r.Channels {
-		f.checkHolders(&r.Channels[i], r.all)
-	}
+	f.each(f.checkHolders)
 	if !f.explains() {
-		for i := range r.Channels {
-			f.checkPauses(&r.Channels[i])
-		}
+		f.each(f.checkPauses)
 	}
 	slices.SortStableFunc(f.found, func(a, b Diagnosis) int { return a.order() - b.order() })
 	return f.found
@@ -163,19 +151,23 @@ type finder struct {
 	pairs     []pair   // processes that wait for each other's bytes
 }
 
-// add records a diagnosis and returns it, so that the caller can complete it before the next call.
-// If one of the channels has a diagnosis already, add does nothing and returns nil.
-func (f *finder) add(kind Problem, sentence string, channels ...*Channel) *Diagnosis {
-	found := Diagnosis{Kind: kind, Sentence: sentence}
+// each calls a check with each channel.
+func (f *finder) each(check func(*Channel)) {
+	for i := range f.report.Channels {
+		check(&f.report.Channels[i])
+	}
+}
+
+// add records a diagnosis of these channels, unless one of them has a diagnosis already.
+func (f *finder) add(d Diagnosis, channels ...*Channel) {
 	for _, c := range channels {
 		if slices.Contains(f.explained, c.ID) {
-			return nil
+			return
 		}
-		found.Channels = append(found.Channels, c.ID)
+		d.Channels = append(d.Channels, c.ID)
 	}
-	f.explained = append(f.explained, found.Channels...)
-	f.found = append(f.found, found)
-	return &f.found[len(f.found)-1]
+	f.explained = append(f.explained, d.Channels...)
+	f.found = append(f.found, d)
 }
 
 // explains reports whether a diagnosis found so far explains why a program hangs.
@@ -196,7 +188,7 @@ func (f *finder) has(kind Problem, pid int) bool {
 // followed by the predicate.
 func (f *finder) addProcess(kind Problem, p Proc, predicate string) {
 	sentence := fmt.Sprintf("%d (%s) %s", p.PID, p.Command, predicate)
-	f.found = append(f.found, Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
+	f.add(Diagnosis{Kind: kind, Sentence: sentence, PID: p.PID})
 }
 
 func holds(list []Holder, pid int) bool {
@@ -216,7 +208,7 @@ func (f *finder) checkPair(there, back *Channel) {
 				const says = "both sides are writing and neither reads: " +
 					"%s is writing to %s (%s), and %s to %s (%s)"
 				text := fmt.Sprintf(says, a, b, there.fill(), b, a, back.fill())
-				f.add(MutualWrite, text, there, back)
+				f.add(Diagnosis{Kind: MutualWrite, Sentence: text}, there, back)
 			}
 			if p, ok := f.report.waitingPair(there, back, a, b); ok {
 				f.pairs = append(f.pairs, p)

@@ -12,16 +12,15 @@ const leakCount = 16
 
 // checkLeaks finds processes with many channels that lead nowhere: the process has both ends, or
 // nobody has the other end.
-func (f *finder) checkLeaks(channels []Channel) {
+func (f *finder) checkLeaks() {
 	owned := map[int][]*Channel{} // by PID
 	closedOf := map[int]int{}     // by PID: how many of its channels have lost the other end
-	for i := range channels {
-		c := &channels[i]
+	for _, c := range f.report.Channels {
 		pid, oneHolder := c.Owner()
 		closed := c.NoReader || c.NoWriter
 		toItself := len(c.Writers) > 0 && len(c.Readers) > 0
 		if oneHolder && (closed || toItself) {
-			owned[pid] = append(owned[pid], c)
+			owned[pid] = append(owned[pid], &c)
 		}
 		if oneHolder && closed {
 			closedOf[pid]++
@@ -38,30 +37,26 @@ func (f *finder) checkLeaks(channels []Channel) {
 			"of %d both ends are its own, of %d the other end is closed; " +
 			"it leaks descriptors if they grow in number"
 		text := fmt.Sprintf(says, holder, len(list), len(list)-closed, closed)
-		if found := f.add(Leak, text, list...); found != nil {
-			found.PID = pid
-		}
+		f.add(Diagnosis{Kind: Leak, Sentence: text, PID: pid}, list...)
 	}
 }
 
 // checkHolders finds a process that holds a writing end needlessly, so that a reader waits in vain
 // for the end of file.
-func (f *finder) checkHolders(c *Channel, all map[int]Proc) {
+func (f *finder) checkHolders(c *Channel) {
 	if c.Queued > 0 || !anyWaits(c.Readers) {
 		return
 	}
 	for _, w := range c.Writers {
-		why := whyNeedless(w, c, all)
+		why := whyNeedless(w, c, f.report.all)
 		if why == "" || f.has(HeldOpen, w.PID) {
 			continue
 		}
 		const says = "%s holds the writing end as its %s, %s:" +
 			" until it closes that too, %s sees no end of file (%s)"
 		reader := firstWaiting(c.Readers)
-		found := f.add(HeldOpen, fmt.Sprintf(says, w, w.stream(), why, reader, c.ID), c)
-		if found != nil {
-			found.PID = w.PID
-		}
+		sentence := fmt.Sprintf(says, w, w.stream(), why, reader, c.ID)
+		f.add(Diagnosis{Kind: HeldOpen, Sentence: sentence, PID: w.PID}, c)
 		return
 	}
 }

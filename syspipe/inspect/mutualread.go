@@ -75,9 +75,7 @@ func (f *finder) checkMutualRead(certain bool) {
 		} else {
 			text += "if an answer is due, " + causes + "; else they are idle"
 		}
-		if found := f.add(MutualRead, text, c.channels...); found != nil {
-			found.PID = c.servers[0].PID
-		}
+		f.add(Diagnosis{Kind: MutualRead, Sentence: text, PID: c.servers[0].PID}, c.channels...)
 	}
 }
 
@@ -92,17 +90,16 @@ func (f *finder) canOnlyRead(p pair) bool {
 // checkChildAtStdin finds a server that waits for a child that reads the standard input of the
 // server, while the client waits for the server. The child must not have the output of the server:
 // a wrapper leaves both to its child, and waits for it.
-func (f *finder) checkChildAtStdin(in *Channel, all map[int]Proc) {
+func (f *finder) checkChildAtStdin(in *Channel) {
 	for _, child := range in.Readers {
 		i := slices.IndexFunc(in.Readers, func(h Holder) bool {
-			return h.FD == stdin && h.waitsForChild && h.PID == all[child.PID].Parent
+			return h.FD == stdin && h.waitsForChild && h.PID == f.report.all[child.PID].Parent
 		})
 		if !child.inCall || i < 0 {
 			continue
 		}
 		server := in.Readers[i]
-		for k := range f.report.Channels {
-			out := &f.report.Channels[k]
+		for _, out := range f.report.Channels {
 			j := slices.IndexFunc(out.Readers, func(h Holder) bool {
 				return h.Waits && holds(in.Writers, h.PID)
 			})
@@ -113,9 +110,7 @@ func (f *finder) checkChildAtStdin(in *Channel, all map[int]Proc) {
 			const says = "%s waits for %s%s, which waits for its child %s, and that one reads " +
 				"the stdin of %d (%s): start it with another stdin, such as /dev/null"
 			text := fmt.Sprintf(says, client, server, between.through(), child, server.PID, in.ID)
-			if found := f.add(ChildAtStdin, text, in, out); found != nil {
-				found.PID = server.PID
-			}
+			f.add(Diagnosis{Kind: ChildAtStdin, Sentence: text, PID: server.PID}, in, &out)
 			return
 		}
 	}
@@ -151,8 +146,7 @@ func (f *finder) follow(p pair, c *chain) bool {
 	server := p.server.PID
 	c.channels = append(c.channels, p.there, p.back)
 	var behind []pair
-	for i := range f.report.Channels {
-		in := &f.report.Channels[i]
+	for _, in := range f.report.Channels {
 		_, oneHolder := in.Owner()
 		if oneHolder || !pidWaits(in.Readers, server) || holds(in.Writers, p.client.PID) {
 			continue
@@ -174,8 +168,7 @@ func (f *finder) follow(p pair, c *chain) bool {
 		c.network = c.network || f.report.all[server].network
 		return !p.server.waitsForChild
 	}
-	known := func(h Holder) bool { return h.PID == server }
-	if slices.ContainsFunc(c.relays, known) {
+	if holds(c.relays, server) {
 		return false // the relays form a circle
 	}
 	c.relays = append(c.relays, p.server)

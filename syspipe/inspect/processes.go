@@ -31,10 +31,8 @@ func (f *finder) checkPauses(c *Channel) {
 			waits = "may wait"
 		}
 		const says = "%s neither reads nor writes: it sleeps in %s, and %s %s for its stdout (%s)"
-		found := f.add(Pauses, fmt.Sprintf(says, w, call, reader, waits, c.ID), c)
-		if found != nil {
-			found.PID = w.PID
-		}
+		sentence := fmt.Sprintf(says, w, call, reader, waits, c.ID)
+		f.add(Diagnosis{Kind: Pauses, Sentence: sentence, PID: w.PID}, c)
 	}
 }
 
@@ -71,7 +69,7 @@ const (
 )
 
 // checkProcess finds what is wrong with the process itself, not with its channels.
-func (f *finder) checkProcess(p Proc, r *Report) {
+func (f *finder) checkProcess(p Proc) {
 	if p.Stopped {
 		const says = "is stopped, as by SIGSTOP or Ctrl-Z, " +
 			"and does nothing until it gets SIGCONT (kill -CONT %d)"
@@ -79,7 +77,11 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 	}
 	for _, t := range p.Threads {
 		if t.In == "open" {
-			f.addProcess(OpensFIFO, p, "waits in open"+ofPath(t.Path)+
+			path := ""
+			if t.Path != "" {
+				path = " of " + t.Path
+			}
+			f.addProcess(OpensFIFO, p, "waits in open"+path+
 				" until somebody opens the other end of that FIFO")
 			break
 		}
@@ -88,39 +90,32 @@ func (f *finder) checkProcess(p Proc, r *Report) {
 		f.addProcess(IgnoresTerm, p,
 			"ignores SIGTERM: it ends at the end of its input, if at all, or by SIGKILL")
 	}
-	if p.Recent == nil || p.Total == nil || r.Look <= 0 {
+	look := f.report.Look
+	if p.Recent == nil || p.Total == nil || look <= 0 {
 		return
 	}
-	if how, sure := p.spins(r.Look); how != "" && sure {
+	if how, sure := p.spins(look); how != "" && sure {
 		f.addProcess(Spins, p, how)
 	}
-	f.checkBuffers(p, r)
+	f.checkBuffers(p)
 }
 
 // checkBuffers finds a process that holds back its output: it mostly rests, and has written only
 // whole blocks of 4 or 8 KiB since its start.
-func (f *finder) checkBuffers(p Proc, r *Report) {
+func (f *finder) checkBuffers(p Proc) {
 	block := p.Total.blockSize()
 	untilFirstLook := p.Total.since(p.Recent)
-	rests := p.Recent.busy.share(r.Look) <= idleShare
+	rests := p.Recent.busy.share(f.report.Look) <= idleShare
 	if block == 0 || block != untilFirstLook.blockSize() || !rests {
 		return
 	}
-	output := r.outputOf(p.PID)
+	output := f.report.outputOf(p.PID)
 	if output == nil || output.Waits {
 		return
 	}
 	const says = "holds its output back: %d writes so far, of %d bytes each;" +
 		" what it prints waits until so much is there (flush, python -u, stdbuf -oL)"
 	f.addProcess(Buffers, p, fmt.Sprintf(says, p.Total.WriteCalls, block))
-}
-
-// ofPath returns " of PATH", or "" if the path is not known.
-func ofPath(path string) string {
-	if path == "" {
-		return ""
-	}
-	return " of " + path
 }
 
 // spins says how a process kept a CPU busy for nothing between two looks at it, or "" if it did
