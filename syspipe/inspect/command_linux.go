@@ -16,15 +16,6 @@ var interpreters = []string{
 	"zsh",
 }
 
-// argsOf returns the program and the arguments of a process, or nil if they cannot be read.
-func argsOf(pid int) []string {
-	text, err := procfs.Text(pid, "cmdline")
-	if err != nil || text == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
-}
-
 // commandOf names a process as a user would, with its script or subcommand: "node server.js".
 func commandOf(pid int, args []string, name string) string {
 	if len(args) == 0 {

@@ -111,7 +111,7 @@ func processes() (map[int]Proc, error) {
 		if err != nil || stat.Ended() {
 			continue
 		}
-		args := argsOf(pid)
+		args, _ := procfs.List(pid, "cmdline") // none if they cannot be read
 		all[pid] = Proc{
 			PID: pid, Parent: stat.Parent, Command: commandOf(pid, args, stat.Command), Args: args,
 			Stopped:  stat.State == 'T' || stat.State == 't',

@@ -209,15 +209,13 @@ func hasSIGTERM(mask string) bool {
 
 // readUsage reads what a process has done since its start. It returns nil if that is not allowed.
 func readUsage(pid int) *Usage {
-	text, err := procfs.Text(pid, "io")
+	io, err := procfs.ReadIO(pid)
 	if err != nil {
 		return nil
 	}
-	u := &Usage{threads: map[int]cpuTime{}}
-	_, err = fmt.Sscanf(text, "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d",
-		&u.ReadBytes, &u.WriteBytes, &u.ReadCalls, &u.WriteCalls)
-	if err != nil {
-		return nil
+	u := &Usage{
+		ReadCalls: io.Reads, WriteCalls: io.Writes,
+		ReadBytes: io.ReadBytes, WriteBytes: io.WrittenBytes, threads: map[int]cpuTime{},
 	}
 	tids, _ := procfs.Threads(pid)
 	for _, tid := range tids {

@@ -18,7 +18,7 @@ func Marked(variable string) (list []int, unclear, known bool) {
 		return nil, false, false
 	}
 	for _, pid := range pids {
-		environ, err := procfs.Environ(pid)
+		environ, err := procfs.List(pid, "environ")
 		if err != nil {
 			continue // it belongs to somebody else, or has ended
 		}

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -57,27 +56,4 @@ func peakOf(state *os.ProcessState) (int64, bool) {
 	ours, known := PeakMemory(os.Getpid())
 	peak := int64(r.Maxrss) << 10
 	return peak, known && peak > ours
-}
-
-// readCounts returns how many reads and writes a process made that has ended, but was not waited
-// for. The counts include the children for which the process itself waited.
-func readCounts(pid int) (c Counts, ok bool) {
-	text, err := procfs.Text(pid, "io")
-	if err != nil {
-		return Counts{}, false // a kernel without task accounting, or a sandbox
-	}
-	fields := []struct {
-		name string
-		into *int64
-	}{
-		{"syscr", &c.Reads}, {"syscw", &c.Writes},
-		{"rchar", &c.ReadBytes}, {"wchar", &c.WrittenBytes},
-	}
-	for _, f := range fields {
-		*f.into, err = strconv.ParseInt(procfs.Field(text, f.name), 10, 64)
-		if err != nil {
-			return Counts{}, false
-		}
-	}
-	return c, true
 }

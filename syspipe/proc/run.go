@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/pipebench/pipebench/syspipe/internal/procfs"
 )
 
 var (
@@ -55,7 +57,9 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 	defer stop()
 	started <- nil
 	if p.awaitExit() { // the process is a zombie, which keeps its PID and that of its group
-		p.counts, p.counted = readCounts(p.Cmd.Process.Pid)
+		io, err := procfs.ReadIO(p.Cmd.Process.Pid)
+		p.counts = Counts(io)
+		p.counted = err == nil
 		p.endGroup()
 		p.exit = p.Cmd.Wait()
 	} else {

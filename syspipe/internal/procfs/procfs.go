@@ -150,6 +150,23 @@ func Field(text, name string) string {
 	return strings.TrimSpace(value)
 }
 
+// IO counts the reads and writes of a process, and of the children for which it waited.
+type IO struct {
+	Reads, Writes           int64 // system calls
+	ReadBytes, WrittenBytes int64
+}
+
+// ReadIO reads what a process has read and written since its start.
+func ReadIO(pid int) (io IO, err error) {
+	text, err := Text(pid, "io")
+	if err != nil {
+		return io, err // a kernel without task accounting, a sandbox, or another user's process
+	}
+	_, err = fmt.Sscanf(text, "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d",
+		&io.ReadBytes, &io.WrittenBytes, &io.Reads, &io.Writes)
+	return io, err
+}
+
 // StatusBytes returns a size of /proc/PID/status, such as VmHWM, in bytes.
 func StatusBytes(pid int, name string) (int64, bool) {
 	text, err := Text(pid, "status")
@@ -160,10 +177,10 @@ func StatusBytes(pid int, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// Environ returns the environment with which a process was started. While the process is being
-// started, it returns none.
-func Environ(pid int) ([]string, error) {
-	text, err := Text(pid, "environ")
+// List returns the texts in a file about a process: "environ" or "cmdline". While the process is
+// being started, it returns none.
+func List(pid int, name string) ([]string, error) {
+	text, err := Text(pid, name)
 	if err != nil || text == "" {
 		return nil, err
 	}

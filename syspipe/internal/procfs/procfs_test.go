@@ -76,7 +76,7 @@ func TestThisProcess(t *testing.T) {
 	if n, ok := StatusBytes(os.Getpid(), "VmRSS"); !ok || n < 1<<20 {
 		t.Errorf("%d bytes are in use, %v", n, ok)
 	}
-	if env, err := Environ(os.Getpid()); err != nil || len(env) == 0 {
+	if env, err := List(os.Getpid(), "environ"); err != nil || len(env) == 0 {
 		t.Errorf("environment %v, %v", env, err)
 	}
 }
