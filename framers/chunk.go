@@ -15,28 +15,21 @@ import (
 // "chunked+zstd" compresses messages first.
 type chunked struct{ framing }
 
-var plainChunks = &form{
-	name:     "chunked",
-	arg:      "size",
-	newSized: makeChunked,
-	carries:  chunksCarry,
-	writer:   newChunkWriter,
-	reader:   readChunks,
-}
+var (
+	plainChunks    = chunkForm(form{name: "chunked", reader: readChunks})
+	adaptiveChunks = chunkForm(form{name: "adaptive", reader: readChunks, bare: true})
+)
 
-var adaptiveChunks = &form{
-	name:     "adaptive",
-	arg:      "size",
-	bare:     true,
-	newSized: makeChunked,
-	carries:  chunksCarry,
-	writer:   newChunkWriter,
-	reader:   readChunks,
+// chunkForm returns f with all that the forms of chunks have in common.
+func chunkForm(f form) *form {
+	f.arg = "size"
+	f.newSized = func(f *form, size int) (Framing, error) { return newChunked(f, size) }
+	f.carries = chunksCarry
+	f.writer = newChunkWriter
+	return &f
 }
 
 func readChunks(f framing, r io.Reader, s settings) Reader { return newChunkReader(r, f, s) }
-
-func makeChunked(f *form, size int) (Framing, error) { return newChunked(f, size) }
 
 // Chunked returns the framing that splits messages into frames of at most size bytes, header and
 // newline included. Size 0 means DefaultChunk. A message must not hold a newline. A frame may end

@@ -183,8 +183,10 @@ func (r *chunkReader) chunk(data []byte) ([]byte, error) {
 	}
 	if f.total > 1 || len(r.partials.list) > 0 {
 		now := r.set.now()
-		if err := r.expire(now); err != nil {
-			return nil, err // the next call takes the frame at hand
+		if r.set.expiry > 0 {
+			if err := r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired); err != nil {
+				return nil, err // the next call takes the frame at hand
+			}
 		}
 		if p, err = r.messageOf(now); err != nil {
 			r.drop()

@@ -116,15 +116,6 @@ func (r *chunkReader) skip() error {
 	return r.end(err)
 }
 
-// expire looks for a message whose latest chunk came too long ago. If there is one, expire drops
-// the message and returns the error about it.
-func (r *chunkReader) expire(now time.Time) error {
-	if r.set.expiry <= 0 {
-		return nil
-	}
-	return r.dropIncomplete(now.Add(-r.set.expiry), ErrExpired)
-}
-
 // dropIncomplete drops the first message whose latest chunk came before limit, and returns the
 // error about that message. The result is nil if there is no such message.
 func (r *chunkReader) dropIncomplete(limit time.Time, why error) error {

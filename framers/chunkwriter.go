@@ -53,10 +53,7 @@ func (w *chunkWriter) WriteMessage(msg []byte) error {
 	// pieces and then copy it as a whole.
 	putUUID((*[uuidBytes]byte)(frame), &id)
 	n, err := w.out.w.Write(frame)
-	if err == nil && n == len(frame) {
-		return nil
-	}
-	return w.out.writeError(n, len(frame), err)
+	return w.out.wrote(n, len(frame), err)
 }
 
 // sendMany sends a message in several frames. If the underlying writer is a [Vectored], one call

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
@@ -55,7 +56,7 @@ func newFrameWriter(w io.Writer, writeSize int) frameWriter {
 	case *os.File:
 		o.copyMost = fileCopy
 	default:
-		o.copyMost = maxInt
+		o.copyMost = math.MaxInt
 	}
 	if writeSize > 0 {
 		o.copyMost = max(min(o.copyMost, writeSize), atomicBytes)
@@ -70,10 +71,7 @@ func (o *frameWriter) writeFrame(head, msg, tail []byte) error {
 		return o.send(head, msg, tail)
 	}
 	n, err := o.w.Write(frame)
-	if err == nil && n == len(frame) {
-		return nil
-	}
-	return o.writeError(n, len(frame), err)
+	return o.wrote(n, len(frame), err)
 }
 
 // compose copies the pieces of a frame together. It returns nil if the caller should call send
@@ -136,7 +134,7 @@ func (o *frameWriter) sendPieces(total int) error {
 		n, err := o.w.Write(piece)
 		sent += n
 		if err != nil {
-			return o.writeError(sent, total, err)
+			return o.wrote(sent, total, err)
 		}
 	}
 	return nil
@@ -153,7 +151,7 @@ func (o *frameWriter) sendCalls(total int) error {
 		written, err := o.call(left, n, total <= o.copyMost)
 		sent += written
 		if err != nil || written != n {
-			return o.writeError(sent, total, err)
+			return o.wrote(sent, total, err)
 		}
 		left = drop(left, n)
 	}
@@ -254,10 +252,13 @@ func (o *frameWriter) frameBuffer(headerSize, frameSize int) []byte {
 	return o.buf[skew:need]
 }
 
-// writeError returns the error for a frame of total bytes whose write failed after n bytes. Unless
-// n is 0, every later call fails, too.
-func (o *frameWriter) writeError(n, total int, err error) error {
-	if err == nil {
+// wrote returns nil if all total bytes of a frame were written. If the write failed after n bytes,
+// it returns the error and, unless n is 0, makes every later call fail, too.
+func (o *frameWriter) wrote(n, total int, err error) error {
+	switch {
+	case err == nil && n == total:
+		return nil
+	case err == nil:
 		err = io.ErrShortWrite
 	}
 	if n == 0 {

@@ -140,10 +140,7 @@ func (w *writer) WriteMessage(msg []byte) error {
 		return w.out.send(w.head, msg, w.tail)
 	}
 	n, err := w.out.w.Write(frame)
-	if err == nil && n == len(frame) {
-		return nil
-	}
-	return w.out.writeError(n, len(frame), err)
+	return w.out.wrote(n, len(frame), err)
 }
 
 // Carries returns nil if a Writer of f with opts accepts msg, else the Writer's [*PayloadError] or
@@ -171,13 +168,9 @@ func check(f Framing, msg []byte, s *settings) error {
 
 // checkLimit returns an error if msg is larger than the limit of a Writer.
 func (s *settings) checkLimit(msg []byte) error {
-	if s.writerLimit && len(msg) > s.maxMessage {
-		return s.tooLarge(msg)
+	if !s.writerLimit || len(msg) <= s.maxMessage {
+		return nil
 	}
-	return nil
-}
-
-func (s *settings) tooLarge(msg []byte) error {
 	return &TooLargeError{
 		Size:     int64(len(msg)),
 		Declared: true,

@@ -1,11 +1,6 @@
 package framers
 
-import (
-	"math"
-	"unsafe"
-)
-
-const maxInt = math.MaxInt
+import "unsafe"
 
 // Some processors copy slowly if the destination's offset in its page is 1 to 31 bytes above the
 // source's offset in its own page. An AMD Zen 3 took 4 to 5 times as long. When the kernel copies a

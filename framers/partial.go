@@ -146,7 +146,7 @@ const mostSpare = 16 << 20
 // recycle keeps the buffer of a message that was taken off the list, because new memory would be
 // the largest cost of a large message.
 func (s *partialSet) recycle(p *partialMessage) {
-	if !s.makeRoom(cap(p.data)) {
+	if len(s.spares) > 0 && s.spareBytes+cap(p.data) > mostSpare {
 		return
 	}
 	used := len(p.data)
@@ -160,39 +160,16 @@ func (s *partialSet) recycle(p *partialMessage) {
 	}
 }
 
-// makeRoom frees spare buffers, the smallest first, until there is room for another of size bytes.
-// It frees no buffer of size bytes or more, and returns false if there is no room without that.
-func (s *partialSet) makeRoom(size int) bool {
-	for len(s.spares) > 0 && s.spareBytes+size > mostSpare {
-		least := 0
-		for i, p := range s.spares {
-			if cap(p.data) < cap(s.spares[least].data) {
-				least = i
-			}
-		}
-		smallest := cap(s.spares[least].data)
-		if smallest >= size {
-			return false
-		}
-		s.spareBytes -= smallest
-		s.spares = slices.Delete(s.spares, least, least+1)
-	}
-	return true
-}
-
-// largeSpare is how many bytes the spare buffers may have together before giveBack frees them.
+// largeSpare is how many bytes the spare buffers may have together before countUnused frees them.
 const largeSpare = 1 << 20
 
 // countUnused notes a message of size bytes that did not need a spare buffer.
 func (s *partialSet) countUnused(size int) {
 	s.unused++
 	// After a large message, the read buffer is large, too. Then no large spare buffer is needed.
-	if s.unused >= shrinkAfter || size > largeSpare {
-		s.giveBack()
+	if s.unused < shrinkAfter && size <= largeSpare {
+		return
 	}
-}
-
-func (s *partialSet) giveBack() {
 	s.unused = 0
 	if s.spareBytes > largeSpare {
 		s.spares = nil

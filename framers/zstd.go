@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -30,24 +31,20 @@ const (
 	undeclared = 255
 )
 
-var zstdChunks = &form{
+var zstdChunks = chunkForm(form{
 	name:     "chunked+zstd",
-	arg:      "size",
 	pack:     true,
 	unlisted: true,
-	newSized: makeChunked,
-	carries:  chunksCarry,
-	writer:   newChunkWriter,
 	reader: func(f framing, r io.Reader, s settings) Reader {
 		limit := s.maxMessage
-		if limit <= maxInt/4 {
+		if limit <= math.MaxInt/4 {
 			// In the worst case every byte is escaped, and each block of the zstd frame has a
 			// header.
 			s.maxMessage = 2*limit + limit/1024 + 1<<10
 		}
 		return &zstdReader{chunkReader: newChunkReader(r, f, s), limit: limit}
 	},
-}
+})
 
 // Compressed returns the chunked framing with messages compressed by zstd. Size 0 means
 // DefaultChunk. No other program speaks this framing. It pays only where the pipe is slower than
