@@ -205,22 +205,14 @@ func validateMemory(c results.Cell) error {
 	return nil
 }
 
-// labelDefaults maps names of fields of a [results.Cell] to the usual values of these fields. It
-// leaves out fields whose usual value is the empty string.
-var labelDefaults = map[string]string{
-	"pipe": "anonymous", "capacity": "0", "io": "blocking", "payload": "json",
-}
-
 // Label describes a measurement briefly, for a line of progress or an error. It leaves out most
 // fields of c that have their usual value.
 func Label(c results.Cell) string {
+	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
 	var unusual []string
 	for _, f := range c.Values() {
-		switch f.Name {
-		case "framing", "size", "pattern", "placement", "messages":
-			continue
-		}
-		if f.Text != labelDefaults[f.Name] && (f.Name != "payload" || c.Messages == "") {
+		isRecorded := c.Messages != "" && (f.Name == "payload" || f.Name == "messages")
+		if f.Text != usual.Field(f.Name) && !isRecorded {
 			unusual = append(unusual, f.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,12 +50,8 @@ const usualSamples = 24
 
 // withDefaults fills in what the plan and its cells leave empty, except Forks.
 func (p Plan) withDefaults() Plan {
-	if p.Samples == 0 {
-		p.Samples = usualSamples
-	}
-	if p.Duration == 0 {
-		p.Duration = SliceTime
-	}
+	p.Samples = cmp.Or(p.Samples, usualSamples)
+	p.Duration = cmp.Or(p.Duration, SliceTime)
 	p.Cells = slices.Clone(p.Cells)
 	for i, c := range p.Cells {
 		p.Cells[i] = Complete(c)
@@ -66,16 +63,11 @@ func (p Plan) withDefaults() Plan {
 // are: a stream of JSON messages in the framing "raw", through an anonymous pipe whose ends block,
 // at the first placement that [Placed] returns.
 func Complete(c results.Cell) results.Cell {
-	usual := func(field *string, value string) {
-		if *field == "" {
-			*field = value
-		}
-	}
-	usual(&c.Framing, results.FramingRaw)
-	usual(&c.Pipe, "anonymous")
-	usual(&c.IO, "blocking")
-	usual(&c.Pattern, "stream")
-	usual(&c.Payload, "json")
+	c.Framing = cmp.Or(c.Framing, results.FramingRaw)
+	c.Pipe = cmp.Or(c.Pipe, "anonymous")
+	c.IO = cmp.Or(c.IO, "blocking")
+	c.Pattern = cmp.Or(c.Pattern, "stream")
+	c.Payload = cmp.Or(c.Payload, "json")
 	if c.Placement == "" {
 		c.Placement = Placed(c)[0].Placement
 	}

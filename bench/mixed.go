@@ -55,11 +55,7 @@ func (w muxWriter) WriteMessage(msg []byte) error {
 
 // newMixed returns the state for a sample with n small messages. All samples share one Mux.
 func (e *endpoint) newMixed(n int64) (mixed, error) {
-	m := e.mixed
-	m.large = 0
-	m.bytes = 0
-	m.last = 0
-	m.out = nil
+	m := mixed{mux: e.mixed.mux}
 	var err error
 	m.small, err = payload.Generate("json", SmallSize, e.Seed)
 	if err != nil || e.Role != sender {

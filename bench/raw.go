@@ -68,22 +68,15 @@ func (e *endpoint) unframed() func(from, n int64) error {
 }
 
 func (e *endpoint) writeRaw(from, n int64) error {
-	if e.Cell.WriteSize > 0 {
-		return e.writeRawPieces(from, n)
-	}
+	inPieces := rawWriter{e.out, e.Cell.WriteSize}
 	for i := from; i < from+n; i++ {
-		if _, err := e.out.WriteUnguarded(e.source.Body(i)); err != nil {
-			return fmt.Errorf("send message %d: %w", i, err)
+		var err error
+		if e.Cell.WriteSize > 0 {
+			err = inPieces.WriteMessage(e.source.Body(i))
+		} else { // through as few functions as possible
+			_, err = e.out.WriteUnguarded(e.source.Body(i))
 		}
-	}
-	return nil
-}
-
-// writeRawPieces writes n messages in writes of at most the cell's write size.
-func (e *endpoint) writeRawPieces(from, n int64) error {
-	w := rawWriter{e.out, e.Cell.WriteSize}
-	for i := from; i < from+n; i++ {
-		if err := w.WriteMessage(e.source.Body(i)); err != nil {
+		if err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
 	}
@@ -121,13 +114,9 @@ func (e *endpoint) readRaw(from, n int64) error {
 // requestRaw makes n round trips without a framing. Its loop does as little as possible, because a
 // trip takes only 2 µs.
 func (e *endpoint) requestRaw(from, n int64) error {
-	alike := e.source.IsOne()
-	body := e.source.Body(from)
 	last := syspipe.Now()
 	for i := from; i < from+n; i++ {
-		if !alike {
-			body = e.source.Body(i)
-		}
+		body := e.source.Body(i)
 		if err := e.writeAll(body); err != nil {
 			return fmt.Errorf("send message %d: %w", i, err)
 		}
@@ -142,12 +131,8 @@ func (e *endpoint) requestRaw(from, n int64) error {
 }
 
 func (e *endpoint) respondRaw(from, n int64) error {
-	msg := e.buf[:e.source.Size(from)]
-	sameSize := e.source.Distinct() == 1
 	for i := from; i < from+n; i++ {
-		if !sameSize {
-			msg = e.buf[:e.source.Size(i)]
-		}
+		msg := e.buf[:e.source.Size(i)]
 		if err := e.readFull(msg); err != nil {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}

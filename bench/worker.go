@@ -131,7 +131,7 @@ func newWorkplace(c endpointConfig, p *proc.Work) *workplace {
 		config:  c,
 		ends:    endsOf(c.Role, p.Ends),
 		queue:   openRunQueue(),
-		sources: newSources(c.Role.isOrigin()),
+		sources: sources{c.Role.isOrigin(), map[results.Cell]*payload.Source{}},
 		cells:   map[results.Cell]*endpoint{},
 		broken:  placement.PinProcess(c.CPU),
 	}
@@ -174,22 +174,14 @@ func (w *workplace) endpoint(j job) (*endpoint, error) {
 // sources has the messages of all measurements of a worker process. Measurements with equal
 // messages share them, so that what is in the CPU's cache helps all of them alike.
 type sources struct {
-	sends bool // messages come from this endpoint
-	made  map[sourceKey]*payload.Source
+	sends bool                             // messages come from this endpoint
+	made  map[results.Cell]*payload.Source // by the fields of a cell that decide its messages
 }
-
-// A sourceKey holds the fields of a job that decide its messages.
-type sourceKey struct {
-	Payload, Messages, Offset, Source string
-	Size                              int
-}
-
-func newSources(sends bool) sources { return sources{sends, map[sourceKey]*payload.Source{}} }
 
 func (s sources) forJob(j job) (*payload.Source, error) {
 	c := j.Cell
-	key := sourceKey{
-		Payload: c.Payload, Messages: c.Messages, Offset: c.PayloadOffset,
+	key := results.Cell{
+		Payload: c.Payload, Messages: c.Messages, PayloadOffset: c.PayloadOffset,
 		Source: c.Source, Size: c.Size,
 	}
 	if made, known := s.made[key]; known {

@@ -58,10 +58,6 @@ func (s *Source) Body(i int64) []byte {
 	return s.bodies[i%int64(len(s.bodies))]
 }
 
-// IsOne reports whether all messages are sent from one place in memory, and differ only in their
-// number.
-func (s *Source) IsOne() bool { return len(s.bodies) == 1 && s.copies == nil }
-
 // Size returns the length of message i in bytes.
 func (s *Source) Size(i int64) int { return len(s.Body(i)) }
 

@@ -25,11 +25,7 @@ func Offset(b []byte) int {
 // Place moves the messages to memory that begins at the given offset within a page. Messages of a
 // recording then lie one after the other.
 func (s *Source) Place(offset int) {
-	total := 0
-	for _, b := range s.bodies {
-		total += len(b)
-	}
-	memory := Aligned(total, offset)
+	memory := Aligned(int(s.Bytes(0, s.Distinct())), offset)
 	bodies := make([][]byte, len(s.bodies))
 	for i, b := range s.bodies {
 		n := copy(memory, b)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/syspipe"
 )
 
@@ -72,20 +73,17 @@ type CPU struct {
 
 // String counts what the topology has: "2 CPUs, 2 cores, 1 last-level cache".
 func (t Topology) String() string {
-	count := func(name func(CPU) string, one, many string) string {
+	count := func(name func(CPU) string, what string) string {
 		seen := map[string]bool{}
 		for _, c := range t.CPUs {
 			seen[name(c)] = true
 		}
-		if len(seen) == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %s", len(seen), many)
+		return results.FormatCount(len(seen), what)
 	}
 	return strings.Join([]string{
-		count(func(c CPU) string { return fmt.Sprint(c.ID) }, "CPU", "CPUs"),
-		count(func(c CPU) string { return c.Core }, "core", "cores"),
-		count(func(c CPU) string { return c.Cache }, "last-level cache", "last-level caches"),
+		count(func(c CPU) string { return fmt.Sprint(c.ID) }, "CPU"),
+		count(func(c CPU) string { return c.Core }, "core"),
+		count(func(c CPU) string { return c.Cache }, "last-level cache"),
 	}, ", ")
 }
 
