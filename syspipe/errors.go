@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"syscall"
 )
 
@@ -55,15 +56,8 @@ func (e *BrokenPipeError) Is(target error) bool { return target == syscall.EPIPE
 // ReaderLeft reports whether a write to an [End] or a file failed because nobody holds the reading
 // end any more, on any system.
 func ReaderLeft(err error) bool {
-	if errors.Is(err, syscall.EPIPE) {
-		return true
-	}
-	for _, gone := range readerGone {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+	isErr := func(gone error) bool { return errors.Is(err, gone) }
+	return isErr(syscall.EPIPE) || slices.ContainsFunc(readerGone, isErr)
 }
 
 // ErrorName names the outcome of a read or write: "success", "EAGAIN", "EPIPE", "ECONNRESET" or

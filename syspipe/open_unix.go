@@ -72,15 +72,8 @@ func openFIFO() (w, r *End, err error) {
 	path := filepath.Join(dir, "fifo")
 	w, r, err = makeFIFO(path)
 	// Not RemoveAll: it opens the folder, and the process may have no descriptor left for that.
-	notRemoved := os.Remove(path)
-	if errors.Is(notRemoved, fs.ErrNotExist) {
-		notRemoved = nil // it was never made, and err says why
-	}
-	notRemoved = errors.Join(notRemoved, os.Remove(dir))
-	if err == nil {
-		err = notRemoved
-	}
-	return w, r, err
+	os.Remove(path) // if this fails, the folder cannot be removed either
+	return w, r, errors.Join(err, os.Remove(dir))
 }
 
 func makeFIFO(path string) (w, r *End, err error) {
