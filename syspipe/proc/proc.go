@@ -79,11 +79,10 @@ type Process struct {
 
 	group group
 
-	mu      sync.Mutex // guards childOnly and the next four; held to start or signal
-	started bool
-	closed  bool
-	reaped  bool          // the process is gone; its group's number may be reused
-	done    chan struct{} // closed after the process was waited for; nil before Start
+	mu     sync.Mutex // guards childOnly and the next three; held to start or signal
+	closed bool
+	reaped bool          // the process is gone; its group's number may be reused
+	done   chan struct{} // closed after the process was waited for; nil before Start
 
 	// The next three fields may be read after done is closed.
 	exit    error
@@ -175,7 +174,6 @@ func connect(
 	return ours, file, nil
 }
 
-// setStream makes f a standard stream of the child.
 func (p *Process) setStream(stream int, f *os.File) {
 	switch stream {
 	case 0:

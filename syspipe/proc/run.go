@@ -74,7 +74,7 @@ func (p *Process) run(ctx context.Context, started chan<- error) {
 func (p *Process) begin() (done chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.started {
+	if p.done != nil {
 		return nil, errStarted
 	}
 	if p.closed {
@@ -97,7 +97,6 @@ func (p *Process) begin() (done chan struct{}, err error) {
 	if err := p.startChild(); err != nil {
 		return nil, err
 	}
-	p.started = true
 	p.done = make(chan struct{})
 	return p.done, nil
 }
@@ -119,16 +118,6 @@ func (p *Process) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.done
-}
-
-// pid returns the PID of the process, or false if the process was not started.
-func (p *Process) pid() (int, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.started {
-		return 0, false
-	}
-	return p.Cmd.Process.Pid, true
 }
 
 // Ended reports whether the process was started and has ended. If it still runs, Ended waits for
@@ -187,7 +176,7 @@ func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
 func (p *Process) signal(s syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.started && !p.reaped && p.signalGroup(s)
+	return p.done != nil && !p.reaped && p.signalGroup(s)
 }
 
 // Stop waits for a process that was asked to end, as by closing its input. After the time

@@ -11,8 +11,10 @@ import (
 
 // running returns the PID of the process, if it runs.
 func (p *Process) running() (pid int, ok bool) {
-	pid, ok = p.pid()
-	return pid, ok && !p.Ended(0)
+	if p.Done() == nil || p.Ended(0) {
+		return 0, false
+	}
+	return p.Cmd.Process.Pid, true
 }
 
 // CPU returns the processor time that the process has used so far, or in all if it has ended.
