@@ -334,7 +334,6 @@ func (e *End) Close() error {
 	return nil
 }
 
-// busy reports whether a read or a write is under way.
 func (e *End) busy() bool { return e.calls.Load() > 0 }
 
 // awaitNone returns when none of the counted calls is under way any more.

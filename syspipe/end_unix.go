@@ -150,7 +150,6 @@ func (e *End) poll(toward direction) error {
 	return os.ErrClosed
 }
 
-// closeDescriptor ends the calls that use the descriptor, then closes it.
 func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()

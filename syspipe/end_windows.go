@@ -186,7 +186,6 @@ func (e *End) writev(bufs [][]byte) (int64, error) {
 	return int64(n), err
 }
 
-// closeDescriptor ends the calls that use the handle, then closes it.
 func (e *End) closeDescriptor() error {
 	if e.file != nil {
 		return e.file.Close()

@@ -49,7 +49,6 @@ var problems = []Problem{
 	Pauses, Spins, Buffers, Unread, PeerLeft, Leak, IgnoresTerm, HeldOpen,
 }
 
-// rank returns the place of a kind of problem in the list "problems".
 func (kind Problem) rank() int { return slices.Index(problems, kind) }
 
 // order returns a number to sort diagnoses by: first by the kind of problem, and within a kind,
@@ -143,7 +142,6 @@ func (r *Report) diagnose() []Diagnosis {
 	return f.found
 }
 
-// A finder collects diagnoses.
 type finder struct {
 	report    *Report
 	found     []Diagnosis
@@ -151,7 +149,6 @@ type finder struct {
 	pairs     []pair   // processes that wait for each other's bytes
 }
 
-// each calls a check with each channel.
 func (f *finder) each(check func(*Channel)) {
 	for i := range f.report.Channels {
 		check(&f.report.Channels[i])
@@ -217,12 +214,10 @@ func (f *finder) checkPair(there, back *Channel) {
 	}
 }
 
-// anyWaits reports whether one of the holders waits.
 func anyWaits(list []Holder) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits })
 }
 
-// pidWaits reports whether the process pid is among the holders and waits.
 func pidWaits(list []Holder, pid int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.Waits && h.PID == pid })
 }

@@ -21,7 +21,6 @@ type openFile struct {
 	nonBlocking   bool
 }
 
-// openFiles returns the pipes, FIFOs and sockets of a process.
 func openFiles(pid int) ([]openFile, error) {
 	fds, err := procfs.Descriptors(pid)
 	if err != nil {

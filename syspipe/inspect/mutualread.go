@@ -40,7 +40,6 @@ func (r *Report) waitingPair(there, back *Channel, a, b Holder) (pair, bool) {
 	return pair{client: a, server: b, there: there, back: back}, true
 }
 
-// hasFD reports whether the process pid is in the list, with the descriptor fd.
 func hasFD(list []Holder, pid, fd int) bool {
 	return slices.ContainsFunc(list, func(h Holder) bool { return h.PID == pid && h.FD == fd })
 }
@@ -65,9 +64,13 @@ func (f *finder) checkMutualRead(certain bool) {
 		if len(c.servers) > 1 {
 			has = "have"
 		}
+		alsoWaits := ""
+		if c.network {
+			alsoWaits = " and also waits for a socket, perhaps of a network"
+		}
 		const says = "both wait for each other, and nothing is in the pipes: " +
 			"%s waits for %s%s, which %s read all that was sent%s; "
-		text := fmt.Sprintf(says, p.client, namesOf(c.servers), c.through(), has, c.alsoWaits())
+		text := fmt.Sprintf(says, p.client, namesOf(c.servers), c.through(), has, alsoWaits)
 		const causes = "a message was swallowed or not written, a request of the server was not " +
 			"answered, or one side waits for the rest of one (wrong length, no end of line)"
 		if certain {
@@ -190,13 +193,6 @@ func (c *chain) through() string {
 		names = append(names, fmt.Sprintf("%s %d", r.Command, r.PID))
 	}
 	return " (through " + strings.Join(names, ", ") + ")"
-}
-
-func (c *chain) alsoWaits() string {
-	if c.network {
-		return " and also waits for a socket, perhaps of a network"
-	}
-	return ""
 }
 
 func namesOf(holders []Holder) string {

@@ -87,11 +87,14 @@ func readThread(pid, tid int) (Thread, bool) {
 		if t.At != "" && callOf(t.At) != "open" {
 			return t, false // it waits for a disk, not for another process
 		}
-		path := args[0]
+		address := args[0]
 		if number == unix.SYS_OPENAT {
-			path = args[1]
+			address = args[1]
 		}
-		t.Path = readString(pid, path)
+		path, _, ended := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
+		if ended {
+			t.Path = path
+		}
 	}
 	return t, t.In != ""
 }
@@ -163,16 +166,6 @@ func onlyChild(pid int) int {
 
 // maxPath is PATH_MAX of linux/limits.h.
 const maxPath = 4096
-
-// readString reads a NUL-terminated string from the memory of a process. It returns "" if it cannot
-// read the memory, or if the string has maxPath bytes or more.
-func readString(pid int, address uint64) string {
-	text, _, found := strings.Cut(string(readMemory(pid, address, maxPath)), "\x00")
-	if !found {
-		return ""
-	}
-	return text
-}
 
 // readMemory reads up to size bytes from the memory of a process. It returns no bytes if that is
 // not allowed.
