@@ -1,12 +1,12 @@
 package results
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -154,20 +154,13 @@ func environmentFields(e Environment) map[string]string {
 		fields[key] = value
 	}
 	e.Labels = nil
+	text, _ := json.Marshal(e) // cannot fail, as e was read
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // which prints as it stands in the file
 	var values map[string]any
-	text, err := json.Marshal(e)
-	if err == nil {
-		err = json.Unmarshal(text, &values)
-	}
-	if err != nil { // cannot happen: an environment that was read can be written
-		return fields
-	}
+	decoder.Decode(&values)
 	for key, value := range values {
-		if n, isNumber := value.(float64); isNumber {
-			fields[key] = strconv.FormatFloat(n, 'f', -1, 64)
-		} else {
-			fields[key] = fmt.Sprint(value)
-		}
+		fields[key] = fmt.Sprint(value)
 	}
 	return fields
 }

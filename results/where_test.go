@@ -14,7 +14,7 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 		results.Message{Run: "b", Dir: "request", Size: 1},
 		results.Environment{Run: "a", OS: "linux", Kernel: "6.1.0-50-amd64", CPUs: 2,
 			Labels: map[string]string{"pool": "blue", "os": "lab"}},
-		results.Environment{Run: "b", OS: "linux", Kernel: "6.12.0", CPUs: 8,
+		results.Environment{Run: "b", OS: "linux", Kernel: "6.12.0", CPUs: 8, Seed: 1<<53 + 1,
 			Labels: map[string]string{"pool": "green", "site": "desk"}},
 		results.Message{Run: "a", Dir: "request", Size: 2},
 	}
@@ -29,6 +29,7 @@ func TestAFilterPassesOnTheRunsThatFit(t *testing.T) {
 		{"kernel=6.1", "messages", "no run fits"},
 		{"pool=GREEN", "messages b", ""},
 		{"pool=green cpus=8", "messages b", ""},
+		{"seed=9007199254740993", "messages b", ""}, // 2^53 + 1, which no float64 can hold
 		{"pool=green cpus=2", "messages", "no run fits"},
 		{"pool=red", "messages", "there are pool blue, green"},
 		{"site=x", "messages", "fits all conditions; there are site desk; some runs have no site"},
