@@ -42,7 +42,6 @@ func (e *endpoint) exchanger() func(from, n int64) error {
 // room for them, a batch of messages would be sent too early.
 const maxFrameOverhead = 128
 
-// writer makes the endpoint's writer of framed messages.
 func (e *endpoint) writer() framers.Writer {
 	var out io.Writer = bareEnd{e.out}
 	if e.Cell.Batch > 1 {
@@ -63,7 +62,6 @@ func (e *endpoint) writer() framers.Writer {
 	return e.framing.NewWriter(out, e.options()...)
 }
 
-// options returns the options for the reader and the writer of framed messages.
 func (e *endpoint) options() []framers.Option {
 	opts := []framers.Option{
 		framers.WithMaxMessage(max(e.source.Largest(), framers.DefaultMaxMessage)),

@@ -123,7 +123,6 @@ func startWorker(
 	return w, nil
 }
 
-// do gives the worker a job and returns its report.
 func (w *worker) do(ctx context.Context, j job) (report, error) {
 	sent := json.NewEncoder(w.jobs).Encode(j)
 	var r report

@@ -134,7 +134,6 @@ func (p Plan) checkNumbers() error {
 	return nil
 }
 
-// placeAll finds CPUs for measurements, and tries to open their pipes.
 func placeAll(cells []results.Cell) ([]placedCell, error) {
 	var placed []placedCell
 	for _, c := range cells {

@@ -39,7 +39,6 @@ func (rs reports) timer() report { return rs.from(receiver, client) }
 // origin returns the report of the endpoint that messages come from.
 func (rs reports) origin() report { return rs.from(sender, client) }
 
-// sample joins the two reports into one sample.
 func (rs reports) sample() results.Sample {
 	timer := rs.timer()
 	origin := rs.origin()

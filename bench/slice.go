@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -194,11 +195,8 @@ func messagesAt(perSecond float64, d time.Duration) int64 {
 // messagesOfFills returns how many messages fill the pipe the given number of times. It is for a
 // writer that sleeps when the pipe is full, because such a writer has no steady rate.
 func (c *cellRun) messagesOfFills(fills int64) int64 {
-	capacity := int64(usualCapacity)
-	if c.capacity > 0 {
-		capacity = int64(c.capacity)
-	}
-	return max(1, fills*capacity/int64(c.record.Cell.Size))
+	capacity := cmp.Or(c.capacity, usualCapacity)
+	return max(1, fills*int64(capacity)/int64(c.record.Cell.Size))
 }
 
 // leastFills is how many times a sample must fill the pipe if the writer sleeps when the pipe is

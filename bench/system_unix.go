@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readCPUTime reads the processor time of this process.
 func readCPUTime() cpuTime {
 	var r unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {

@@ -110,7 +110,6 @@ func spreadWarnings(r results.Record) []string {
 	return out
 }
 
-// warnOnce adds a warning to the record of c if the record does not have that warning yet.
 func (c *cellRun) warnOnce(text string) {
 	if !slices.Contains(c.record.Warnings, text) {
 		c.record.Warnings = append(c.record.Warnings, text)

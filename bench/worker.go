@@ -56,7 +56,6 @@ type endpointConfig struct {
 	Closes bool // the reader closes its end early
 }
 
-// A role is what an endpoint does.
 type role string
 
 const (
@@ -106,7 +105,6 @@ func serveJobs(p *proc.Work) error {
 	}
 }
 
-// collectGarbage collects garbage if there is much of it.
 func collectGarbage() {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap) // does not stop the world

@@ -78,7 +78,6 @@ func (w *chunkWriter) sendMany(id [16]byte, msg []byte) error {
 	return nil
 }
 
-// A cutter cuts a message into frames.
 type cutter struct {
 	layout
 	id      [16]byte
@@ -132,7 +131,6 @@ func newLayout(size int64, frame int) layout {
 	}
 }
 
-// appendHeader appends the header of a chunk to b.
 func appendHeader(b []byte, id *[16]byte, index int, total int64) []byte {
 	var text [uuidBytes]byte
 	putUUID(&text, id)

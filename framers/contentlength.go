@@ -168,7 +168,6 @@ func (r *headerReader) take(end int) error {
 	return nil
 }
 
-// reset forgets the lines of the header at hand.
 func (r *headerReader) reset() {
 	r.stated = -1
 	r.begun = false

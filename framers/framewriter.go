@@ -99,7 +99,6 @@ func (o *frameWriter) compose(head, msg, tail []byte) []byte {
 	return frame
 }
 
-// send writes the pieces of a frame.
 func (o *frameWriter) send(pieces ...[]byte) error {
 	o.vec = o.vec[:0]
 	total := 0

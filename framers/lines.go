@@ -2,6 +2,7 @@ package framers
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -99,11 +100,7 @@ func (l *linesAsMessages) send(line []byte) error {
 func (l *linesAsMessages) Close() error {
 	err := l.send(l.begun)
 	l.begun = nil
-	closed := closeIfCloser(l.under)
-	if err != nil {
-		return err
-	}
-	return closed
+	return errors.Join(err, closeIfCloser(l.under))
 }
 
 func closeIfCloser(stream any) error {

@@ -25,7 +25,6 @@ type partialMessage struct {
 // that holds the chunk takes memory, too.
 const outOfOrderCost = 64
 
-// size returns how many bytes of the message have come.
 func (p *partialMessage) size() int { return len(p.data) + p.waiting }
 
 // charged returns how many bytes the message counts against the bound of WithMaxInFlight.

@@ -72,7 +72,6 @@ func (a Axis) fit(values []float64, length vg.Length) fitted {
 	return f
 }
 
-// at returns the position of a value on the axis.
 func (f fitted) at(v float64) float64 {
 	switch {
 	case !f.Log:

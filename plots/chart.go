@@ -181,7 +181,6 @@ func (c *Chart) complete() {
 	c.addToSubtitle(names[0]) // a single series has no name beside it
 }
 
-// addToSubtitle adds a name to the last line of the subtitle.
 func (c *Chart) addToSubtitle(name string) {
 	n := len(c.Subtitle)
 	if n == 0 {

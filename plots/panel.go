@@ -14,7 +14,6 @@ import (
 	"github.com/pipebench/pipebench/results/view"
 )
 
-// A panelDrawing draws a panel.
 type panelDrawing struct {
 	*picture
 	panel  Panel
@@ -202,7 +201,6 @@ func (s style) draw(c *draw.Canvas, at vg.Point, hollow bool) {
 	}
 }
 
-// describe says in words what a point shows.
 func (d *panelDrawing) describe(s Series, p Point) string {
 	figure := d.y.Format(p.Y)
 	if p.hasBar() {

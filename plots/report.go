@@ -90,7 +90,6 @@ func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	return r.write(w, FleetCharts(members), problems)
 }
 
-// A reporter makes a page.
 type reporter struct {
 	lead     string
 	options  ReportOptions

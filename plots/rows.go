@@ -47,7 +47,6 @@ func values[V comparable](r rows, field func(stat.Row) V) []V {
 	return out
 }
 
-// withValue selects the rows for which field returns value.
 func withValue[V comparable](r rows, field func(stat.Row) V, value V) rows {
 	return r.where(func(row stat.Row) bool { return field(row) == value })
 }
@@ -195,7 +194,6 @@ func (r rows) series(name string, l layout, point pointFunc) Series {
 	return s
 }
 
-// metricPoint returns the pointFunc of a metric.
 func metricPoint(name string) pointFunc {
 	metric := stat.MustMetric(name) // panics if name is mistyped: the chart would be empty
 	return func(row stat.Row) (Point, bool) {

@@ -54,7 +54,6 @@ func (r rows) streamChart(name string, y Axis, point pointFunc, dots bool) Chart
 	}
 }
 
-// goodputChart shows goodput by message size.
 func goodputChart(all rows) Chart {
 	r := all.streams()
 	isOfChunks := len(r.sizes()) == 1 && len(r.chunked().chunkSizes()) >= fewestChunks

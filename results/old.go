@@ -141,7 +141,6 @@ func (old oldLine) failure(f *Finding) {
 	}
 }
 
-// claim fills in a finding about a common claim.
 func (old oldLine) claim(f *Finding) {
 	f.ID = AreaClaim + "/" + old.ID
 	f.Title = old.Claim

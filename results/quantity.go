@@ -29,7 +29,6 @@ func FormatPercent(percent float64) string {
 	return FormatNumber(percent, 2) + " %"
 }
 
-// A scale is a unit and its size in base units.
 type scale struct {
 	size float64
 	unit string

@@ -127,7 +127,6 @@ func eachLine(name string, r io.Reader, seen seenLines, take func(Line)) ([]Prob
 	return f.problems.All, nil
 }
 
-// A fileReader decodes the lines of one file.
 type fileReader struct {
 	take      func(Line)
 	problems  ProblemList

@@ -58,7 +58,6 @@ func makePrivate(f *os.File) error {
 	return f.Chmod(0o600)
 }
 
-// endLine ends a last line that lacks its newline.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
