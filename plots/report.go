@@ -76,7 +76,8 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 		return ReportFleet(w, stat.FleetOf(set).Members(), set.Problems, o)
 	}
 	r := reporter{
-		lead: view.Lead(set), options: o, sections: view.Sections(set), csv: figuresOf(set),
+		page:     page{ReportOptions: o, Lead: view.Lead(set), CSV: figuresOf(set)},
+		sections: view.Sections(set),
 	}
 	return r.write(w, Charts(set), set.Problems)
 }
@@ -85,19 +86,17 @@ func Report(w io.Writer, set *results.Set, o ReportOptions) error {
 func ReportFleet(w io.Writer, members []stat.Member, problems []results.Problem,
 	o ReportOptions) error {
 	r := reporter{
-		lead: view.FleetLead(members), options: o, sections: view.FleetSections(members),
+		page:     page{ReportOptions: o, Lead: view.FleetLead(members)},
+		sections: view.FleetSections(members),
 	}
 	return r.write(w, FleetCharts(members), problems)
 }
 
 type reporter struct {
-	lead     string
-	options  ReportOptions
+	page     // without Sections
 	sections []view.Section
-	csv      string
 	pictures map[string][]template.HTML // by the ID of their section
 	key      string                     // title of the picture that shows the answer; "" if none
-	leftOut  []string
 }
 
 // write writes the page with the given charts. If the page would be too large, its tables get fewer
@@ -110,14 +109,14 @@ func (r *reporter) write(w io.Writer, charts []Chart, problems []results.Problem
 		return fmt.Errorf("write report: %w", err)
 	}
 	for _, p := range problems {
-		r.leftOut = append(r.leftOut, p.String())
+		r.LeftOut = append(r.LeftOut, p.String())
 	}
 	r.setTitle()
 	rows := maxTableRows
-	content, err := r.page(rows)
+	content, err := r.content(rows)
 	for err == nil && len(content) >= ReportLimit && rows > 1 {
 		rows /= 2
-		content, err = r.page(rows)
+		content, err = r.content(rows)
 	}
 	if err == nil && len(content) >= ReportLimit {
 		err = fmt.Errorf("%s without the rows of its tables, where %s are allowed: report fewer "+
@@ -141,13 +140,13 @@ func (r *reporter) setTitle() {
 	if answer.Final { // no picture may replace this title
 		r.key = ""
 	}
-	r.options.Title = cmp.Or(r.options.Title, r.key, answer.Title)
-	inTitle := strings.Contains(r.options.Title, answer.Title)
+	r.Title = cmp.Or(r.Title, r.key, answer.Title)
+	inTitle := strings.Contains(r.Title, answer.Title)
 	inLead := len(answer.Lead) > 0 && strings.HasPrefix(answer.Lead[0], answer.Title)
 	if !inTitle && !inLead { // the page must have the answer somewhere
 		answer.Lead = append([]string{answer.Title + "."}, answer.Lead...)
 	}
-	answer.Title = r.options.Title
+	answer.Title = r.Title
 	answer.Lead = slices.DeleteFunc(slices.Clone(answer.Lead), func(text string) bool {
 		return strings.HasPrefix(answer.Title, strings.TrimSuffix(text, "."))
 	})
@@ -171,7 +170,7 @@ func (r *reporter) draw(charts []Chart) error {
 		}
 		total += len(svg) + len(forPhone)
 		if total > pictureLimit {
-			r.leftOut = append(r.leftOut, c.Name+" is not drawn: the page would be too large; "+
+			r.LeftOut = append(r.LeftOut, c.Name+" is not drawn: the page would be too large; "+
 				"pipebench report -o FOLDER draws it")
 			continue
 		}
@@ -189,18 +188,13 @@ func (r *reporter) draw(charts []Chart) error {
 
 var pageTemplate = template.Must(template.New("report").Parse(pageText))
 
-// page fills the template, with at most maxRows rows of each table.
-func (r *reporter) page(maxRows int) ([]byte, error) {
+// content fills the template, with at most maxRows rows of each table.
+func (r *reporter) content(maxRows int) ([]byte, error) {
+	p := r.page
+	p.Style = template.CSS(pageStyle)
+	p.Script = template.JS(pageScript)
 	hash := sha256.Sum256([]byte(pageScript))
-	p := page{
-		ReportOptions: r.options,
-		Lead:          r.lead,
-		Style:         template.CSS(pageStyle),
-		Script:        template.JS(pageScript),
-		ScriptHash:    base64.StdEncoding.EncodeToString(hash[:]),
-		LeftOut:       r.leftOut,
-		CSV:           r.csv,
-	}
+	p.ScriptHash = base64.StdEncoding.EncodeToString(hash[:])
 	for _, s := range r.sections {
 		p.Sections = append(p.Sections, r.section(s, maxRows))
 	}
