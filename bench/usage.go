@@ -61,18 +61,9 @@ func (e *endpoint) counters() syspipe.Counters {
 	}
 	all := e.in.Counters()
 	all.Short = 0
-	if e.out == nil {
-		return all
+	if e.out != nil {
+		all.Add(e.out.Counters())
 	}
-	out := e.out.Counters()
-	all.Calls += out.Calls
-	all.Bytes += out.Bytes
-	all.Short = out.Short
-	all.EAGAIN += out.EAGAIN
-	all.Waits += out.Waits
-	all.WaitTime += out.WaitTime
-	all.SeesEAGAIN = all.SeesEAGAIN && out.SeesEAGAIN
-	all.SeesWaits = all.SeesWaits && out.SeesWaits
 	return all
 }
 

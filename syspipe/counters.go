@@ -22,26 +22,25 @@ type Counters struct {
 // A counter counts either the reads or the writes of an end. Its fields are not atomic, because
 // only one goroutine at a time reads, and only one writes.
 type counter struct {
-	calls, bytes, short, eagain, waits uint64
-	waited                             time.Duration
-	waiting                            bool      // a refusal has not been followed by a success yet
-	since                              time.Time // when the kernel refused, if waiting
+	Counters
+	waiting bool      // a refusal has not been followed by a success yet
+	since   time.Time // when the kernel refused, if waiting
 }
 
 // moved counts a call that moved n of the bytes that were asked for. If the end was waiting, this
 // ends the wait.
 func (c *counter) moved(asked, n int) {
-	c.calls++
-	c.bytes += uint64(n)
+	c.Calls++
+	c.Bytes += uint64(n)
 	if n < asked && n > 0 {
-		c.short++
+		c.Short++
 	}
 	c.endWait()
 }
 
 func (c *counter) endWait() {
 	if c.waiting {
-		c.waited += time.Since(c.since)
+		c.WaitTime += time.Since(c.since)
 		c.waiting = false
 	}
 }
@@ -53,32 +52,34 @@ func (c *counter) account(asked, n int, errno syscall.Errno) {
 		c.moved(asked, n)
 	case syscall.EINTR:
 	case syscall.EAGAIN:
-		c.calls++
-		c.eagain++
+		c.Calls++
+		c.EAGAIN++
 		if !c.waiting {
 			c.waiting = true
 			c.since = time.Now()
-			c.waits++
+			c.Waits++
 		}
 	default: // the call failed, which ends a wait too
 		c.moved(asked, 0)
 	}
 }
 
-func (c *counter) addTo(sum *Counters) {
-	sum.Calls += c.calls
-	sum.Bytes += c.bytes
-	sum.Short += c.short
-	sum.EAGAIN += c.eagain
-	sum.Waits += c.waits
-	sum.WaitTime += c.waited
+// Add adds the counts of another end. The sum sees what both of them see.
+func (c *Counters) Add(other Counters) {
+	c.Calls += other.Calls
+	c.Bytes += other.Bytes
+	c.Short += other.Short
+	c.EAGAIN += other.EAGAIN
+	c.Waits += other.Waits
+	c.WaitTime += other.WaitTime
+	c.SeesEAGAIN = c.SeesEAGAIN && other.SeesEAGAIN
+	c.SeesWaits = c.SeesWaits && other.SeesWaits
 }
 
 // Counters returns what the end has done so far, in both directions together.
 func (e *End) Counters() Counters {
-	var sum Counters
+	sum := e.in.Counters
+	sum.Add(e.out.Counters)
 	sum.SeesEAGAIN, sum.SeesWaits = e.countersSeen()
-	e.in.addTo(&sum)
-	e.out.addTo(&sum)
 	return sum
 }
