@@ -42,7 +42,6 @@ type endpoint struct {
 	load   *load        // set if messages are sent at a fixed rate or several at once
 	mixed  mixed        // the state of the pattern "mixed"
 	pace   pace         // how fast the reader may go
-	work   work         // what the reader spends on each byte
 	sum    uint64       // of the bytes that touch looked at
 	trips  []int64      // client: nanoseconds of each round trip
 	cpus   map[int]bool // the CPUs on which this endpoint was seen
@@ -192,10 +191,6 @@ func (e *endpoint) begin(j job) {
 	e.cpus = map[int]bool{}
 	e.load = nil
 	e.pace = pace{}
-	e.work = work{}
-	if e.isReader() {
-		e.work.perByte = j.Cell.Work
-	}
 	if j.Cell.Drain > 0 {
 		minimiseTimerSlack()
 		if j.Cell.Pattern != PatternMixed { // the pattern "mixed" has a slowReader

@@ -105,7 +105,7 @@ func (e *endpoint) readRaw(from, n int64) error {
 		}
 		left -= int64(got)
 		e.touch(buf[:got])
-		e.work.spend(got)
+		e.spend(got)
 		e.pace.wait(got)
 	}
 	return nil
@@ -137,7 +137,7 @@ func (e *endpoint) respondRaw(from, n int64) error {
 			return fmt.Errorf("receive message %d: %w", i, err)
 		}
 		e.touch(msg)
-		e.work.spend(len(msg))
+		e.spend(len(msg))
 		if err := e.writeAll(msg); err != nil {
 			return fmt.Errorf("answer message %d: %w", i, err)
 		}

@@ -31,13 +31,10 @@ func sumOf(b []byte) uint64 {
 	return sum
 }
 
-// work is how much CPU time a reader spends on the bytes that it reads.
-type work struct{ perByte float64 } // nanoseconds; 0: none
-
-// spend keeps the CPU busy for as long as the reader works on n bytes.
-func (w work) spend(n int) {
-	if w.perByte > 0 { // spin is a separate function so that this check is inlined
-		spin(time.Duration(w.perByte * float64(n)))
+// spend keeps the CPU busy for as long as e.Cell asks for n bytes. Only readers call it.
+func (e *endpoint) spend(n int) {
+	if e.Cell.Work > 0 { // spin is a separate function so that this is inlined
+		e.spin(n)
 	}
 }
 
@@ -45,10 +42,10 @@ func (w work) spend(n int) {
 // gap, something else had the thread's CPU.
 const lostCPU = 5 * time.Microsecond
 
-// spin keeps the CPU busy until the thread has spent d of CPU time.
-func spin(d time.Duration) {
+// spin keeps the CPU busy until the thread has spent the CPU time of n bytes.
+func (e *endpoint) spin(n int) {
 	last := syspipe.Now()
-	for end := last + d; last < end; {
+	for end := last + time.Duration(e.Cell.Work*float64(n)); last < end; {
 		now := syspipe.Now()
 		if gap := now - last; gap > lostCPU {
 			end += gap
@@ -65,7 +62,7 @@ type workingReader struct {
 
 func (r workingReader) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
-	r.e.work.spend(n)
+	r.e.spend(n)
 	return n, err
 }
 
