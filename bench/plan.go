@@ -117,7 +117,15 @@ func (p Plan) validateAndPlace() ([]placedCell, error) {
 			return nil, fmt.Errorf("%s: %w", Label(c), err)
 		}
 	}
-	return placeAll(p.Cells)
+	var placed []placedCell
+	for _, c := range p.Cells { // only after all are valid, because this opens pipes
+		cpus, why := placeCell(c)
+		if why != nil && !errors.Is(why, errors.ErrUnsupported) {
+			return nil, why
+		}
+		placed = append(placed, placedCell{c, cpus, why})
+	}
+	return placed, nil
 }
 
 func (p Plan) checkNumbers() error {
@@ -132,18 +140,6 @@ func (p Plan) checkNumbers() error {
 			p.MaxTime, p.Forks)
 	}
 	return nil
-}
-
-func placeAll(cells []results.Cell) ([]placedCell, error) {
-	var placed []placedCell
-	for _, c := range cells {
-		cpus, why := placeCell(c)
-		if why != nil && !errors.Is(why, errors.ErrUnsupported) {
-			return nil, why
-		}
-		placed = append(placed, placedCell{c, cpus, why})
-	}
-	return placed, nil
 }
 
 // placeCell returns the CPUs for the two ends of the pipe. If this machine cannot make the
