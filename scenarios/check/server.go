@@ -180,7 +180,11 @@ func treat(ctx context.Context, c *serverCase) error {
 			return err
 		}
 	}
-	defer c.endServer()
+	defer func() {
+		if c.server != nil {
+			c.server.Close()
+		}
+	}()
 	if err := c.do(ctx, c); err != nil {
 		return err
 	}
@@ -192,13 +196,6 @@ func treat(ctx context.Context, c *serverCase) error {
 	}
 	c.ok("answered as it should")
 	return nil
-}
-
-// endServer ends the server, if one was started.
-func (c *serverCase) endServer() {
-	if c.server != nil {
-		c.server.Close()
-	}
 }
 
 // tryUntreated sends c.asked, a request that failed in a test, to a new server to which nothing

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 	"github.com/pipebench/pipebench/syspipe/proc"
 )
@@ -43,9 +44,7 @@ func looksForHolders(ctx context.Context, c *serverCase) error {
 			c.failsByHolders(held, input)
 			return nil
 		}
-		select {
-		case <-time.After(tick):
-		case <-ctx.Done():
+		if child.Within(ctx.Done(), tick) {
 			return context.Cause(ctx)
 		}
 	}

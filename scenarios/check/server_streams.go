@@ -76,8 +76,7 @@ var bursts = map[string]struct {
 	"both-write":         {size: 512 << 10, n: 8},
 }
 
-// sendsMany sends several requests without waiting, and then compares the answers with the
-// requests.
+// sendsMany sends several requests without waiting for answers, and then compares the answers.
 func sendsMany(ctx context.Context, c *serverCase) error {
 	burst := bursts[c.name]
 	r, err := c.echo(burst.size)
@@ -94,40 +93,39 @@ func sendsMany(ctx context.Context, c *serverCase) error {
 		reader := time.AfterFunc(c.target.Patience, c.server.Out.Resume)
 		defer reader.Stop()
 	}
-	for i := range burst.n {
-		err := c.server.Send(patient, r.Number(int64(i)))
-		if err != nil {
-			out := target.Outcome{Verdict: target.Deaf, Why: err.Error()}
-			return c.explainFailure(ctx, before, out)
+	out := c.sendCopies(patient, r, int64(burst.n))
+	if out.Verdict == target.OK {
+		return nil
+	}
+	c.server.Out.Resume()
+	c.server.Explain(ctx, before, &out)
+	c.judgeOutcome(out)
+	return context.Cause(ctx)
+}
+
+// sendCopies sends n copies of a request, and then compares the answers with them. It returns the
+// first outcome that is wrong.
+func (c *serverCase) sendCopies(ctx context.Context, r *target.Request, n int64) target.Outcome {
+	for i := range n {
+		if err := c.server.Send(ctx, r.Number(i)); err != nil {
+			return target.Outcome{Verdict: target.Deaf, Why: err.Error()}
 		}
 	}
-	for i := range burst.n {
-		m, err := c.server.Next(patient)
+	for number := range n {
+		m, err := c.server.Next(ctx)
 		if err != nil {
-			out := target.Outcome{Verdict: target.Deaf, Why: err.Error()}
-			return c.explainFailure(ctx, before, out)
+			return target.Outcome{Verdict: target.Deaf, Why: err.Error()}
 		}
-		number := int64(i)
 		if r.Numbered() { // answers may come in any order
 			number, _ = target.NumberOf(m.Envelope.ID)
 		}
 		r.Number(number)
 		out := r.Check(m.Raw, m.Envelope)
 		if out.Verdict != target.OK {
-			return c.explainFailure(ctx, before, out)
+			return out
 		}
 	}
-	return nil
-}
-
-// explainFailure finds out why an answer did not come, or was wrong, and sets the verdict.
-func (c *serverCase) explainFailure(
-	ctx context.Context, before target.Usage, out target.Outcome,
-) error {
-	c.server.Out.Resume()
-	c.server.Explain(ctx, before, &out)
-	c.judgeOutcome(out)
-	return context.Cause(ctx)
+	return target.Outcome{Verdict: target.OK}
 }
 
 const (
@@ -184,12 +182,9 @@ func speaksAnotherFraming(ctx context.Context, c *serverCase) error {
 	patient, stop := c.server.Patient(ctx, c.target.Patience, 3*c.target.Patience)
 	defer stop()
 	for patient.Err() == nil && !refusesFrame.MatchString(said.String()) {
-		select {
-		case <-c.server.Process.Done():
+		if c.server.Process.Ended(tick) {
 			c.ok("ended: %s", c.server.ExitVerdict())
 			return nil
-		case <-time.After(tick):
-		case <-patient.Done():
 		}
 	}
 	if !refusesFrame.MatchString(said.String()) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/pipebench/pipebench/results"
 	"github.com/pipebench/pipebench/results/stat"
+	"github.com/pipebench/pipebench/scenarios/internal/child"
 	"github.com/pipebench/pipebench/scenarios/internal/target"
 )
 
@@ -155,10 +156,7 @@ func (d *Driver) live(ctx context.Context) (*target.Server, error) {
 			return nil, fmt.Errorf("start it again, %d times: %w", tries, err)
 		}
 		d.failedStarts++
-		select {
-		case <-time.After(time.Duration(tries) * pause):
-		case <-ctx.Done():
-		}
+		child.Within(ctx.Done(), time.Duration(tries)*pause)
 	}
 }
 

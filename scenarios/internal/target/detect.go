@@ -105,9 +105,6 @@ func tryOthers(ctx context.Context, o Options) *Server {
 		if err == nil {
 			return s
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/framers"
@@ -159,7 +158,7 @@ func Languages() []string {
 	for _, d := range documents {
 		names = append(names, d.language)
 	}
-	return slices.Clip(names)
+	return names
 }
 
 // template makes a request of size bytes that opens the document. The Query of the request then

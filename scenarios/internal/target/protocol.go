@@ -138,10 +138,7 @@ func optionError(format string, args ...any) error {
 
 // check returns an error if the options ask for a request or a tool that the protocol lacks.
 func (p *Protocol) check(o Options) error {
-	request := o.Request
-	if request == "" {
-		request = RequestAuto
-	}
+	request := cmp.Or(o.Request, RequestAuto)
 	if !slices.Contains(p.requests, request) {
 		return optionError("%s has no request %q, only %s",
 			p.Speaks(), request, strings.Join(p.requests, ", "))

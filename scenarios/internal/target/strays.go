@@ -54,13 +54,6 @@ func (a arrivals) String() string {
 	return results.FormatCount(n, "other message") + ": " + a.first
 }
 
-// markCut notes that the last line, of this size, is only the beginning of a JSON object.
-func (s *Strays) markCut(size int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.untaken.cut = size
-}
-
 // addLine counts a line that is no JSON-RPC and does not belong on standard output.
 func (s *Strays) addLine(line []byte) {
 	s.mu.Lock()
@@ -71,6 +64,7 @@ func (s *Strays) addLine(line []byte) {
 	e := jsonrpc.Scan(line)
 	if bytes.HasPrefix(line, []byte("{")) && !e.Whole {
 		s.half = int64(len(line))
+		s.untaken.cut = len(line)
 	}
 	if s.half > 0 && (e.Result || e.Error) {
 		s.halfID = bytes.Clone(e.ID)

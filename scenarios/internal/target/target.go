@@ -269,9 +269,6 @@ func (s *Server) divert(m child.Message) bool {
 			return true
 		case jsonrpc.None:
 			s.Strays.addLine(m.Raw)
-			if !m.Envelope.Whole && bytes.HasPrefix(m.Raw, []byte("{")) {
-				s.Strays.markCut(len(m.Raw))
-			}
 			return true
 		case jsonrpc.Request:
 			if !slices.Contains(ourMethods, string(m.Envelope.Method)) {

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -106,19 +105,18 @@ func (s *Server) SendWithin(ctx context.Context, limit time.Duration, msgs ...[]
 	return nil
 }
 
-// sendTogether is like SendWithin, but joins the messages into one write.
+// sendTogether is like SendWithin, but joins the messages, as far as they fit into one write.
 func (s *Server) sendTogether(ctx context.Context, limit time.Duration, msgs [][]byte) error {
-	var all bytes.Buffer
-	w := s.Protocol().Framing.NewWriter(
-		&all, framers.WithMaxMessage(-1 /* no limit */), framers.WithVerbatim())
-	for _, msg := range msgs {
-		if err := w.WriteMessage(msg); err != nil {
-			return err
-		}
-	}
 	patient, stop := s.Patient(ctx, limit, maxPatience*limit)
 	defer stop()
-	return s.SendRaw(patient, all.Bytes())
+	return s.Batch(patient, func(w framers.Writer) error {
+		for _, msg := range msgs {
+			if err := w.WriteMessage(msg); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // exchange sends the i-th copy of the request and waits for its answer. A late answer goes into
