@@ -139,3 +139,19 @@ func TestAServerThatLogsMuchIsNamedFirst(t *testing.T) {
 		}
 	}
 }
+
+// The command check names the replay for a server that echoes nothing, so a replay must not send
+// the reader back to check.
+func TestAReplayThatPassesNamesAnotherCommandThanCheck(t *testing.T) {
+	replay := results.Target{Command: []string{"server"}, Verdict: "ok"}
+	replay.Evidence.Replay = &results.ReplayEvidence{Replayed: 9}
+	set := &results.Set{Targets: []results.Target{replay}}
+	var text strings.Builder
+	if err := view.WriteDrive(&text, view.FormatTable, set, view.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(text.String()), " ")
+	if strings.Contains(said, "pipebench check") || !strings.Contains(said, "pipebench inspect") {
+		t.Errorf("it says\n%s", text.String())
+	}
+}

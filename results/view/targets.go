@@ -47,7 +47,10 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 	p.addTable(loadTable(set, set.Targets))
 	p.Conclusions = append(targetSentences(set.Targets), targetAdvice(set.Targets)...)
 	p.Notes = targetNotes(set.Targets)
-	if result.Passed {
+	switch {
+	case result.Passed && set.Targets[0].Evidence.Replay != nil:
+		p.Notes = append(p.Notes, nextAfterReplay)
+	case result.Passed:
 		p.Notes = append(p.Notes, nextAfterDrive)
 	}
 	return p.Write(w, format, o)
@@ -56,6 +59,10 @@ func WriteDrive(w io.Writer, format Format, set *results.Set, o Options) error {
 // nextAfterDrive says what to try next if a server passes here and still hangs with its own client.
 const nextAfterDrive = "If it hangs with your client: pipebench check --server tries what bad " +
 	"clients do, and pipebench inspect PID looks at it while it hangs."
+
+// nextAfterReplay says the same of a replay. It does not name check, which may name the replay.
+const nextAfterReplay = "If it still hangs with your client, which may not wait for each answer " +
+	"as a replay does: pipebench inspect PID looks at both while they hang."
 
 // howDriven says which server was loaded, and how.
 func howDriven(set *results.Set) string {

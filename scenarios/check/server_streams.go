@@ -38,8 +38,9 @@ func (c *serverCase) echo(size int) (*target.Request, error) {
 		return nil, errors.New("no tool echo, so answers could not be compared: name a tool " +
 			"that returns the text that it is given (--tool, --arg)")
 	}
-	return nil, errors.New("its answers do not hold what was sent: to compare them with " +
-		"recorded ones, tap --bodies, then drive --messages")
+	return nil, errors.New("its answers do not hold what was sent, so this is not tried: record " +
+		"a session with tap --bodies and replay it with drive --messages; if the server hangs " +
+		"with its client, look at both with inspect")
 }
 
 // splitsCharacters sends characters of several bytes, in pieces that end in the middle of
