@@ -165,6 +165,8 @@ var lives = []Situation{
 	{Name: "large-reply",
 		Title: "answers grow to 256 KiB",
 		Advice: "write an answer whole, as one message, however large, or refuse with an error; " +
+			"a standard output in non-blocking mode, often set by Node or Python, takes a part " +
+			"of a large write and refuses more with EAGAIN: wait for room and write the rest; " +
 			"if the tool shortens on purpose, name one that does not (--tool)"},
 	{Name: "many-starts",
 		Title: "the server is started and ended 50 times",
