@@ -451,6 +451,7 @@ func TestWhatAnotherFramingMeets(t *testing.T) {
 		{"reserve", "lying-length", "reserves what is announced", "content-length", results.Slow},
 		{"characters", "ids", "after a request with the id " + charactersID + ", a message came " +
 			"that announces 67 B and goes on behind them", "content-length", results.Fails},
+		{"newlines", "stray-output", "a header line ends with LF alone", "", results.Fails},
 	} {
 		t.Run(row.job, func(t *testing.T) {
 			t.Parallel()
@@ -461,9 +462,12 @@ func TestWhatAnotherFramingMeets(t *testing.T) {
 			o.Only = []string{row.situation}
 			o.Framing = row.framing
 			o.patience = 300 * time.Millisecond
+			advice := map[string]string{
+				"characters": "Content-Length counts the bytes",
+				"newlines":   "end each line of a header with CR and LF",
+			}[row.job]
 			if f := serverChecks(t, o)[row.situation]; f.Verdict != row.verdict ||
-				!strings.Contains(f.Found, row.found) || row.job == "characters" &&
-				!strings.HasPrefix(f.Advice, "Content-Length counts the bytes") {
+				!strings.Contains(f.Found, row.found) || !strings.HasPrefix(f.Advice, advice) {
 				t.Errorf("%s: %s; %s", f.Verdict, f.Found, f.Advice)
 			}
 		})

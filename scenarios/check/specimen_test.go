@@ -59,10 +59,8 @@ func init() {
 			nag()
 		case "loses":
 			loseEveryThird()
-		case "reserve":
-			err = reserve(false)
-		case "characters":
-			err = reserve(true)
+		case "reserve", "characters", "newlines":
+			err = reserve(kind)
 		case "exits":
 		case "sleep":
 			time.Sleep(time.Hour)
@@ -393,8 +391,9 @@ func nag() {
 }
 
 // reserve refuses every request in the framing of language servers, and makes room for all that is
-// announced. If characters is true, it announces the characters of its answers, not their bytes.
-func reserve(characters bool) error {
+// announced. If wrong is "characters", it announces the characters of its answers, not their bytes;
+// if it is "newlines", the lines of its headers end with LF alone.
+func reserve(wrong string) error {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		var size int
@@ -407,9 +406,13 @@ func reserve(characters bool) error {
 		}
 		answer := fmt.Sprintf(refusal, jsonrpc.Scan(msg).ID)
 		length := len(answer)
-		if characters {
+		if wrong == "characters" {
 			length = utf8.RuneCountInString(answer)
 		}
-		fmt.Printf("Content-Length: %d\r\n\r\n%s", length, answer)
+		header := fmt.Sprintf("Content-Length: %d\r\n\r\n", length)
+		if wrong == "newlines" {
+			header = strings.ReplaceAll(header, "\r", "")
+		}
+		fmt.Print(header + answer)
 	}
 }
