@@ -275,6 +275,13 @@ func (s *search) worksBeyond() []int {
 	return sizes
 }
 
+// again returns a command that repeats the search and has time for this many times the work. Half
+// as much again is for replies, and twice that for a busy machine.
+func (s *search) again(work float64) string {
+	needed := fmt.Sprintf("%.0fm", math.Ceil(3*work*time.Since(s.began).Minutes()))
+	return s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed)
+}
+
 // record makes the record of the search.
 func (s *search) record() results.Target {
 	t := s.driver.record()
@@ -292,7 +299,9 @@ func (s *search) record() results.Target {
 		t.SearchedTo = &largest
 		if s.Low < s.Most {
 			e.CutShort = true
-			warn(&t, "the search was cut short: to try larger ones, give more time (--max-time)")
+			// The time is proportional to the size, and the tries near a limit take as long again.
+			warn(&t, "the search was cut short: to try larger ones, run %s",
+				s.again(2*float64(s.Most)/float64(max(largest, 1))))
 		} else if s.call != "" && largest < int64(s.Most) {
 			e.Call = s.call
 			e.Asked = s.Low
@@ -323,10 +332,8 @@ func (s *search) record() results.Target {
 	e.Uneven = s.worksBeyond()
 	if s.High-s.Low > 1 && s.Low > 0 {
 		e.CutShort = true
-		// twice as many tries, half as much again for replies, and twice that on a busy machine
-		needed := fmt.Sprintf("%.0fm", math.Ceil(6*time.Since(s.began).Minutes()))
-		warn(&t, "the search was cut short: to find the exact limit, run %s",
-			s.driver.options.commandLine(s.Most, "--find-limit", "--max-time", needed))
+		// twice as many tries
+		warn(&t, "the search was cut short: to find the exact limit, run %s", s.again(2))
 	}
 	if s.side == requestSide && s.driver.options.Capacity == 0 {
 		warnOfReads(&t)

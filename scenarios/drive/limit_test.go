@@ -86,30 +86,45 @@ func TestALimitAtOneReadIsNotThePipes(t *testing.T) {
 	}
 }
 
-// A search that ends early says how near it came.
+// A search that ends early says how near it came, and how much time it needs.
 func TestASearchThatIsCutShortSaysHowNearItCame(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	o := server("mcp exit0@5000")
-	tried := 0
-	o.Observe = func(step string) {
-		if strings.Contains(step, "the limit of a request: trying ") {
-			tried++
-		}
-		if tried == 6 { // 1, 2, 4 and 8 KiB, and one between the last two
-			cancel()
-		}
-	}
-	found, err := begin(t, o).FindLimits(ctx, 64<<10, discard)
-	if !errors.Is(err, context.Canceled) || len(found) != 1 || found[0].RequestLimit == nil {
-		t.Fatalf("%v, found %+v", err, found)
-	}
-	left := int64(found[0].Evidence.Limit.FailedAt) - *found[0].RequestLimit
-	const want = "cut short: to find the exact limit, run pipebench drive --find-limit "
-	said := strings.Join(found[0].Warnings, " ")
-	if left <= 1 || !strings.Contains(said, want) || strings.Contains(said, "--max-time 30m") {
-		t.Errorf("warns %q, not %q with a time that fits", said, want)
+	for _, row := range []struct {
+		server, says string
+		low, high    int64 // in bytes, of what is known of the limit
+	}{
+		{"mcp exit0@5000", "to find the exact limit, ", 4 << 10, 8 << 10},
+		{"mcp", "to try larger ones, ", 16 << 10, 0},
+	} {
+		t.Run(row.server, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o := server(row.server)
+			tried := 0
+			o.Observe = func(step string) {
+				if strings.Contains(step, "the limit of a request: trying ") {
+					tried++
+				}
+				if tried == 6 { // 1, 2, 4 and 8 KiB, and one or two more
+					cancel()
+				}
+			}
+			found, err := begin(t, o).FindLimits(ctx, 64<<10, discard)
+			if !errors.Is(err, context.Canceled) || len(found) != 1 {
+				t.Fatalf("%v, found %+v", err, found)
+			}
+			l := limitOf(found[0])
+			if max(l.bytes, l.searchedTo) < int(row.low) ||
+				int64(found[0].Evidence.Limit.FailedAt) > row.high {
+				t.Errorf("found %+v", l)
+			}
+			want := "cut short: " + row.says + "run pipebench drive --find-limit --max-time "
+			said := strings.Join(found[0].Warnings, " ")
+			if !strings.Contains(said, want) || strings.Contains(said, "--max-time 30m") {
+				t.Errorf("warns %q, not %q with a time that fits", said, want)
+			}
+		})
 	}
 }
 
