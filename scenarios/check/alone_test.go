@@ -172,3 +172,32 @@ func TestAServerThatDisturbsItselfIsNotBlamed(t *testing.T) {
 		}
 	}
 }
+
+// When the time is over, a test does not wait on for a process that stays.
+func TestTheEndOfTheTimeEndsWhatATestWaitsFor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("which processes a test started is not told")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stays := func(_ context.Context, f *finding) error {
+		p := f.command([]string{"sleep", "1000"})
+		if err := p.Start(context.Background()); err != nil {
+			return err
+		}
+		defer p.Close()
+		cancel()
+		<-p.Done()
+		f.fails("left when the time was over")
+		return nil
+	}
+	tries := map[string]situation{"held-output": stays}
+	var found results.Finding
+	err := Options{}.try(ctx, catalogue.Server, tries, func(l results.Line) error {
+		found = l.(results.Finding)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || found.Verdict != results.CannotTell {
+		t.Errorf("%v, %s: %s", err, found.Verdict, found.Found)
+	}
+}

@@ -73,9 +73,7 @@ func (f *finding) visit(ctx context.Context, flags ...string) (*visit, error) {
 	if err := p.Start(ctx); err != nil {
 		return nil, err
 	}
-	for !v.ended && time.Since(begun) < f.options.Timeout && ctx.Err() == nil {
-		v.ended = p.Ended(10 * time.Millisecond)
-	}
+	v.ended = p.Ended(f.options.Timeout)
 	v.took = time.Since(begun).Round(10 * time.Millisecond)
 	if !v.ended {
 		p.Stop(0, time.Second)

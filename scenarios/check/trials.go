@@ -170,7 +170,10 @@ func (f *finding) run(ctx context.Context, do situation) error {
 	f.temp = filepath.Join(folder, "tmp")
 	err = os.Mkdir(f.temp, 0o700)
 	if err == nil {
+		// When the time is over, a test must not wait on for a process that stays.
+		stop := context.AfterFunc(ctx, func() { proc.EndMarked(f.mark, 0) })
 		err = do(ctx, f)
+		stop()
 	}
 	proc.EndMarked(f.mark, 0)
 	os.RemoveAll(folder) // an error is ignored: some files of the program may resist

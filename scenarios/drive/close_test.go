@@ -89,3 +89,20 @@ func TestWhatWasMeasuredWhenTheTimeIsOverSaysHowTimeGrows(t *testing.T) {
 		t.Errorf("%v, and the last record is %+v", err, last)
 	}
 }
+
+// When the time is over, nobody waits for a server that may stay after the end of its input.
+func TestAServerIsNotWaitedForWhenTheTimeIsOver(t *testing.T) {
+	d := begin(t, server("cat"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sizes := drive.Doubling(1<<10, 1<<20)
+	err := d.Drive(ctx, drive.Plan{Sizes: sizes}, func(l results.Line) error {
+		if l.(results.Target).Evidence.Growth != nil { // next, it measures small pipes
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || d.PID() != 0 {
+		t.Errorf("%v, and process %d still runs", err, d.PID())
+	}
+}

@@ -174,6 +174,9 @@ func (d *Driver) growthIn(ctx context.Context, capacity, most int, sink Sink) er
 	largest := 1 << int(math.Log2(float64(most))) // a power of two, as all sizes are
 	sizes := Doubling(stat.LinearFrom, largest)
 	sweep, err := small.Sweep(ctx, sizes, func(results.Line) error { return nil })
+	if ctx.Err() != nil { // no time is left to wait for a server that may stay
+		d.end(false /* politely */)
+	}
 	if _, refused := errors.AsType[*syspipe.CapacityError](err); refused {
 		t := d.record()
 		warn(&t, "growth in small pipes was not measured: %v", err)
