@@ -331,20 +331,22 @@ func TestACarelessServerInAnotherLanguage(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	o := serverOptions(t, "")
-	o.Command = []string{python, "-I", "-S", "-c", careless}
-	o.Env = nil
-	o.patience = 300 * time.Millisecond
-	wants := map[string]string{
+	for name, want := range map[string]string{
 		"nonblocking-stdout": "truncated",
 		"eof-mid-frame":      "stays", // how much of a CPU it burns is up to the others on the machine
-	}
-	o.Only = slices.Collect(maps.Keys(wants))
-	found := serverChecks(t, o)
-	for name, want := range wants {
-		if f := found[name]; f.Verdict != results.Fails || !strings.Contains(f.Found, want) {
-			t.Errorf("%s: %s: %s, want %q", name, f.Verdict, f.Found, want)
-		}
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := serverOptions(t, "")
+			o.Command = []string{python, "-I", "-S", "-c", careless}
+			o.Env = nil
+			o.patience = 300 * time.Millisecond
+			o.Only = []string{name} // alone, so that it is not tried again
+			f := serverChecks(t, o)[name]
+			if f.Verdict != results.Fails || !strings.Contains(f.Found, want) {
+				t.Errorf("%s: %s, want %q", f.Verdict, f.Found, want)
+			}
+		})
 	}
 }
 

@@ -527,14 +527,18 @@ func TestHalfAnAnswerInChunksIsNone(t *testing.T) {
 func TestALongAnswerInChunksIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	o := server("framed chunked:61440")
-	o.Patience = 2 * time.Second
-	o.Framing, o.Request, o.ReplyTool = "chunked:61440", drive.RequestUnknown, "get_large_data"
-	limits, err := begin(t, o).FindLimits(t.Context(), 64<<20, discard)
+	o.Framing = "chunked:61440"
+	o.Patience = time.Minute
+	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` +
+		`{"name":"get_large_data","arguments":{"bytes":67108864}}}` // 64 MiB
+	set := new(results.Set)
+	err := begin(t, o).Replay(t.Context(), recording(t, call), keepIn(set))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := limitOf(limits[len(limits)-1]); l.side != "reply" || l.searchedTo < 64<<20 {
-		t.Errorf("found %+v", l)
+	kept := set.Targets[0]
+	if !kept.Served() || len(kept.Samples) != 1 || kept.Samples[0].Reader.Bytes <= 64<<20 {
+		t.Errorf("%s: %s, and %+v", kept.Verdict, kept.Evidence.Why, kept.Samples)
 	}
 }
 
