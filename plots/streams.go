@@ -171,16 +171,24 @@ func (p Panel) overheadTitle(sizes []int) string {
 		first, results.FormatPercent(toLarge), view.SizeTitle(sizes[last]), large)
 }
 
-// highestAt returns the name and the height of the series that is highest at the place x. The name
-// is "" if no series is above 0 there.
-func (p Panel) highestAt(x int) (name string, y float64) {
+// highestAt returns the names and the height of the series that are highest at the place x. The
+// names are "" if no series is above 0 there.
+func (p Panel) highestAt(x int) (names string, y float64) {
 	for _, s := range p.Series {
+		highest := 0.0
 		for _, point := range s.Points {
-			if point.X == x && point.Y > y {
-				name = s.Name
-				y = point.Y
+			if point.X == x {
+				highest = max(highest, point.Y)
 			}
 		}
+		switch {
+		case highest == 0 || highest < y:
+		case highest == y:
+			names += ", " + s.Name
+		default:
+			names = s.Name
+			y = highest
+		}
 	}
-	return name, y
+	return names, y
 }

@@ -26,6 +26,10 @@ func TestOverheadTitle(t *testing.T) {
 			map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 101000}}, false,
 			"Framing adds at most 2.0 % at 1,000 B (content-length), " +
 				"1.0 % at 100,000 B (ndjson)"},
+		{"two framings alike", map[string]wire{"content-length": {1020, 100020},
+			"length-prefix": {1020, 100020}, "ndjson": {1001, 100001}}, false,
+			"Framing adds at most 2.0 % at 1,000 B, 0.020 % at 100,000 B " +
+				"(content-length, length-prefix)"},
 		{"no payload", map[string]wire{"content-length": {1020, 100020}, "ndjson": {1001, 100001}},
 			true, "Bytes that framing adds, by message size"},
 		{"raw alone", map[string]wire{"raw": {1000, 100000}},
