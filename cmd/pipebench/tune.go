@@ -146,7 +146,7 @@ func (f *tuneFlags) measureGrid(
 		return planErr
 	}
 	answer := tune.Decide(measured, f.objective).Answer(reader)
-	return errors.Join(planErr, s.Write(answer.Finding(s.run)))
+	return errors.Join(planErr, s.keep(answer.Finding()))
 }
 
 // show prints the answer that follows from the records of a set: which way to send is best.

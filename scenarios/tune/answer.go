@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pipebench/pipebench/bench"
 	"github.com/pipebench/pipebench/results"
@@ -28,8 +27,11 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 		a.Sentences = append(a.Sentences, d.readerAdvice(*reader))
 	}
 	a.Sentences = append(a.Sentences, protocolNote)
-	if d.Unproven != "" {
+	switch {
+	case d.Unproven != "":
 		a.Sentences = append(a.Sentences, d.doubt(reader))
+	case d.interrupted:
+		a.Sentences = append(a.Sentences, "Interrupted: more samples may change this.")
 	}
 	if !measured {
 		return a
@@ -46,24 +48,16 @@ func (d Decision) Answer(reader *ReaderCost) Answer {
 const protocolNote = "Chunks need a protocol that both ends speak: MCP and LSP have no " +
 	"chunks. A larger pipe and smaller writes do not change the bytes that are sent."
 
-// doubt says why the records prove nothing, which choices looked best, and what would settle it.
+// doubt says why the records prove nothing, and what would settle it.
 func (d Decision) doubt(reader *ReaderCost) string {
 	text := "Not proven: "
 	if reader != nil && reader.NSPerByte >= parsesNS { // readerAdvice is certain for such a reader
 		text = "The rest, for readers that only move bytes, is not proven: "
 	}
-	text += d.Unproven + ". "
-	if len(d.Alike) > 0 {
-		var names []string
-		for _, c := range d.Alike {
-			names = append(names, c.String())
-		}
-		text += "Best so far, unproven: " + strings.Join(names, "; ") + ". "
+	if d.interrupted {
+		return text + d.Unproven + ". Let it finish."
 	}
-	if d.interrupted() {
-		return text + "Let it finish."
-	}
-	return text + "Close other programs, or give it more time (--max-time)."
+	return text + d.Unproven + ". Close other programs, or give it more time (--max-time)."
 }
 
 // CPU time per byte, in ns. A reader that parses spends parsesNS or more, and one that only moves
@@ -147,7 +141,7 @@ func (d Decision) movingAdvice() string {
 	case d.Lever == unchanged && d.Unproven != "":
 		return "" // doubt has said it
 	case d.Lever == unchanged:
-		return "If your reader only moves bytes: change nothing either. " + d.bestGamble()
+		return "If your reader only moves bytes: change nothing either. " + d.gambleText()
 	}
 	metric, name := d.tripMetric()
 	var times, alike, noisy []string
@@ -198,12 +192,11 @@ func (d Decision) movingAdvice() string {
 	return text + "."
 }
 
-// bestGamble names the change that gains most at a single placement of the processes on CPUs. It is
-// for the case that no change gains enough at all placements together.
-func (d Decision) bestGamble() string {
-	var best Choice
+// bestGamble returns the change that gains most at a single placement of the processes on CPUs, and
+// that placement. It is for the case that no change gains enough at all placements together. The
+// placement is "" if no change gains at any.
+func (d Decision) bestGamble() (best Choice, at string) {
 	gain := worthIt
-	at := ""
 	for _, c := range choices {
 		for _, place := range d.places() {
 			e, ok := d.ratio("goodput", c, place, "stream", movingReader)
@@ -214,12 +207,19 @@ func (d Decision) bestGamble() string {
 			}
 		}
 	}
+	return best, at
+}
+
+// gambleText says what bestGamble gains.
+func (d Decision) gambleText() string {
+	best, at := d.bestGamble()
 	if at == "" {
 		return "No change gains at any placement."
 	}
-	return fmt.Sprintf("Only if you know that the ends run %s: "+
-		"there %s gains %s×. Elsewhere it gains less, gains nothing, or loses.",
-		results.PlacementPhrase(at), best, results.FormatNumber(gain, 2))
+	gain, _ := d.ratio("goodput", best, at, "stream", movingReader)
+	return fmt.Sprintf("Only if you know that the ends run %s: there, goodput is %s times as high "+
+		"with %s. Elsewhere, it may be lower.",
+		results.PlacementPhrase(at), results.FormatNumber(gain.Median, 2), best)
 }
 
 // chunkAdvice says how much slower messages are in chunks, and by how much chunks shorten the wait
@@ -299,8 +299,7 @@ func (d Decision) pipeWarning() string {
 			waits = append(waits, medianTime(waitMetric, r)+" with "+pipe)
 		}
 	}
-	return fmt.Sprintf("A larger pipe holds more that a small message has to wait for: behind a "+
-		"reader of %s it waits %s.",
+	return fmt.Sprintf("If the reader takes %s, a small message behind a large one waits %s.",
 		slowest.rate(), strings.Join(waits, ", "))
 }
 
@@ -364,9 +363,10 @@ func (d Decision) makeTables(detail bool) []view.Table {
 
 // isNamed reports whether the answer names a choice.
 func (d Decision) isNamed(c Choice) bool {
-	isExample := d.Lever == unchanged && c == choices[1]         // see workingAdvice
-	looksBest := d.Unproven != "" && slices.Contains(d.Alike, c) // see doubt
-	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample || looksBest
+	isExample := d.Lever == unchanged && c == choices[1] // see workingAdvice
+	gamble, _ := d.bestGamble()
+	isGamble := d.Lever == unchanged && d.Unproven == "" && c == gamble // see movingAdvice
+	return c == unchanged || c == d.Lever || c == Choice{Chunk: d.Chunk} || isExample || isGamble
 }
 
 // appendMeasured adds a row to a table. It leaves the row out if all figures are missing. The
@@ -406,12 +406,10 @@ func (a Answer) Page(detail bool) view.Page {
 	return p
 }
 
-// Finding is the answer as the results file keeps it.
-func (a Answer) Finding(run string) results.Finding {
+// Finding is the answer as the results file keeps it, without the run and the time.
+func (a Answer) Finding() results.Finding {
 	f := results.Finding{
 		Kind:    results.KindFinding,
-		Run:     run,
-		Time:    time.Now().UTC(),
 		ID:      results.AreaTune + "/sending",
 		Title:   "How to send messages of " + results.FormatSize(int64(a.shared.Size)) + " here",
 		Verdict: results.Noted,

@@ -27,8 +27,9 @@ type Decision struct {
 // A grid holds the records of a run. It finds a record by what was measured: the way to send, the
 // placement of the processes, the pattern and the reader.
 type grid struct {
-	records []results.Record
-	shared  results.Cell // has the Size of all records, and the Framing of those without chunks
+	records     []results.Record
+	shared      results.Cell // has the Size of all records, and the Framing of those without chunks
+	interrupted bool         // as the run was that made the records
 }
 
 // Decide weighs the records of one run of [Cells].
@@ -99,6 +100,7 @@ func isFullSpeed(c results.Cell) bool { return c.Pattern == "stream" && c.Work =
 func newGrid(records []results.Record) grid {
 	var g grid
 	for _, r := range records {
+		g.interrupted = g.interrupted || r.Stopped == "interrupted"
 		if len(r.Samples) == 0 {
 			continue
 		}
@@ -125,28 +127,15 @@ func (g grid) Measured() bool {
 	return false
 }
 
-// disturbed returns the share of the records in which most samples were disturbed.
+// disturbed returns the share of the records that other programs disturbed.
 func (g grid) disturbed() float64 {
 	n := 0
 	for _, r := range g.records {
-		disturbed := 0
-		for _, s := range r.Samples {
-			if s.Disturbed != "" {
-				disturbed++
-			}
-		}
-		if 2*disturbed > len(r.Samples) {
+		if r.Disturbed {
 			n++
 		}
 	}
 	return float64(n) / float64(len(g.records))
-}
-
-// interrupted reports whether the run that made the records was interrupted.
-func (g grid) interrupted() bool {
-	return slices.ContainsFunc(g.records, func(r results.Record) bool {
-		return r.Stopped == "interrupted"
-	})
 }
 
 // find returns the record of a choice with that placement, pattern and reader.
@@ -230,10 +219,8 @@ func (d Decision) weigh(c, other Choice) (score, bool) {
 			{"goodput", "stream"},
 			{"time", results.PatternRoundtrip},
 		} {
-			if d.Objective == Throughput && f.metric == "time" {
-				continue
-			}
-			if d.Objective == Latency && f.metric == "goodput" {
+			if d.Objective == Throughput && f.metric == "time" ||
+				d.Objective == Latency && f.metric == "goodput" {
 				continue
 			}
 			e, ok := d.ratioTo(other, f.metric, c, place, f.pattern, movingReader)
@@ -311,7 +298,7 @@ func (d *Decision) decideLever() {
 	mayGainNothing := lever.gain > limit && lever.gain < lever.halfWidth
 	switch {
 	case d.Unproven != "": // Decide has said why
-	case math.IsInf(decisive, 1) && d.interrupted():
+	case math.IsInf(decisive, 1) && d.interrupted:
 		d.Unproven = "it was interrupted, with too few samples to compare"
 	case math.IsInf(decisive, 1):
 		d.Unproven = fmt.Sprintf("too many cells have fewer than %d samples", stat.LeastSamples)
