@@ -209,12 +209,8 @@ func validateMemory(c results.Cell) error {
 // fields of c that have their usual value.
 func Label(c results.Cell) string {
 	usual := results.UsualCell(c.Framing, c.Pattern, c.Placement, c.Size)
-	var unusual []string
-	for _, f := range c.Values() {
-		isRecorded := c.Messages != "" && (f.Name == "payload" || f.Name == "messages")
-		if f.Text != usual.Field(f.Name) && !isRecorded {
-			unusual = append(unusual, f.Name)
-		}
+	if c.Messages != "" {
+		usual.Payload = c.Payload
 	}
-	return results.CellLabel(c, unusual)
+	return results.CellLabel(c, results.DifferingFields([]results.Cell{usual, c}, "messages"))
 }

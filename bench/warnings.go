@@ -8,9 +8,6 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// minSamples is the smallest number of samples for which there is a 95 % confidence interval.
-const minSamples = 6
-
 // warnings returns a text for each doubt about a record's figures. The parameter asked is how many
 // samples the plan asked for.
 func warnings(r results.Record, asked int) []string {
@@ -23,15 +20,13 @@ func warnings(r results.Record, asked int) []string {
 // countWarnings warns of too few samples. The text leaves out their number, so that it is the same
 // in all records.
 func countWarnings(r results.Record, asked int) []string {
-	if len(r.Samples) >= min(asked, minSamples) {
+	if len(r.Samples) >= min(asked, stat.LeastSamples) {
 		return nil
 	}
 	why := r.Stopped
 	switch r.Stopped {
 	case "max-time":
 		why = "time was up; give it more (--max-time)"
-	case "interrupted":
-		why = "the run was interrupted"
 	case "failed":
 		why = "a cell of the run failed"
 	}

@@ -34,9 +34,7 @@ type progress struct {
 // Widths in columns. freeColumns stay free for the "^C" that a terminal prints: it would wrap the
 // bar, and a wrapped bar cannot be removed.
 const (
-	barWidth      = 32
-	narrowBar     = 16 // in a terminal of less than wideEnough columns
-	wideEnough    = 100
+	barWidth      = 16
 	timeLeftWidth = 8 // including the space behind the time
 	freeColumns   = 4
 )
@@ -50,11 +48,7 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	width := barWidth
-	if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns < wideEnough {
-		width = narrowBar
-	}
-	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(width))
+	p.container = mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(barWidth))
 	p.doing.Store(new(string))
 	// Until the total is known, the line shows only the step.
 	count := decor.Any(func(s decor.Statistics) string {
@@ -81,7 +75,7 @@ func (f *sharedFlags) newProgress(stderr io.Writer) *progress {
 		case s.Total <= 0:
 			return " " + doing
 		}
-		room := s.AvailableWidth - width - timeLeftWidth - freeColumns
+		room := s.AvailableWidth - barWidth - timeLeftWidth - freeColumns
 		return fmt.Sprintf("%7s %s", p.timeLeft(), view.Truncate(doing, max(room, 1)))
 	})
 	p.bar = p.container.MustAdd(0, bar, mpb.PrependDecorators(count), mpb.AppendDecorators(step))
