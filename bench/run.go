@@ -296,8 +296,8 @@ func (r *runner) failed(c *cellRun, err error) error {
 }
 
 // finish finishes the groups for which the function why returns a reason, and hands their records
-// to r.keep. After an interruption or a failure, a measurement without samples gets no record,
-// unless it failed itself.
+// to r.keep. A measurement without samples has no record after a failure, unless it failed itself,
+// nor if the run was interrupted before its first sample.
 func (r *runner) finish(why func(*group) string) error {
 	open := r.groups
 	r.groups = nil
@@ -312,7 +312,8 @@ func (r *runner) finish(why func(*group) string) error {
 			if reason == "interrupted" {
 				c.record.Failed = "" // it only says that we killed the workers
 			}
-			if reason != "max-time" && len(c.record.Samples) == 0 && c.record.Failed == "" {
+			hasNothing := len(c.record.Samples) == 0 && c.record.Failed == ""
+			if hasNothing && (reason == "failed" || reason == "interrupted" && !r.measured) {
 				continue
 			}
 			if err := r.finishCell(c, reason); err != nil {

@@ -353,7 +353,8 @@ func TestACapacityThatIsRefusedIsSaid(t *testing.T) {
 
 func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := small(cell(), cell(func(c *results.Cell) { c.Framing = "raw" }))
+	unreached := cell(func(c *results.Cell) { c.Pattern = "roundtrip" })
+	p := small(cell(), cell(func(c *results.Cell) { c.Framing = "raw" }), unreached)
 	p.Samples = 1000
 	p.Observe = func(now Progress) {
 		if now.Step == Timed && now.Sample == 3 {
@@ -368,10 +369,14 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if len(kept) != 2 {
+	if len(kept) != 3 {
 		t.Fatalf("%d records", len(kept))
 	}
-	for _, r := range kept {
+	last := kept[2]
+	if last.Cell != unreached || last.Stopped != "interrupted" || len(last.Samples) > 0 {
+		t.Errorf("the cell that was not reached: %+v", last)
+	}
+	for _, r := range kept[:2] {
 		if len(r.Samples) < 2 || r.Stopped != "interrupted" || r.Failed != "" ||
 			len(r.Warnings) == 0 {
 			t.Errorf(

@@ -330,7 +330,7 @@ func outcome(r results.Record) string {
 		return "not reached: time was up"
 	}
 	if len(r.Samples) == 0 {
-		return "no sample"
+		return "not reached: interrupted"
 	}
 	m := stat.RelativeMetric(r.Cell)
 	n := results.FormatCount(len(r.Samples), "sample")

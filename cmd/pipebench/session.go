@@ -285,9 +285,6 @@ func (s *session) finish(t task, measureErr error) error {
 		_ = os.RemoveAll(s.dir) // nobody looks for a folder that has no results
 	}
 	isInterrupted := s.cmd.Context().Err() != nil
-	if errors.Is(err, view.ErrNothing) && isInterrupted {
-		s.flags.say(s.cmd, "nothing was measured by then")
-	}
 	if errors.Is(err, view.ErrNothing) && measureErr != nil {
 		return measureErr // measureErr says why there is nothing to show
 	}

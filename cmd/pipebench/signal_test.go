@@ -154,7 +154,9 @@ func TestAnInterruptedRunKeepsItsSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(set.Records) == 1 && len(set.Records[0].Samples) > 0 {
-			if said := stdout.String(); !strings.Contains(said, "raw") || !strings.Contains(said, "interrupted") {
+			said := stdout.String()
+			if !strings.Contains(said, "raw") ||
+				!strings.Contains(said, "\nInterrupted: 1 cell measured") {
 				t.Errorf("shown:\n%s", said)
 			}
 			return

@@ -33,8 +33,6 @@ func TestNotesSayWhatApplies(t *testing.T) {
 			"or of fewer than 6 samples", "± is"},
 		{"raw beside it", change(func(*results.Record) {}), "vs raw sets a cell beside raw", "cannot be said"},
 		{"no raw", func() *results.Set { s := change(func(*results.Record) {}); s.Records = s.Records[1:]; return s }(), "what a framing costs cannot be said", "vs raw"},
-		{"a run cut short", change(func(r *results.Record) { r.Stopped = "interrupted" }),
-			"the run was cut short in 2 cells (interrupted)", "time allowed"},
 		{"no more time", change(func(r *results.Record) { r.Stopped = "max-time" }), "2 cells stopped at the time allowed", "interrupted"},
 		{"messages checked", change(func(r *results.Record) { r.Verified = &results.Verified{Sequence: 10, Compared: 2, Bytes: 7} }), "20 messages were checked by number and length while the clock ran, 4 more (14 bytes) byte for byte", ""},
 		{"a line that was skipped", &results.Set{Records: change(func(*results.Record) {}).Records, Problems: []results.Problem{{File: "f", Line: 3, What: "torn"}}}, "f:3: torn", ""},
@@ -66,15 +64,15 @@ func TestADamagedHistogramIsAWarning(t *testing.T) {
 func TestTheHeaderSaysWhatIsKnownOfTheMachine(t *testing.T) {
 	s := &results.Set{Environments: []results.Environment{resultstest.Environment()}}
 	want := "Testium 9000 · 2 CPUs · linux 6.12.0 amd64 · kvm"
-	if got := header(s); len(got) != 1 || !strings.Contains(got[0], want) {
+	if got := header(s, nil); len(got) != 1 || !strings.Contains(got[0], want) {
 		t.Errorf("got %q", got)
 	}
 	little := &results.Set{Environments: []results.Environment{{CPUs: 1}}}
-	if got := header(little); len(got) != 1 || got[0] != "1 CPU · load -" {
+	if got := header(little, nil); len(got) != 1 || got[0] != "1 CPU · load -" {
 		t.Errorf("of an environment that tells little: got %q", got)
 	}
 	little.Environments = append(little.Environments, results.Environment{CPUs: 1})
-	if got := header(little); got[0] != "1 CPU · 2 runs · load -" {
+	if got := header(little, nil); got[0] != "1 CPU · 2 runs · load -" {
 		t.Errorf("of two runs: got %q", got)
 	}
 }

@@ -98,13 +98,17 @@ func TestSamplesThatWereLeftOutAreSaid(t *testing.T) {
 	}
 	s.Records[0].Samples[0].Disturbed = "load"
 	s.Records[0].Samples[3].Disturbed = "load"
+	for k := range s.Records[1].Samples {
+		s.Records[1].Samples[k].Disturbed = "load"
+	}
 	for _, detail := range []bool{false, true} {
 		var out strings.Builder
 		if err := Write(&out, s, FormatTable, Options{Detail: detail}); err != nil {
 			t.Fatal(err)
 		}
 		text := strings.Join(strings.Fields(out.String()), " ")
-		const want = "of 10 to 12 samples; 2 disturbed by other programs are left out"
+		const want = "of 10 to 12 samples; 2 disturbed by other programs are left out; " +
+			"in 1 of 17 cells, too many are disturbed to be left out"
 		if !strings.Contains(text, want) {
 			t.Errorf("detail %v: no %q in:\n%s", detail, want, out.String())
 		}

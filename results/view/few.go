@@ -19,9 +19,8 @@ func allHaveTooFewSamples(rows []stat.Row) bool {
 func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	c := countCells(rows)
 	switch {
-	case c.interrupted > 0:
-		return []string{fmt.Sprintf("Interrupted after %s: too few samples to compare. Let it "+
-			"finish.", results.FormatCount(c.measured, "cell"))}
+	case c.interruption() != "":
+		return nil // the meaning begins with it
 	case c.measured == 0:
 		return []string{c.text() + " Give it more time (--max-time)."}
 	}
@@ -67,7 +66,8 @@ func neededMinutes(s *results.Set) int {
 type cellCount struct {
 	all, measured, failed, unsupported int
 	late                               int // without a sample when the time was up
-	interrupted                        int // with or without samples
+	cut                                int // with fewer samples than asked for, as interrupted
+	unreached                          int // without a sample, as the run was interrupted
 	mostSamples                        int // the largest number of samples of one measurement
 }
 
@@ -75,8 +75,9 @@ func countCells(rows []stat.Row) cellCount {
 	c := cellCount{all: len(rows)}
 	for _, r := range rows {
 		c.mostSamples = max(c.mostSamples, r.Samples)
-		if r.Stopped == "interrupted" {
-			c.interrupted++
+		isInterrupted := r.Stopped == "interrupted"
+		if isInterrupted && r.Samples > 0 {
+			c.cut++
 		}
 		switch {
 		case r.Samples > 0:
@@ -87,9 +88,19 @@ func countCells(rows []stat.Row) cellCount {
 			c.failed++
 		case r.Stopped == "max-time":
 			c.late++
+		case isInterrupted:
+			c.unreached++
 		}
 	}
 	return c
+}
+
+// interruption says what a run lacks because it was interrupted. It returns "" if it was not.
+func (c cellCount) interruption() string {
+	if c.cut+c.unreached == 0 {
+		return ""
+	}
+	return "Interrupted: " + c.text() + " Let it finish."
 }
 
 // text says how many of the planned measurements were made, and what became of the rest.
@@ -102,6 +113,11 @@ func (c cellCount) text() string {
 		text = "No cell measured"
 	} else if c.mostSamples < stat.LeastSamples {
 		text += fmt.Sprintf(", at most %s each", results.FormatCount(c.mostSamples, "sample"))
+	} else if c.cut > 0 {
+		text += fmt.Sprintf(", %d with fewer samples than asked for", c.cut)
+	}
+	if c.unreached > 0 {
+		text += fmt.Sprintf("; %d not reached", c.unreached)
 	}
 	if c.late > 0 {
 		text += fmt.Sprintf("; %d not reached (time was up)", c.late)

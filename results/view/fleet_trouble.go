@@ -107,7 +107,10 @@ func attentionSection(members []stat.Member) (out Section, first string) {
 	}
 	out.Tables = []Table{t}
 	if len(noisy.rows) > 0 {
-		out.Lead = append(out.Lead, "Close other programs there, or measure longer.", longerRun)
+		out.Lead = append(out.Lead, "Close other programs there, or measure longer.")
+		if slices.ContainsFunc(members, func(m stat.Member) bool { return isOfRun(m.Runs[0]) }) {
+			out.Lead = append(out.Lead, longerRun)
+		}
 	}
 	if len(odd.rows) > 0 {
 		out.Notes = []string{outlierNote}

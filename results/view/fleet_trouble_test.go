@@ -19,6 +19,7 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 		}
 		const load = "other programs kept about 1.3 of 2 CPUs busy"
 		m.Troubles = []stat.Trouble{{Text: "load", Found: load}, {Text: "load", Found: load}}
+		m.Runs[0].Command = "pipebench run"
 		members = append(members, m)
 	}
 	sections := FleetSections(members)
@@ -27,7 +28,7 @@ func TestNoisyMachinesAreNotLeftWithoutFigures(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 	lead := strings.Join(sections[0].Lead, " ")
-	const advice = "Close other programs there, or measure longer. More samples: pipebench run "
+	const advice = "Close other programs there, or measure longer. For more samples: pipebench run "
 	if !strings.Contains(lead, advice) {
 		t.Errorf("%q is missing in %q", advice, lead)
 	}

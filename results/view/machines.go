@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
+	"github.com/pipebench/pipebench/results/stat"
 )
 
 // machineTitle returns the name of a machine, or "" if all results of the set are from one machine.
@@ -53,18 +54,22 @@ func loadText(runs ...results.Environment) string {
 	return FromTo(fmt.Sprintf("%.2f", slices.Min(loads)), fmt.Sprintf("%.2f", slices.Max(loads)))
 }
 
-// header returns the first line of a view, which describes the machine, counts its runs if they are
-// several, and gives the load before the first.
-func header(s *results.Set) []string {
+// header returns the first line of a view. It describes the machine and gives its load before the
+// runs. It counts several runs, and says from which days they are and whether they are pooled.
+func header(s *results.Set, rows []stat.Row) []string {
 	if len(s.Environments) == 0 {
 		return nil
 	}
 	e := s.Environments[0]
 	runs := ""
-	if n := len(s.Environments); n > 1 {
-		runs = results.FormatCount(n, "run")
+	if len(s.Environments) > 1 {
+		runs = runsText(s.Environments)
 	}
-	return []string{JoinParts(machineLine(e), runs, "load "+loadText(s.Environments...))}
+	pooled := ""
+	if slices.ContainsFunc(rows, func(r stat.Row) bool { return len(r.Runs) > 1 }) {
+		pooled = "figures pooled over runs"
+	}
+	return []string{JoinParts(machineLine(e), runs, pooled, "load "+loadText(s.Environments...))}
 }
 
 // labelsText lists the labels of a run: "rack=a site=desk".

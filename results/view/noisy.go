@@ -22,9 +22,6 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			"interval takes, in %d of %s with raw bytes.",
 			stat.LeastSamples, count.few, comparisons)
 	}
-	if countCells(rows).interrupted > 0 {
-		first = "Interrupted: let it finish. " + first
-	}
 	texts := []string{first + " " + untilKnown + " Close other programs, measure longer, or " +
 		"measure one size alone."}
 	var hidden []string
@@ -37,12 +34,15 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 			texts = append(texts, effect.text)
 		}
 	}
-	return append(append(texts, hidden...), longerRun)
+	return append(texts, hidden...)
 }
 
-// longerRun has commands for narrower intervals. A program of others may not have them.
-const longerRun = "More samples: pipebench run --max-time 3m. Of one size: pipebench run " +
-	"--max-time 1m --size 65000 --placement same"
+// longerRun has commands for narrower intervals. They fit only a set that the command run made.
+const longerRun = "For more samples: pipebench run --max-time 3m. For one size alone: pipebench " +
+	"run --max-time 1m --size 65000 --placement same"
+
+// isOfRun reports whether the command run made the records, so that its flags can be advised.
+func isOfRun(e results.Environment) bool { return strings.HasPrefix(e.Command, "pipebench run") }
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the framing that the other end speaks."
@@ -51,15 +51,21 @@ const untilKnown = "Until you know, use the framing that the other end speaks."
 const loadPrefix = "load: "
 
 // loadOf says that other programs kept the CPUs busy, or returns "" if no warning does.
-func loadOf(rows []stat.Row) string {
-	for _, r := range rows {
+func loadOf(s *results.Set) string {
+	var busy []string // runs with such a warning
+	text := ""
+	for _, r := range s.Records {
 		for _, warning := range r.Warnings {
-			if strings.HasPrefix(warning, loadPrefix) {
-				return capitalised(stat.WithoutAdvice(warning)) + "."
+			if strings.HasPrefix(warning, loadPrefix) && !slices.Contains(busy, r.Run) {
+				busy = append(busy, r.Run)
+				text = capitalised(stat.WithoutAdvice(warning)) + "."
 			}
 		}
 	}
-	return ""
+	if runs := len(s.Environments); runs > 1 && len(busy) > 0 {
+		return fmt.Sprintf("Other programs kept CPUs busy in %d of %d runs.", len(busy), runs)
+	}
+	return text
 }
 
 // tooNoisyToTell takes the place of a result in a sentence if noise hides that result.

@@ -99,7 +99,7 @@ func sampleNotes(rows []stat.Row) []string {
 			text += fmt.Sprintf("; %d disturbed by other programs are left out", leftOut)
 		}
 		if disturbed > 0 {
-			text += fmt.Sprintf("; %d of %s have disturbed ones", disturbed,
+			text += fmt.Sprintf("; in %d of %s, too many are disturbed to be left out", disturbed,
 				results.FormatCount(len(rows), "cell"))
 		}
 		out = append(out, text)
@@ -165,8 +165,8 @@ func checkedNote(s *results.Set) string {
 		results.FormatGrouped(checked.Compared), results.FormatGrouped(checked.Bytes))
 }
 
-// stoppedNotes say why measurements ended early. Without detail, they do not mention measurements
-// that ran out of time.
+// stoppedNotes say why measurements ended early, unless the run was interrupted, which its meaning
+// says. Without detail, they do not mention measurements that ran out of time.
 func stoppedNotes(s *results.Set, detail bool) []string {
 	stopped := make(map[string]int)
 	for _, r := range s.Records {
@@ -174,10 +174,6 @@ func stoppedNotes(s *results.Set, detail bool) []string {
 	}
 	cells := func(why string) string { return results.FormatCount(stopped[why], "cell") }
 	var out []string
-	if stopped["interrupted"] > 0 {
-		out = append(out, "the run was cut short in "+cells("interrupted")+
-			" (interrupted): this is what was finished")
-	}
 	if stopped["failed"] > 0 {
 		out = append(out, cells("failed")+" stopped because one failed")
 	}

@@ -203,7 +203,11 @@ func TestOnlyMeasuredCellsAreCounted(t *testing.T) {
 		{"nothing was measured", 0, "max-time", "",
 			"No cell measured; 2 not reached (time was up). Give it more time (--max-time)."},
 		{"interrupted", 3, "interrupted", busy,
-			"Interrupted after 1 cell: too few samples to compare. Let it finish."},
+			"Interrupted: 1 of 2 cells measured, at most 3 samples each; 1 not reached. " +
+				"Let it finish."},
+		{"interrupted late", 6, "interrupted", "",
+			"Interrupted: 1 of 2 cells measured, 1 with fewer samples than asked for; " +
+				"1 not reached. Let it finish."},
 		{"enough for one of two", 6, "max-time", busy, "1 of 2 cells measured; 1 not reached"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

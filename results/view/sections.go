@@ -53,7 +53,7 @@ func Sections(s *results.Set) []Section {
 			first.Lead = first.Lead[1:]
 		}
 	}
-	first.Lead = nonEmpty(append(first.Lead, loadOf(sum.Rows)))
+	first.Lead = nonEmpty(append(first.Lead, loadOf(s)))
 	return append([]Section{first}, sections(s, sum.Rows, detailed)...)
 }
 

@@ -15,6 +15,7 @@ package view
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -122,8 +123,8 @@ func Write(w io.Writer, s *results.Set, format Format, o Options) error {
 		return WriteFleet(w, stat.FleetOf(s).Members(), format, o)
 	}
 	sum := Summarise(s)
-	p := Page{Header: header(s), Answer: answer(s, sum, o.File)}
-	p.Header = append(p.Header, loadOf(sum.Rows))
+	p := Page{Header: header(s, sum.Rows), Answer: answer(s, sum, o.File)}
+	p.Header = append(p.Header, loadOf(s))
 	detail := o.Detail || format == FormatMarkdown
 	for _, section := range sections(s, sum.Rows, detail) {
 		p.addSection(section)
@@ -158,7 +159,11 @@ type Summary struct {
 // Summarise works out the figures of every [results.Cell] of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
-	sentences := meaning(rows)
+	sentences := nonEmpty(append([]string{countCells(rows).interruption()}, meaning(rows)...))
+	noisy := isTooNoisyToRank(rows, splitRun(rows).bare)
+	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
+		sentences = append(sentences, longerRun)
+	}
 	if len(s.Machines()) > 1 {
 		sentences = nil
 		fleet := FleetSections(stat.FleetOf(s).Members())

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -146,15 +147,34 @@ func TestWarningsOfAllCellsAreSaidOnce(t *testing.T) {
 	}
 }
 
-// The load of several runs is a range. Not every system tells it.
-func TestTheLoadOfSeveralRunsIsARange(t *testing.T) {
+// The load of several runs is a range. Not every system tells it. Days and pooled figures are said,
+// and how many runs were disturbed.
+func TestTheTopTellsOfAllRuns(t *testing.T) {
 	s := &results.Set{}
-	for _, load := range []*float64{new(2.5), nil, new(0.25)} {
+	for i, load := range []*float64{new(2.5), nil, new(0.25)} {
 		e := resultstest.Environment()
+		e.Run = fmt.Sprint("run-", i)
 		e.Load1 = load
-		s.Environments = append(s.Environments, e)
+		e.Time = e.Time.AddDate(0, 0, i)
+		s.Add(e)
+		ns := resultstest.Around(1000, 0.01)
+		r := resultstest.Record(resultstest.Cell("ndjson", 4000), 4001, ns...)
+		r.Run = e.Run
+		if i > 0 {
+			const load = "load: other programs kept about 0.%d of 2 CPUs busy; close"
+			r.Warnings = []string{fmt.Sprintf(load, i)}
+		}
+		s.Add(r)
 	}
-	if got := header(s)[0]; !strings.HasSuffix(got, "3 runs · load 0.25 to 2.50") {
-		t.Error(got)
+	var out bytes.Buffer
+	if err := Write(&out, s, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	first := resultstest.Time.Format("2006-01-02")
+	last := resultstest.Time.AddDate(0, 0, 2).Format("2006-01-02")
+	want := "3 runs · " + first + " to " + last + " · figures pooled over runs · " +
+		"load 0.25 to 2.50 Other programs kept CPUs busy in 2 of 3 runs."
+	if got := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
 	}
 }

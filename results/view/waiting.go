@@ -129,7 +129,7 @@ func leavingText(leaves []stat.Row) string {
 	exact := func(n float64) string { return results.FormatExact(n, "B") }
 	return fmt.Sprintf("If the reader leaves, a writer learns that by EPIPE after %s (messages of "+
 		"%s); it loses the %s that it wrote after the last message that was read.",
-		strings.Join(times, ", "), sizes, valueRange(lost, exact))
+		strings.Join(times, ", or "), sizes, valueRange(lost, exact))
 }
 
 // roughFactor is the factor beyond which two rough goodputs count as different.
@@ -153,7 +153,7 @@ func pauseText(polling, sleeping stat.Row) string {
 		return ""
 	}
 	return fmt.Sprintf("Messages of %s to a fast reader take %s%s times as long if the writer "+
-		"sleeps %s when the pipe is full (EAGAIN), and does not wait by poll(2).",
+		"sleeps %s when the pipe is full (EAGAIN) instead of waiting by poll(2).",
 		SizeTitle(polling.Cell.Size), mark, results.FormatNumber(slower, 2), pause)
 }
 
