@@ -170,7 +170,7 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, oldPath, newPath string)
 	if err != nil {
 		return err
 	}
-	if err := f.checkMetrics(c); err != nil {
+	if err := f.checkMetrics(c.Names); err != nil {
 		return err
 	}
 	o := viewOptions(cmd, f.detail)

@@ -162,7 +162,7 @@ func (f *compareFlags) contend(
 	plan.Pairs = 1
 	c, err := run(cmd.Context(), plan)
 	if err == nil {
-		err = f.checkMetrics(c)
+		err = f.checkMetrics(c.Names)
 	}
 	if err != nil {
 		return err
@@ -216,10 +216,8 @@ func (f *compareFlags) compareBuilds(
 	if err := f.readAsserts(true); err != nil {
 		return err
 	}
-	for _, name := range f.metrics {
-		if _, err := stat.MetricByName(name); err != nil {
-			return usageError(err)
-		}
+	if err := f.checkMetrics(stat.CellMetrics()); err != nil {
+		return err
 	}
 	if f.out == "-" {
 		return usageError(errors.New("the runs of two builds need a folder: name one by --out"))
@@ -276,6 +274,8 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 	if f.same != "" {
 		old = append(old, "-test.benchtime=1x")
 		new = old
+	} else if err := f.checkUnits(cmd.Context(), old, new); err != nil {
+		return err
 	}
 	tests := &turns.GoTests{Old: old, New: new}
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
@@ -289,6 +289,23 @@ func (f *compareFlags) compareGoTests(cmd *cobra.Command, old, new []string) err
 		}
 		return c, benchmarkError(cmd, err)
 	})
+}
+
+// checkUnits returns an error if --metric names a unit that no benchmark has. One iteration of each
+// benchmark shows which units there are.
+func (f *compareFlags) checkUnits(ctx context.Context, old, new []string) error {
+	plan := f.plan(turns.DefaultMaxTime)
+	if plan.Options.Missing([]string{"ns/op"}) == "" { // every benchmark has this one
+		return nil
+	}
+	plan.Pairs = 1
+	once := []string{"-test.benchtime=1x"}
+	tests := &turns.GoTests{Old: slices.Concat(old, once), New: slices.Concat(new, once)}
+	c, err := turns.Run(ctx, tests, plan)
+	if err != nil {
+		return nil // the comparison meets the same error
+	}
+	return f.checkMetrics(c.Names)
 }
 
 // benchmarkError marks an error of Go test binaries as a mistake of the user, if it is one.
@@ -334,6 +351,9 @@ func (f *compareFlags) comparePrograms(
 		if f.instructions {
 			noInstructions = programs.CountInstructions(old, new, f.stdin, folder)
 		}
+	}
+	if err := f.checkMetrics(programs.Metrics()); err != nil {
+		return err
 	}
 	if !f.drive && f.stdin == "" {
 		f.say(cmd, "no --stdin: the standard input of both is empty")
@@ -409,7 +429,7 @@ func (f *compareFlags) contestTask(
 			if c == nil || isFailed && len(c.Changes) == 0 {
 				return view.ErrNothing // the error of measure says why
 			}
-			if err := f.checkMetrics(c); err != nil {
+			if err := f.checkMetrics(c.Names); err != nil {
 				return err
 			}
 			if len(c.Changes) == 0 {

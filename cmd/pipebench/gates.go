@@ -98,15 +98,14 @@ func (g *gateFlags) readAsserts(areRecords bool) error {
 // isGate reports whether the exit status depends on what the comparison finds.
 func (g *gateFlags) isGate() bool { return g.failAbove >= 0 || g.requireVerdict }
 
-// checkMetrics returns an error if --metric names a metric that one of the two compared sides
-// lacks.
-func (g *gateFlags) checkMetrics(c *stat.Comparison) error {
-	missing := c.Lacks(stat.CompareOptions{Metrics: g.metrics})
-	if missing == "" || len(c.Names) == 0 { // judgeChanges has a better error
+// checkMetrics returns an error if --metric names a metric that is not among the compared ones.
+func (g *gateFlags) checkMetrics(compared []string) error {
+	missing := stat.CompareOptions{Metrics: g.metrics}.Missing(compared)
+	if missing == "" || len(compared) == 0 { // judgeChanges has a better error
 		return nil
 	}
 	return usageError(fmt.Errorf("--metric %s: not compared between the two; compared are %s",
-		missing, strings.Join(c.Names, ", ")))
+		missing, strings.Join(compared, ", ")))
 }
 
 // judgeChanges returns an error if the new side alone fails, if nothing was compared, or if the

@@ -177,12 +177,12 @@ func (c *Comparison) collect(m Metric, o CompareOptions) bool {
 	return o.wants(m)
 }
 
-// Lacks returns a metric that the options ask for, but that one side of the comparison does not
-// have. If there is none, it returns "".
-func (c *Comparison) Lacks(o CompareOptions) string {
+// Missing returns a metric that the options ask for, but that is none of the named ones. If there
+// is none, it returns "".
+func (o CompareOptions) Missing(names []string) string {
 	for _, asked := range o.Metrics {
 		isAsked := func(name string) bool { return Metric{Name: name}.is(asked) }
-		if !slices.ContainsFunc(c.Names, isAsked) {
+		if !slices.ContainsFunc(names, isAsked) {
 			return asked
 		}
 	}

@@ -26,25 +26,30 @@ type Series struct {
 	pkg     string           // the package of the benchmark, if benchmark text names one
 }
 
-// Compared returns the metrics in which two measurements with the same settings are compared,
-// counters first.
-func Compared(c results.Cell, samples []results.Sample) []Metric {
-	names := []string{"writer-calls", "reader-calls", "wire", "allocs"}
+// CellMetrics lists the names of the metrics in which measurements are compared, counters first.
+func CellMetrics() []string {
+	return []string{
+		"writer-calls", "reader-calls", "wire", "allocs", "goodput", "time", "p50", "p99",
+	}
+}
+
+// compared returns those of the [CellMetrics] in which two measurements with the same settings are
+// compared.
+func compared(c results.Cell, samples []results.Sample) []Metric {
+	isTrip := c.Pattern == results.PatternRoundtrip
 	hasLatency := slices.ContainsFunc(samples, func(s results.Sample) bool {
 		_, ok := primaryLatency(s.Latency)
 		return ok
 	})
-	if c.Pattern != results.PatternRoundtrip {
-		names = append(names, "goodput")
-	} else if !hasLatency {
-		names = append(names, "time")
-	}
-	if hasLatency {
-		names = append(names, "p50", "p99")
-	}
 	var out []Metric
-	for _, name := range names {
-		out = append(out, MustMetric(name))
+	for _, name := range CellMetrics() {
+		m := MustMetric(name)
+		isLeftOut := name == "goodput" && isTrip ||
+			name == "time" && (!isTrip || hasLatency) ||
+			m.IsPercentile() && !hasLatency
+		if !isLeftOut {
+			out = append(out, m)
+		}
 	}
 	return out
 }
@@ -55,7 +60,7 @@ func SeriesOf(s *results.Set) []Series {
 	rows := gatherRows(s)
 	sortRows(rows)
 	for _, r := range rows {
-		for _, m := range Compared(r.Cell, r.Pooled()) {
+		for _, m := range compared(r.Cell, r.Pooled()) {
 			if one := r.series(m); one.Figure.N > 0 {
 				out = append(out, one)
 			}

@@ -99,7 +99,7 @@ func (p Plan) run(ctx context.Context, c Contest) (*stat.Comparison, error) {
 			continue
 		}
 		found, err := c.Compare(p.Options) // the first pair shows whether a figure is missing
-		if err != nil || len(found.Changes) == 0 || found.Lacks(p.Options) != "" {
+		if err != nil || len(found.Changes) == 0 || p.Options.Missing(found.Names) != "" {
 			return found, err
 		}
 		if isDue && found.Decided() {

@@ -31,6 +31,26 @@ func readBytes(s Start) float64    { return float64(s.Counts.ReadBytes) }
 func writtenBytes(s Start) float64 { return float64(s.Counts.WrittenBytes) }
 func executed(s Start) float64     { return float64(s.Instructions) }
 
+// countFigures are the figures that the system counts.
+var countFigures = []figure{reads, writes, bytesRead, bytesWritten}
+
+// Metrics lists the names of the figures that Compare may judge.
+func (p *Programs) Metrics() []string {
+	var names []string
+	if !p.AreServers {
+		for _, f := range countFigures {
+			names = append(names, f.name)
+		}
+	}
+	if p.oldInstructions != nil {
+		names = append(names, instructions.name)
+	}
+	if !p.CountOnly {
+		names = append(names, cpuTime.name, elapsed.name)
+	}
+	return names
+}
+
 // A table holds the figures of both sides.
 type table struct {
 	old, new stat.Dataset
@@ -77,7 +97,7 @@ func (p *Programs) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
 	isOther := different != "" && !p.MayDiffer
 	isUnfit := isOther || doubt != ""
 	if p.counted.isCounted() {
-		for _, f := range []figure{reads, writes, bytesRead, bytesWritten} {
+		for _, f := range countFigures {
 			t.add(f, p.counted, isTimed || isUnfit)
 		}
 	}

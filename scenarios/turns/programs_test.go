@@ -329,10 +329,10 @@ func TestFiguresAreAskedForByTheirNames(t *testing.T) {
 	if len(c.Changes) != 1 || f.Verdict != stat.Slower || !f.Gating() {
 		t.Errorf("asked for time: %+v", c.Changes)
 	}
-	if got := c.Lacks(o); got != "" {
+	if got := o.Missing(c.Names); got != "" {
 		t.Errorf("%q is said to be missing", got)
 	}
-	if got := c.Lacks(stat.CompareOptions{Metrics: []string{"wire"}}); got != "wire" {
+	if got := (stat.CompareOptions{Metrics: []string{"wire"}}).Missing(c.Names); got != "wire" {
 		t.Errorf("got %q, want that wire is missing", got)
 	}
 }
