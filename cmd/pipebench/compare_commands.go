@@ -447,7 +447,8 @@ func (f *compareFlags) contestTask(
 				return nil // what failed decides the exit code
 			}
 			if c.Different != "" && !f.different {
-				return &statusError{exitInconclusive, errors.New(c.Different)}
+				why := cmp.Or(c.Doubt, c.Different) // the doubt is that both fail
+				return &statusError{exitInconclusive, errors.New(why)}
 			}
 			return f.judgeChanges(c)
 		},

@@ -20,7 +20,7 @@ func comparisonVerdict(c *stat.Comparison) (tone Tone, text string) {
 	for _, ch := range c.Changes {
 		t.add(ch)
 	}
-	for _, reason := range []string{c.Different, c.Doubt} {
+	for _, reason := range []string{c.Doubt, c.Different} {
 		if reason != "" {
 			text += capitalised(reason) + ". "
 		}

@@ -259,25 +259,32 @@ func (p *Programs) whyNotJudged() string {
 	if len(counted) == 0 {
 		return ""
 	}
-	const forgive = "a gate says nothing of commands that fail; if they should, write " +
-		"sh -c 'COMMAND || true'"
-	isSuccess := func(s Start) bool { return s.Exit == 0 }
-	isOther := func(s Start) bool { return s.Exit != counted[0].Exit }
 	isBusy := func(s Start) bool { return !s.Idle }
 	switch {
-	case !slices.ContainsFunc(counted, isSuccess) && slices.ContainsFunc(counted, isOther):
-		return "both fail: " + forgive
-	case !slices.ContainsFunc(counted, isSuccess):
-		return fmt.Sprintf("both exit with %d%s: %s", counted[0].Exit, counted[0].said(), forgive)
+	case p.bothFail():
+		how := p.differentExits()
+		if how == "" {
+			how = fmt.Sprintf("they exit with %d%s", counted[0].Exit, counted[0].said())
+		}
+		return "both fail: " + how + ": a gate says nothing of commands that fail; " +
+			"if they should, write sh -c 'COMMAND || true'"
 	case slices.ContainsFunc(counted, isBusy):
 		return ""
 	}
 	return "neither printed anything nor read of " + p.Input
 }
 
+func isFailure(s Start) bool { return s.Exit != 0 }
+func isSuccess(s Start) bool { return s.Exit == 0 }
+
+// bothFail reports whether both commands failed at every start.
+func (p *Programs) bothFail() bool {
+	return len(p.counted.old) > 0 && !slices.ContainsFunc(p.counted.old, isSuccess) &&
+		!slices.ContainsFunc(p.counted.new, isSuccess)
+}
+
 // newFails reports whether the new command failed at a start, and the old one never.
 func (p *Programs) newFails() bool {
-	isFailure := func(s Start) bool { return s.Exit != 0 }
 	return slices.ContainsFunc(p.counted.new, isFailure) &&
 		!slices.ContainsFunc(p.counted.old, isFailure)
 }
@@ -285,11 +292,12 @@ func (p *Programs) newFails() bool {
 // whyDifferent says how the two commands differ in what they do, or "" if they do the same.
 func (p *Programs) whyDifferent() string {
 	old, new := p.counted.old, p.counted.new
-	for i := range old {
-		if old[i].Exit != new[i].Exit {
-			return fmt.Sprintf("the old one exits with %d%s, the new one with %d%s",
-				old[i].Exit, old[i].said(), new[i].Exit, new[i].said())
-		}
+	exits := p.differentExits()
+	switch {
+	case exits != "" && p.bothFail():
+		return "their exit codes differ" // whyNotJudged gives them
+	case exits != "":
+		return exits
 	}
 	for i := range old {
 		if old[i].Output != old[0].Output || new[i].Output != new[0].Output {
@@ -299,6 +307,18 @@ func (p *Programs) whyDifferent() string {
 	}
 	if len(old) > 0 && old[0].Output != new[0].Output {
 		return "the two do not print the same"
+	}
+	return ""
+}
+
+// differentExits says how the exit codes of both commands differ, or "" if they are the same.
+func (p *Programs) differentExits() string {
+	old, new := p.counted.old, p.counted.new
+	for i := range old {
+		if old[i].Exit != new[i].Exit {
+			return fmt.Sprintf("the old one exits with %d%s, the new one with %d%s",
+				old[i].Exit, old[i].said(), new[i].Exit, new[i].said())
+		}
 	}
 	return ""
 }

@@ -223,7 +223,7 @@ func TestCommandsThatFailAreNotTimedForAGate(t *testing.T) {
 		if isTimed := c.Pairs > 0; isTimed == gated {
 			t.Errorf("gate %v: %d pairs", gated, c.Pairs)
 		}
-		const want = "both exit with 2 (unknown option): a gate says nothing"
+		const want = "both fail: they exit with 2 (unknown option): a gate says nothing"
 		if !strings.HasPrefix(c.Doubt, want) {
 			t.Errorf("got %q, want %q", c.Doubt, want)
 		}
