@@ -339,7 +339,7 @@ func (f *compareFlags) comparePrograms(
 		programs.Old = driven(old)
 		programs.New = driven(new)
 	} else {
-		f.pace.better = ", or try --counts --instructions, which no load changes"
+		f.pace.better = ", or try --counts, which no load changes"
 		programs.Input = f.stdin
 		folder, err := os.MkdirTemp("", "pipebench-compare-")
 		if err != nil {
