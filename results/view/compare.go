@@ -44,7 +44,6 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	p.Header = []string{fmt.Sprintf("%s against %s: %s", c.New, c.Old, how)}
 	s := sortChanges(c, o.Detail || isOfPrograms(c))
 	times, rest, counts := s.times, s.rest, s.counts
-	basis := basisNotes(slices.Concat(times, rest, counts))
 	all := len(counts) + len(times) + len(rest)
 	if !isOfPrograms(c) {
 		most := math.MaxInt
@@ -77,7 +76,7 @@ func comparisonPage(c *stat.Comparison, format Format, o Options) Page {
 	if c.Pairs > 0 && slices.ContainsFunc(slices.Concat(times, rest), isUnlikeColumns) {
 		p.Notes = append(p.Notes, "change compares pair by pair; old and new are medians")
 	}
-	p.Notes = slices.Concat(p.Notes, c.Notes, basis)
+	p.Notes = slices.Concat(p.Notes, c.Notes, basisNotes(c.Changes))
 	isHidden := func(ch stat.Change) bool { // whether noise hides what the reader asks about
 		isOpen := ch.Verdict == stat.TooNoisy && !isInformation(ch) && !isNotWorse(ch, limit)
 		return isOpen && ch.Cell != nil
@@ -140,13 +139,18 @@ func mostSignificant(changes []stat.Change, limit int) []stat.Change {
 	return ordered[:min(len(ordered), limit)]
 }
 
-// basisNotes say what the verdicts on figures are based on, or why a figure has no verdict.
-func basisNotes(figures []stat.Change) []string {
+// basisNotes say why figures have no verdict. They count the figures as the page's verdict does.
+func basisNotes(changes []stat.Change) []string {
+	judged := slices.DeleteFunc(slices.Clone(changes), isInformation)
 	var out []string
-	for _, same := range grouped(figures, func(ch stat.Change) string { return ch.Basis }) {
+	for _, same := range grouped(judged, func(ch stat.Change) string { return ch.Basis }) {
 		note := same[0].Basis
-		if note != "" && len(same) < len(figures) {
-			note = fmt.Sprintf("%d of %d figures: %s", len(same), len(figures), note)
+		isNoted := same[0].Cell != nil && same[0].Verdict == stat.DifferentMachines
+		if isNoted && same[0].Before.Metric.IsTime() {
+			continue // "not judged: 9 cells: …" is among the notes
+		}
+		if note != "" && len(same) < len(judged) {
+			note = fmt.Sprintf("%d of %d figures: %s", len(same), len(judged), note)
 		}
 		out = append(out, note)
 	}

@@ -48,7 +48,7 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 	case len(t.worse) > 0 && t.judged == 1 && isOfPrograms(c):
 		return Bad, "The new one is " + worseWord(t.worse) + ": " + changeText(t.worse[0])
 	case len(t.worse) > 0:
-		all := fmt.Sprint(t.judged)
+		all := results.FormatCount(t.judged, "figure")
 		if worseWord(t.worse) == "slower" {
 			all = results.FormatCount(t.times, "timing")
 		}
@@ -175,8 +175,12 @@ func (t *tally) others() []string {
 	}
 	if t.noisy > 0 {
 		which, verb := t.called(t.noisy), "is"
-		if t.varying > 1 {
-			which = fmt.Sprintf("%d of %s", t.noisy, t.called(t.varying))
+		all := t.judged
+		if t.times == t.varying { // then the text is about timings
+			all = t.times
+		}
+		if all > 1 {
+			which = fmt.Sprintf("%d of %s", t.noisy, t.called(all))
 		}
 		if t.noisy > 1 {
 			verb = "are"

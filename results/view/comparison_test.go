@@ -328,6 +328,29 @@ func TestAComparisonShowsBothSides(t *testing.T) {
 	}
 }
 
+// The counts on one screen are of the same figures, also of those that it does not list.
+func TestCountsOfAComparisonAgree(t *testing.T) {
+	text := func(allocs int) stat.Dataset {
+		lines := fmt.Sprintf("BenchmarkA 900 500 ns/op %d allocs/op\n", allocs)
+		lines += "BenchmarkB 900 500 ns/op 7 allocs/op\n"
+		side, err := stat.ReadDatasetFrom("text", strings.NewReader(strings.Repeat(lines, 3)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return side
+	}
+	c := stat.CompareTextPairs(text(7), text(9), stat.CompareOptions{})
+	var out strings.Builder
+	if err := WriteComparison(&out, c, FormatTable, Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 of 4 figures got worse: ", "2 of 4 figures: 3 pairs: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q:\n%s", want, out.String())
+		}
+	}
+}
+
 func dataset(name string, records ...results.Record) stat.Dataset {
 	s := &results.Set{}
 	s.Add(resultstest.Environment())
