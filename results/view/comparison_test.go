@@ -282,15 +282,55 @@ func TestAComparisonFitsATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, width := range []int{80, 100} {
-		for _, detail := range []bool{false, true} {
-			var text strings.Builder
-			if err := WriteComparison(&text, c, FormatTable, Options{Width: width, Detail: detail}); err != nil {
-				t.Fatal(err)
+	const name = "EncodeALongMessageOfManyPartsWithoutAnyFramingAtAll"
+	text := func(ns int) stat.Dataset {
+		lines := strings.Repeat(fmt.Sprintf("Benchmark%s 90 %d ns/op 1000000 B/op 17 us-waited/op\n",
+			name, ns), 6)
+		side, err := stat.ReadDatasetFrom("text", strings.NewReader(lines+lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return side
+	}
+	program := func(factor float64) stat.Dataset {
+		d := stat.Dataset{Name: "cat input"}
+		for _, m := range []stat.Metric{
+			{Name: "bytes written", Unit: "B", Better: stat.Lower, Counter: true, ByRange: true},
+			{Name: "instructions", Better: stat.Lower, Counter: true, ByRange: true},
+			{Name: "CPU time", Unit: "ns", Better: stat.Lower},
+			{Name: "time", Unit: "ns", Better: stat.Lower, ShownOnly: true},
+		} {
+			s := stat.Series{Metric: m, Messages: 1}
+			for i := range 12 {
+				s.Values = append(s.Values, 123456789*factor+float64(i%4))
 			}
-			for line := range strings.Lines(text.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
-					t.Errorf("%d columns: %s", n, line)
+			s.Figure = stat.Median(s.Values)
+			d.Series = append(d.Series, s)
+		}
+		return d
+	}
+	for what, c := range map[string]*stat.Comparison{
+		"cells":    c,
+		"tests":    stat.CompareTextPairs(text(3333), text(4444), stat.CompareOptions{}),
+		"programs": stat.CompareTextPairs(program(1), program(1.07), stat.CompareOptions{}),
+		"zero":     stat.CompareTextPairs(program(0), program(1.07), stat.CompareOptions{}),
+	} {
+		for _, width := range []int{60, 66, 80, 100} {
+			for _, detail := range []bool{false, true} {
+				var text strings.Builder
+				o := Options{Width: width, Detail: detail}
+				if err := WriteComparison(&text, c, FormatTable, o); err != nil {
+					t.Fatal(err)
+				}
+				for line := range strings.Lines(text.String()) {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+						t.Errorf("%s: %d columns: %s", what, n, line)
+					}
+				}
+				_, tables, _ := strings.Cut(text.String(), "Times")
+				isNoted := strings.Contains(tables, "left out at this width: old")
+				if !strings.Contains(tables, " old ") && !isNoted {
+					t.Errorf("%s at %d: a column is left out:\n%s", what, width, text.String())
 				}
 			}
 		}

@@ -13,11 +13,7 @@ func (t Table) fit(width int, all bool) (parts []Table, dropped []string) {
 	part := t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) })
 	widths := narrow(part.extents(), width)
 	part.rewrite(func(i int, text string) string {
-		lines := wrap(text, widths[i])
-		if part.Columns[i].Style == Long {
-			lines = breakWords(lines, widths[i])
-		}
-		return strings.Join(lines, "\n")
+		return strings.Join(breakWords(wrap(text, widths[i]), widths[i]), "\n")
 	})
 	parts = []Table{part}
 	if all && len(leftOut) > 0 {
@@ -42,11 +38,36 @@ const (
 	columnGap        = 2  // blanks between two columns
 )
 
-// An extent is how wide the texts of a column are, and how narrow they may become.
-type extent struct{ natural, least int }
+// withoutFigures leaves out figures in key columns, the first ones first, until the keys fit. If
+// that does not help, nothing is left out. The second result has the titles of what is left out.
+func (t Table) withoutFigures(width int) (fitting Table, dropped []string) {
+	extents := t.extents()
+	taken := 0
+	for i, c := range t.Columns {
+		if c.Key {
+			taken += extents[i].broken + columnGap
+		}
+	}
+	var leftOut []int
+	for i, c := range t.Columns {
+		if c.Key && c.Right && taken > width {
+			taken -= extents[i].broken + columnGap
+			leftOut = append(leftOut, i)
+			dropped = append(dropped, c.Title)
+		}
+	}
+	if taken > width {
+		return t, nil
+	}
+	return t.withColumns(func(i int) bool { return !slices.Contains(leftOut, i) }), dropped
+}
 
-// extents measures the columns. Words in the style [Long] may be broken anywhere, other words only
-// after slashes, and figures never.
+// An extent is how wide the texts of a column are, and how narrow they may become: while words and
+// figures stay whole, and if that does not fit.
+type extent struct{ natural, least, broken int }
+
+// extents measures the columns. Words in the style [Long] may be broken anywhere, other words after
+// slashes, and figures between words.
 func (t Table) extents() []extent {
 	out := make([]extent, len(t.Columns))
 	for r, row := range t.titled() {
@@ -57,9 +78,14 @@ func (t Table) extents() []extent {
 			switch {
 			case t.Columns[i].Style == Long:
 				e.least = leastLongWidth
+				e.broken = leastLongWidth
 			case t.Columns[i].Right && r > 0:
 				e.least = max(e.least, n)
+				for _, word := range wrap(v.Text, 1) {
+					e.broken = max(e.broken, utf8.RuneCountInString(word))
+				}
 			default:
+				e.broken = max(e.broken, leastWidth)
 				for _, word := range wrap(v.Text, 1) { // each word, broken after slashes
 					e.least = max(e.least, leastWidth, utf8.RuneCountInString(word))
 				}
@@ -68,6 +94,7 @@ func (t Table) extents() []extent {
 	}
 	for i := range out {
 		out[i].least = min(out[i].least, out[i].natural)
+		out[i].broken = min(out[i].broken, out[i].least)
 	}
 	return out
 }
@@ -104,19 +131,29 @@ func (t Table) columnsLeftOut(extents []extent, width int, all bool) []int {
 	return optional[kept:]
 }
 
-// narrow returns the widths of the columns. It shrinks the widest columns until all fit, or until
-// none can become narrower.
+// narrow returns the widths of the columns. It shrinks the widest columns until all fit, and breaks
+// words and figures only if nothing else helps.
 func narrow(extents []extent, width int) []int {
-	var widths []int
+	var widths, leasts, broken []int
 	total := 0
 	for _, e := range extents {
 		widths = append(widths, e.natural)
+		leasts = append(leasts, e.least)
+		broken = append(broken, e.broken)
 		total += e.natural + columnGap
 	}
+	total = shrink(widths, leasts, total, width)
+	shrink(widths, broken, total, width)
+	return widths
+}
+
+// shrink makes the widest columns narrower until all fit, or until none can become narrower. It
+// returns the sum of the widths.
+func shrink(widths, leasts []int, total, width int) int {
 	for ; total > width; total-- {
 		widest := -1
 		for i, n := range widths {
-			if n > extents[i].least && (widest < 0 || n > widths[widest]) {
+			if n > leasts[i] && (widest < 0 || n > widths[widest]) {
 				widest = i
 			}
 		}
@@ -125,7 +162,7 @@ func narrow(extents []extent, width int) []int {
 		}
 		widths[widest]--
 	}
-	return widths
+	return total
 }
 
 // breakWords breaks lines that are longer than width, even within words.

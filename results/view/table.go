@@ -33,7 +33,7 @@ type Column struct {
 	Data   string // the title in CSV, with the unit; "": the same as Title
 	Right  bool   // aligned to the right, as figures are
 	Detail bool   // left out on a terminal and in Markdown, not in CSV
-	Key    bool   // tells rows apart: stays even on the narrowest screen
+	Key    bool   // tells rows apart, or is what they are about: is left out last
 	Style  Style  // of the column's values on an HTML page
 }
 
@@ -123,7 +123,9 @@ func (t Table) writeText(w io.Writer, o Options) error {
 		Borders:  tw.BorderNone,
 		Settings: tw.Settings{Separators: tw.Separators{BetweenColumns: tw.Off}},
 	})
+	t, figures := t.withoutFigures(o.Columns())
 	parts, dropped := t.fit(o.Columns(), t.Whole || o.Detail)
+	dropped = append(figures, dropped...)
 	for i, part := range parts {
 		part.Title = ""
 		if i == 0 && t.Title != "" {

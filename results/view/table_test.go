@@ -57,8 +57,8 @@ func TestLongWordsStayWhole(t *testing.T) {
 	}
 }
 
-// On a narrow screen columns that can be spared go first, then words take more lines; a word that
-// cannot be broken stays.
+// On a narrow screen columns that can be spared go first, then words take more lines, and then they
+// are broken. Where even that does not help, keys stay.
 func TestTablesFitTheScreen(t *testing.T) {
 	table := Table{Columns: []Column{
 		{Title: "name", Key: true},
