@@ -136,7 +136,7 @@ const bytesPerOp = "B/op"
 // benchMetric returns the metric for a unit of benchmark text, such as "ns/op". The unit is also
 // the name of the metric.
 func benchMetric(name string, better Better) Metric {
-	m := Metric{Name: name, Title: name, Better: better}
+	m := Metric{Name: name, Better: better}
 	switch {
 	case name == "ns/op", strings.HasSuffix(name, "-ns"), strings.HasSuffix(name, "-ns/op"):
 		m.Unit = "ns"

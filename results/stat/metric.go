@@ -14,7 +14,6 @@ import (
 // comparisons, CSV columns and JSON.
 type Metric struct {
 	Name   string // "goodput"
-	Title  string // "payload bytes a second, one way"
 	Unit   string // unit of its values: "B/s", "ns", "%", "B", "" for a count
 	Better Better
 
@@ -126,65 +125,33 @@ func (m Metric) Format(v float64) string {
 
 // metrics are all metrics except the percentiles, in the order in which tables show them.
 var metrics = []Metric{
-	{Name: "goodput", Title: "payload bytes a second, one way",
-		Unit: "B/s", Better: Higher,
-		count: payload, scale: 1e9, per: elapsed},
-	{Name: "rate", Title: "messages a second",
-		Unit: "msg/s", Better: Higher,
-		count: messages, scale: 1e9, per: elapsed},
-	{Name: "time", Title: "time a message (of a round trip: a trip)",
-		Unit: "ns", Better: Lower,
-		count: elapsed, per: messages},
-	{Name: "overhead", Title: "bytes on the wire beyond the payload",
-		Unit: "%", Better: Lower, Counter: true,
+	{Name: "goodput", Unit: "B/s", Better: Higher, count: payload, scale: 1e9, per: elapsed},
+	{Name: "rate", Unit: "msg/s", Better: Higher, count: messages, scale: 1e9, per: elapsed},
+	{Name: "time", Unit: "ns", Better: Lower, count: elapsed, per: messages},
+	{Name: "overhead", Unit: "%", Better: Lower, Counter: true,
 		count: beyondPayload, scale: 100, per: payload},
-	{Name: "wire", Title: "bytes on the wire a message",
-		Unit: "B", Better: Lower, Counter: true,
+	{Name: "wire", Unit: "B", Better: Lower, Counter: true,
 		count: func(s *results.Sample) *int64 { return &s.WireBytes }, per: messages},
-	{Name: "calls", Title: "system calls a message, both ends",
-		Better: Lower, Counter: true, fixed: 2,
-		count: allCalls, per: messages},
-	{Name: "writer-calls", Title: "system calls a message, writing end",
-		Better: Lower, Counter: true, fixed: 2,
+	{Name: "calls", Better: Lower, Counter: true, fixed: 2, count: allCalls, per: messages},
+	{Name: "writer-calls", Better: Lower, Counter: true, fixed: 2,
 		count: func(s *results.Sample) *int64 { return &s.Writer.Calls }, per: messages},
-	{Name: "reader-calls", Title: "system calls a message, reading end",
-		Better: Lower, Counter: true, fixed: 2,
+	{Name: "reader-calls", Better: Lower, Counter: true, fixed: 2,
 		count: func(s *results.Sample) *int64 { return &s.Reader.Calls }, per: messages},
-	{Name: "cpu", Title: "CPU time a MiB of payload, both ends",
-		Unit: "ns/MiB", Better: Lower,
-		count: cpuTime, scale: 1 << 20, per: payload},
-	{Name: "cpu-time", Title: "CPU time a message, both ends",
-		Unit: "ns", Better: Lower,
-		count: cpuTime, per: messages},
-	{Name: "allocs", Title: "heap objects allocated a message, both ends",
-		Better: Lower, Counter: true, fixed: 64,
-		count: allocs, per: messages},
-	{Name: "short", Title: "short writes a message",
-		Better: Lower, Counter: true,
-		count: short, per: messages},
-	{Name: "eagain", Title: "calls refused with \"not now\" a message",
-		Better: Lower, Counter: true,
-		count: eagain, per: messages},
-	{Name: "waits", Title: "waits outside the call a message",
-		Better: Lower, Counter: true,
-		count: waits, per: messages},
-	{Name: "waiting", Title: "share of the time that the writing end waited outside the call",
-		Unit: "%", Better: Lower,
+	{Name: "cpu", Unit: "ns/MiB", Better: Lower, count: cpuTime, scale: 1 << 20, per: payload},
+	{Name: "cpu-time", Unit: "ns", Better: Lower, count: cpuTime, per: messages},
+	{Name: "allocs", Better: Lower, Counter: true, fixed: 64, count: allocs, per: messages},
+	{Name: "short", Better: Lower, Counter: true, count: short, per: messages},
+	{Name: "eagain", Better: Lower, Counter: true, count: eagain, per: messages},
+	{Name: "waits", Better: Lower, Counter: true, count: waits, per: messages},
+	{Name: "waiting", Unit: "%", Better: Lower, // the share of time that the writer waited
 		count: func(s *results.Sample) *int64 { return s.Writer.WaitNS }, scale: 100, per: elapsed},
-	{Name: "lost", Title: "bytes written after the last message that was read",
-		Unit: "B", Better: Lower, Counter: true,
+	{Name: "lost", Unit: "B", Better: Lower, Counter: true,
 		count: ofPart(closed, func(l results.Closed) int64 { return l.LostBytes })},
-	{Name: "told", Title: "time until the writer was told that the reader had left",
-		Unit: "ns", Better: Lower,
+	{Name: "told", Unit: "ns", Better: Lower,
 		count: ofPart(closed, func(l results.Closed) int64 { return l.ToldNS })},
-	{Name: "switches", Title: "context switches a message, both ends",
-		Better: Lower, Counter: true,
-		count: switches, per: messages},
-	{Name: "peak", Title: "peak resident memory of the larger end",
-		Unit: "B", Better: Lower,
-		count: peak},
-	{Name: "late", Title: "share of messages that the load generator sent late or not at all",
-		Unit: "%", Better: Lower,
+	{Name: "switches", Better: Lower, Counter: true, count: switches, per: messages},
+	{Name: "peak", Unit: "B", Better: Lower, count: peak},
+	{Name: "late", Unit: "%", Better: Lower, // the share of messages that were due
 		count: ofPart(load, func(l results.Load) int64 { return l.Late + l.Unsent }), scale: 100,
 		per: ofPart(load, func(l results.Load) int64 { return l.Due })},
 }
@@ -271,7 +238,6 @@ var allMetrics = sync.OnceValue(func() []Metric {
 		for _, name := range results.Quantiles {
 			m := Metric{
 				Name:     name,
-				Title:    name + " latency",
 				Unit:     "ns",
 				Better:   Lower,
 				key:      key,
@@ -279,7 +245,6 @@ var allMetrics = sync.OnceValue(func() []Metric {
 			}
 			if key != "" {
 				m.Name = key + "." + name
-				m.Title = name + " " + key + " latency"
 			}
 			m.count = func(s *results.Sample) *int64 {
 				k := key

@@ -16,9 +16,7 @@ import (
 
 // toRaw is the metric in which files are compared, unless the options ask for one of
 // relativeMetrics.
-var toRaw = Metric{
-	Name: "to-raw", Title: "CPU time per message, beside raw's in the same rounds", Better: Lower,
-}
+var toRaw = Metric{Name: "to-raw", Better: Lower}
 
 // relativeMetrics are the metrics whose ratio to raw may be asked for.
 var relativeMetrics = []string{"goodput", "rate", "time", "cpu-time"}
@@ -120,7 +118,6 @@ func (c *Comparison) compareCells(before, after *results.Set, o CompareOptions) 
 		if slices.Contains(relativeMetrics, name) {
 			k.metric = MustMetric(name)
 			k.shown = k.metric
-			k.shown.Title += ", beside raw's in the same rounds"
 		}
 	}
 	if len(k.old) == 0 || len(k.new) == 0 {

@@ -10,14 +10,8 @@ import (
 
 // The metrics by which two files about servers and programs are compared.
 var (
-	verdictMetric = Metric{
-		Name: "verdict", Title: "ok, slow or fails",
-		Unit: unitVerdict, Better: Lower, Counter: true,
-	}
-	limitMetric = Metric{
-		Name: "limit", Title: "largest message that works",
-		Unit: unitLimit, Better: Higher, Counter: true,
-	}
+	verdictMetric = Metric{Name: "verdict", Unit: unitVerdict, Better: Lower, Counter: true}
+	limitMetric   = Metric{Name: "limit", Unit: unitLimit, Better: Higher, Counter: true}
 )
 
 const (
