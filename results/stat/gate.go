@@ -10,21 +10,16 @@ const (
 	OutcomeOK           Outcome = "ok"
 	OutcomeRegression   Outcome = "regression"
 	OutcomeInconclusive Outcome = "inconclusive"
-	OutcomeNothing      Outcome = "nothing in common"
 )
 
 // Outcome judges the comparison for a CI job that fails if anything got worse by more than
 // failAbove, a share (0.05 is 5 %):
 //
-//   - "nothing in common" if nothing was compared
 //   - "regression" if a figure certainly got worse, by more than failAbove in the best estimate
 //   - "inconclusive" if some figure may have become that much worse, if Unjudged or Doubt is set,
 //     or if no change counts (see [Change.Gating])
 //   - "ok" otherwise
 func (c *Comparison) Outcome(failAbove float64) Outcome {
-	if len(c.Changes) == 0 {
-		return OutcomeNothing
-	}
 	outcome := OutcomeOK
 	if len(c.Unjudged) > 0 || c.Doubt != "" {
 		outcome = OutcomeInconclusive

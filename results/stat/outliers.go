@@ -45,13 +45,6 @@ type kindID struct {
 	cpus, pageSize                                   int
 }
 
-func kindIDOf(e results.Environment) kindID {
-	return kindID{
-		os: e.OS, kernel: e.Kernel, arch: e.Arch, cpu: e.CPU, virtualisation: e.Virtualisation,
-		imitation: e.Imitation, cpus: e.CPUs, pageSize: e.PageSize,
-	}
-}
-
 // peersOf groups the indices of members by kind of machine. It also returns the indices of all
 // members.
 func peersOf(members []Member) (groups [][]int, all []int) {
@@ -59,7 +52,11 @@ func peersOf(members []Member) (groups [][]int, all []int) {
 	var order []kindID
 	for i, m := range members {
 		all = append(all, i)
-		id := kindIDOf(m.Environment())
+		e := m.Environment()
+		id := kindID{
+			os: e.OS, kernel: e.Kernel, arch: e.Arch, cpu: e.CPU, virtualisation: e.Virtualisation,
+			imitation: e.Imitation, cpus: e.CPUs, pageSize: e.PageSize,
+		}
 		if byKind[id] == nil {
 			order = append(order, id)
 		}

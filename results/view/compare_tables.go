@@ -9,21 +9,15 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// cellsOf lists the settings of the changed measurements. It leaves out changes of a framing as a
-// whole.
-func cellsOf(changes []stat.Change) []results.Cell {
-	var cells []results.Cell
+// comparisonTable has a row for each change. A worsening by more than limit, a share, matters.
+func comparisonTable(title string, changes []stat.Change, limit float64) Table {
+	var cells []results.Cell // of the single measurements
 	for _, ch := range changes {
 		if ch.Cell != nil && !ch.IsWhole() {
 			cells = append(cells, *ch.Cell)
 		}
 	}
-	return cells
-}
-
-// comparisonTable has a row for each change. A worsening by more than limit, a share, matters.
-func comparisonTable(title string, changes []stat.Change, limit float64) Table {
-	differ := results.DifferingFields(cellsOf(changes), "framing", "size", "placement", "pattern")
+	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
 	t := Table{Title: title, Columns: []Column{
 		{Title: "case", Key: true},
 		{Title: "metric", Key: true},
@@ -35,7 +29,11 @@ func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 	}}
 	isOther := func(ch stat.Change) bool { return ch.Metric != changes[0].Metric }
 	if len(changes) > 0 && changes[0].Name != "" && !slices.ContainsFunc(changes, isOther) {
-		t.Title += ": " + metricTitle(changes[0])
+		metric := changes[0].Metric
+		if metric == "to-raw" {
+			metric = "CPU time per message, compared with raw"
+		}
+		t.Title += ": " + metric
 		t.Columns[1].Detail = true // only CSV, which has no title, needs the column
 	}
 	for _, ch := range changes {
@@ -54,14 +52,6 @@ func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 		)
 	}
 	return t
-}
-
-// metricTitle names the metric of a change in the title of a table.
-func metricTitle(ch stat.Change) string {
-	if ch.Metric == "to-raw" {
-		return "CPU time per message, compared with raw"
-	}
-	return ch.Metric
 }
 
 // changeVerdict shows the verdict on a change. The tone is Good or Bad only if the change is

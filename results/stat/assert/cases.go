@@ -21,47 +21,36 @@ func (c Condition) cases(s *results.Set) []Case {
 		return checkCases(s, c.Metric)
 	}
 	var out []Case
-	for _, r := range namedRows(s) {
-		one := Case{Name: r.name, cell: r.Cell}
-		one.number, one.known = c.figure(r.Row)
-		if !one.known {
-			if !c.expects(r.Row) {
-				continue
-			}
-			one.Why = c.whyMissing(r.Row)
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-// A namedRow has the figures of one measured combination of settings, or of a server's messages of
-// one size.
-type namedRow struct {
-	stat.Row
-	name string
-}
-
-func namedRows(s *results.Set) []namedRow {
 	rows := stat.Rows(s)
 	var cells []results.Cell
 	for _, r := range rows {
 		cells = append(cells, r.Cell)
 	}
 	differ := results.DifferingFields(cells, "framing", "size", "placement", "pattern")
-	var out []namedRow
 	for _, r := range rows {
-		out = append(out, namedRow{r, results.CellLabel(r.Cell, differ)})
+		out = c.addCase(out, results.CellLabel(r.Cell, differ), r)
 	}
 	for _, t := range s.Targets {
 		if len(t.Samples) == 0 {
 			continue
 		}
 		name := strings.Join(t.Command, " ") + " " + results.FormatSize(t.Size)
-		row := stat.SampleRow(s.Machine(t.Run), serverCell(t), t.Samples)
-		out = append(out, namedRow{row, name})
+		out = c.addCase(out, name, stat.SampleRow(s.Machine(t.Run), serverCell(t), t.Samples))
 	}
 	return out
+}
+
+// addCase adds the figure of the metric in a row, if the row has it or should have it.
+func (c Condition) addCase(cases []Case, name string, r stat.Row) []Case {
+	one := Case{Name: name, cell: r.Cell}
+	one.number, one.known = c.figure(r)
+	if !one.known && !c.expects(r) {
+		return cases
+	}
+	if !one.known {
+		one.Why = c.whyMissing(r)
+	}
+	return append(cases, one)
 }
 
 // serverCell describes a record about a server as a cell (a combination of settings), so that the
