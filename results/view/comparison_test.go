@@ -284,9 +284,9 @@ func TestAComparisonFitsATerminal(t *testing.T) {
 	}
 	const name = "EncodeALongMessageOfManyPartsWithoutAnyFramingAtAll"
 	text := func(ns int) stat.Dataset {
-		lines := strings.Repeat(fmt.Sprintf("Benchmark%s 90 %d ns/op 1000000 B/op 17 us-waited/op\n",
-			name, ns), 6)
-		side, err := stat.ReadDatasetFrom("text", strings.NewReader(lines+lines))
+		const format = "Benchmark%s 90 %d ns/op 1000000 B/op 17 us-waited/op\n"
+		lines := strings.Repeat(fmt.Sprintf(format, name, ns), 12)
+		side, err := stat.ReadDatasetFrom("text", strings.NewReader(lines))
 		if err != nil {
 			t.Fatal(err)
 		}

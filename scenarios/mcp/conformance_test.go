@@ -52,7 +52,8 @@ func (b *bridge) open() *bridged {
 		b.t.Fatal(err)
 	}
 	tools := append(mcp.Samples(), suiteTools(b.t)...)
-	s, err := mcp.Start(b.t.Context(), farIn, farOut, mcp.Options{Tools: tools, ChangingTools: true})
+	options := mcp.Options{Tools: tools, ChangingTools: true}
+	s, err := mcp.Start(b.t.Context(), farIn, farOut, options)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func TestInitialize(t *testing.T) { // seed 004, "Initialize Response Structure"
 		t.Run(test.asked, func(t *testing.T) {
 			r := serve(t, mcp.Options{Version: "v"})
 			r.send(`{"jsonrpc":"2.0","id":"0","method":"initialize","params":{"protocolVersion":"` + test.asked + `","clientInfo":{"name":"MCP Client","version":"1.0"}}}`)
-			r.want(`{"jsonrpc":"2.0","id":"0","result":{"protocolVersion":"` + test.got + `","serverInfo":{"name":"pipebench","version":"v"},"capabilities":{"tools":{}}}}`)
+			r.want(`{"jsonrpc":"2.0","id":"0","result":{"protocolVersion":"` + test.got +
+				`","serverInfo":{"name":"pipebench","version":"v"},"capabilities":{"tools":{}}}}`)
 		})
 	}
 }
@@ -361,7 +362,8 @@ func TestASchemaIsAnObject(t *testing.T) {
 	for _, schema := range []string{`{}`, `true`, `{"type":"string"}`, `{"properties":{}}`, `{`} {
 		tool := mcp.NewTool("t", "does", json.RawMessage(schema),
 			func(context.Context, struct{}) (string, error) { return "", nil })
-		_, err := mcp.Start(t.Context(), strings.NewReader(""), io.Discard, mcp.Options{Tools: []mcp.Tool{tool}})
+		options := mcp.Options{Tools: []mcp.Tool{tool}}
+		_, err := mcp.Start(t.Context(), strings.NewReader(""), io.Discard, options)
 		if err == nil || !strings.Contains(err.Error(), `tool "t": `) {
 			t.Errorf("%s: %v", schema, err)
 		}

@@ -409,7 +409,8 @@ func TestAnswersOnTheirWayAreBounded(t *testing.T) {
 }
 
 func TestOutputThatFailsAfterTheInputHasEnded(t *testing.T) {
-	s, err := mcp.Start(context.Background(), strings.NewReader(ping+"\n"), failing{}, mcp.Options{})
+	in := strings.NewReader(ping + "\n")
+	s, err := mcp.Start(context.Background(), in, failing{}, mcp.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -526,7 +526,8 @@ func TestOneChangeIsToTryIfNothingIsProven(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	for _, other := range d.Alike[1:] {
-		if strings.Contains(text, other.String()+";") || strings.Contains(text, other.String()+".") {
+		name := other.String()
+		if strings.Contains(text, name+";") || strings.Contains(text, name+".") {
 			t.Errorf("%s is named, too, in\n%s", other, text)
 		}
 	}

@@ -89,7 +89,8 @@ func serveChild(f framers.Framing, limit int) error {
 		mcp.NewTool("bear", "", nil, func(context.Context, struct{}) (string, error) { return bear() }),
 		mcp.NewTool("usage", "", nil, func(context.Context, struct{}) (string, error) { return usage(), nil }),
 	)
-	s, err := mcp.Start(context.Background(), os.Stdin, os.Stdout, mcp.Options{Framing: f, MaxMessage: limit, Tools: tools})
+	options := mcp.Options{Framing: f, MaxMessage: limit, Tools: tools}
+	s, err := mcp.Start(context.Background(), os.Stdin, os.Stdout, options)
 	if err != nil {
 		return err
 	}
@@ -339,7 +340,8 @@ func TestPoolOfProcesses(t *testing.T) { // seed 002, "Connection pooling for mu
 	if len(before) != len(conns) {
 		t.Errorf("the requests went to %d processes of %d", len(before), len(conns))
 	}
-	_, err := pool.Call(t.Context(), "tools/call", map[string]any{"name": "exit", "arguments": map[string]int{"n": 7}})
+	exit := map[string]any{"name": "exit", "arguments": map[string]int{"n": 7}}
+	_, err := pool.Call(t.Context(), "tools/call", exit)
 	lost(t, err, ReasonGone)
 	for range 4 {
 		if _, err := pool.Call(t.Context(), "ping", nil); err != nil {
