@@ -30,7 +30,6 @@ func latencyChart(key, start string) func(rows) Chart {
 		}
 		c := Chart{
 			Name:     key,
-			Title:    start + r.latencySpan(key),
 			Subtitle: r.subtitle("placement"),
 			X:        Axis{Label: "percentile of messages", Places: shownQuantiles},
 			Y:        Axis{Label: "time", Log: true, Unit: Nanos},
@@ -45,6 +44,7 @@ func latencyChart(key, start string) func(rows) Chart {
 		}
 		c.addLatencies(r, key)
 		c.dropRarePercentiles()
+		c.Title = start + r.latencySpan(key, c.X.Places)
 		return c
 	}
 }
@@ -110,8 +110,8 @@ func percentiles(row stat.Row, key string) []Point {
 func isRoughTime(row stat.Row, key string) bool { return view.IsRough(row.Estimates[key+".p50"]) }
 
 // latencySpan returns the end of a title, about the latency of the smallest messages: " of 256 B on
-// one CPU takes 2.8 to 4.1 µs (median of messages)".
-func (r rows) latencySpan(key string) string {
+// one CPU takes 2.8 to 4.1 µs (median of messages)". It adds a high percentile that is shown.
+func (r rows) latencySpan(key string, shown []string) string {
 	r = r.where(func(row stat.Row) bool { return !isRoughTime(row, key) })
 	if len(r.all) == 0 {
 		return ", by percentile of messages"
@@ -119,20 +119,24 @@ func (r rows) latencySpan(key string) string {
 	size := r.sizes()[0]
 	r = withValue(r, sizeOf, size)
 	placement := r.all[0].Cell.Placement
-	low, high := math.Inf(1), math.Inf(-1)
-	lowP99, highP99 := math.Inf(1), math.Inf(-1)
+	high := shown[len(shown)-1]
+	if slices.Contains(shown, "p99") {
+		high = "p99"
+	}
+	least, most := math.Inf(1), math.Inf(-1) // of the high percentile
+	low, top := math.Inf(1), math.Inf(-1)    // of the median
 	for _, row := range withValue(r, placementOf, placement).all {
 		typical := float64(*row.Latency[key].Quantile("p50"))
-		low, high = min(low, typical), max(high, typical)
-		ns := row.Latency[key].Quantile("p99")
-		if ns != nil && !view.IsRough(row.Estimates[key+".p99"]) {
-			lowP99, highP99 = min(lowP99, float64(*ns)), max(highP99, float64(*ns))
+		low, top = min(low, typical), max(top, typical)
+		ns := row.Latency[key].Quantile(high)
+		if ns != nil && high != "p50" && !view.IsRough(row.Estimates[key+"."+high]) {
+			least, most = min(least, float64(*ns)), max(most, float64(*ns))
 		}
 	}
 	text := fmt.Sprintf(" of %s %s takes %s (median of messages)", view.SizeTitle(size),
-		results.PlacementPhrase(placement), fromTo(low, high, Nanos))
-	if lowP99 <= highP99 {
-		text += ", " + fromTo(lowP99, highP99, Nanos) + " (p99)"
+		results.PlacementPhrase(placement), fromTo(low, top, Nanos))
+	if least <= most {
+		text += ", " + fromTo(least, most, Nanos) + " (" + high + ")"
 	}
 	return text
 }

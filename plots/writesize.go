@@ -75,7 +75,7 @@ func (c *Chart) addLevers(own, all rows) {
 		}
 	}
 	c.Notes = append(c.Notes, fmt.Sprintf("“pipe of …” is %[1]s through a larger pipe, "+
-		"“writes of …” is %[1]s in smaller writes: both seldom fill the pipe.",
+		"“writes of …” is %[1]s in smaller writes.",
 		framingName(levers.all[0])))
 }
 

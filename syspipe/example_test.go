@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
+	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -28,7 +28,7 @@ func Example() {
 }
 
 func ExampleBrokenPipeError() {
-	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{IO: syspipe.Blocking})
+	w, r, err := syspipe.Open(syspipe.Anonymous, syspipe.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

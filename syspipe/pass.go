@@ -49,7 +49,8 @@ func (e *End) closeDuplicates() error {
 }
 
 // File returns a duplicate of the end as a file, for the standard streams of a child. The caller
-// closes the file.
+// closes the file. It is non-blocking unless the end is [Blocking], and most programs do not expect
+// that of their streams: open the pipe with Blocking, and call [End.UsePoller] on the other end.
 func (e *End) File() (f *os.File, err error) {
 	err = e.briefly("duplicate", func() (err error) {
 		f, err = e.duplicate()

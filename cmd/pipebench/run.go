@@ -304,7 +304,10 @@ func (s *session) runPlan(ctx context.Context, p bench.Plan) error {
 	p.Observe = func(at bench.Progress) {
 		cell := cells[at.Cell.Key()]
 		steps := min(1, cell.left) // 0 if the cell has more steps than expected
-		if at.Step == bench.Finished {
+		switch {
+		case ctx.Err() != nil:
+			steps = 0 // the interrupted rest is not done
+		case at.Step == bench.Finished:
 			steps = cell.left // the cell ended without its other steps
 		}
 		cell.left -= steps

@@ -108,7 +108,7 @@ func TestSamplesThatWereLeftOutAreSaid(t *testing.T) {
 		}
 		text := strings.Join(strings.Fields(out.String()), " ")
 		const want = "of 10 to 12 samples; 2 disturbed by other programs are left out; " +
-			"in 1 of 17 cells, too many are disturbed to be left out"
+			"1 of 17 cells keep disturbed ones, as too few would remain"
 		if !strings.Contains(text, want) {
 			t.Errorf("detail %v: no %q in:\n%s", detail, want, out.String())
 		}

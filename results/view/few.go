@@ -19,7 +19,7 @@ func allHaveTooFewSamples(rows []stat.Row) bool {
 func tooFewSamples(s *results.Set, rows []stat.Row) []string {
 	c := countCells(rows)
 	switch {
-	case c.interruption() != "":
+	case interruption(s, rows) != "":
 		return nil // the meaning begins with it
 	case c.measured == 0:
 		return []string{c.text() + " Give it more time (--max-time)."}
@@ -95,12 +95,28 @@ func countCells(rows []stat.Row) cellCount {
 	return c
 }
 
-// interruption says what a run lacks because it was interrupted. It returns "" if it was not.
-func (c cellCount) interruption() string {
-	if c.cut+c.unreached == 0 {
+// interruption says what a run lacks because it was interrupted. It returns "" if it was not, and
+// for several runs: their header counts those that were interrupted.
+func interruption(s *results.Set, rows []stat.Row) string {
+	c := countCells(rows)
+	if c.cut+c.unreached == 0 || len(s.Environments) > 1 {
 		return ""
 	}
 	return "Interrupted: " + c.text() + " Let it finish."
+}
+
+// interruptedText counts the runs that were interrupted, of several.
+func interruptedText(s *results.Set) string {
+	runs := make(map[string]bool)
+	for _, r := range s.Records {
+		if r.Stopped == "interrupted" {
+			runs[r.Run] = true
+		}
+	}
+	if len(runs) == 0 || len(s.Environments) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of them interrupted", len(runs))
 }
 
 // text says how many of the planned measurements were made, and what became of the rest.

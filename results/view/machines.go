@@ -69,7 +69,8 @@ func header(s *results.Set, rows []stat.Row) []string {
 	if slices.ContainsFunc(rows, func(r stat.Row) bool { return len(r.Runs) > 1 }) {
 		pooled = "figures pooled over runs"
 	}
-	return []string{JoinParts(machineLine(e), runs, pooled, "load "+loadText(s.Environments...))}
+	load := "load " + loadText(s.Environments...)
+	return []string{JoinParts(machineLine(e), runs, interruptedText(s), pooled, load)}
 }
 
 // labelsText lists the labels of a run: "rack=a site=desk".

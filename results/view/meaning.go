@@ -36,13 +36,15 @@ func meaning(rows []stat.Row) []string {
 		}
 		return noisyMeaning(rows, effects)
 	}
-	start, told := "Speed compared with raw bytes ", -1
+	start, told := "If the reader does nothing with the bytes, speed compared with raw ", -1
+	if slices.ContainsFunc(run.bare, func(r stat.Row) bool { return r.Cell.Work > 0 }) {
+		start = "Speed compared with raw bytes "
+	}
 	if program.cheap {
 		program.text = "Use the framing that the other end speaks. " + program.text
 	}
 	if program.text != "" {
 		told = program.size
-		start = "If the reader does nothing with the bytes, speed compared with raw "
 	}
 	texts := append([]string{program.text}, transportSentences(run.bare, start, told)...)
 	isUnanswered := len(nonEmpty(texts)) == 0 && len(run.bare) == len(rows)
@@ -51,7 +53,7 @@ func meaning(rows []stat.Row) []string {
 	}
 	if program.noisy || strings.Contains(strings.Join(texts, ""), tooNoisyToTell) {
 		texts = append(texts,
-			"A quieter machine, or more samples (--samples, --max-time), may tell more.")
+			"A quieter machine, or more samples, may tell more.")
 	}
 	for _, effect := range effects {
 		texts = append(texts, effect.text)

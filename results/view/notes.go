@@ -99,8 +99,8 @@ func sampleNotes(rows []stat.Row) []string {
 			text += fmt.Sprintf("; %d disturbed by other programs are left out", leftOut)
 		}
 		if disturbed > 0 {
-			text += fmt.Sprintf("; in %d of %s, too many are disturbed to be left out", disturbed,
-				results.FormatCount(len(rows), "cell"))
+			text += fmt.Sprintf("; %d of %s keep disturbed ones, as too few would remain",
+				disturbed, results.FormatCount(len(rows), "cell"))
 		}
 		out = append(out, text)
 	}

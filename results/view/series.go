@@ -59,13 +59,17 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 const usualSize = 65_536
 
 // sizeForSentences returns the message size nearest to usualSize. It prefers rows that are compared
-// with raw bytes.
+// with raw bytes, and of these the ones with little noise.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
+	clear := func(r stat.Row) bool { return isCompared(r) && !isBlurred(r) }
 	for _, r := range rows {
 		better := sizeDistance(r.Cell.Size) < sizeDistance(best.Cell.Size)
-		if isCompared(r) != isCompared(best) {
+		switch {
+		case isCompared(r) != isCompared(best):
 			better = isCompared(r)
+		case clear(r) != clear(best):
+			better = clear(r)
 		}
 		if better {
 			best = r

@@ -47,8 +47,8 @@ const (
 	Verdict       // coloured by what it means for a person, see [Tone]
 )
 
-// A Value is a figure or a text. People read Text, and programs read Base, which is in base units.
-// The zero Value is a figure that is not known.
+// A Value is a figure or a text. People read Text, and programs read Base, which is in base units:
+// without it, CSV has an empty cell. The zero Value is a figure that is not known.
 type Value struct {
 	Text, Base string
 	Tone       Tone // what a verdict means for a person
@@ -74,8 +74,12 @@ func (t *Table) Append(row ...string) {
 	t.AppendValues(values...)
 }
 
-// AppendValues adds a row. It shows a value without a text as a dash.
+// AppendValues adds a row. It shows a value without a text as a dash, and values that the row
+// lacks, too.
 func (t *Table) AppendValues(row ...Value) {
+	for len(row) < len(t.Columns) {
+		row = append(row, Value{})
+	}
 	for i := range row {
 		row[i].Text = orDash(row[i].Text)
 	}

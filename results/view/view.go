@@ -159,7 +159,7 @@ type Summary struct {
 // Summarise works out the figures of every [results.Cell] of the set.
 func Summarise(s *results.Set) Summary {
 	rows := stat.Rows(s)
-	sentences := nonEmpty(append([]string{countCells(rows).interruption()}, meaning(rows)...))
+	sentences := nonEmpty(append([]string{interruption(s, rows)}, meaning(rows)...))
 	noisy := isTooNoisyToRank(rows, splitRun(rows).bare)
 	if noisy && slices.ContainsFunc(s.Environments, isOfRun) {
 		sentences = append(sentences, longerRun)

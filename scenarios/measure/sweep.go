@@ -13,6 +13,7 @@ package measure
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -221,9 +222,16 @@ func needsChunkSize(spec string) (bool, error) {
 // largestSize is the largest message that a person may ask for, in bytes.
 const largestSize = 1 << 30
 
+// groupedNumber matches a number whose digits are grouped by commas, as in tables.
+var groupedNumber = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`)
+
 // ParseSizes reads a list of sizes, such as "256,4KiB..1MiB", and returns them in bytes. The sizes
 // of a range double from its beginning, and always include its end.
 func ParseSizes(list string) ([]int, error) {
+	if groupedNumber.MatchString(list) {
+		return nil, fmt.Errorf("is %s one size? Write %s; for several sizes, give each its unit, "+
+			"as in 65B,536B", list, strings.ReplaceAll(list, ",", ""))
+	}
 	var sizes []int
 	for item := range strings.SplitSeq(list, ",") {
 		more, err := parseRange(item)

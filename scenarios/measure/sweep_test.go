@@ -36,6 +36,9 @@ func TestParseSizes(t *testing.T) {
 		{"a range from nothing", "0..4", nil, "0..4"},
 		{"negative", "-1", nil, `"-1"`},
 		{"too large", "2GiB", nil, "1 GiB"},
+		{"digits in groups", "65,536", nil, "is 65,536 one size? Write 65536; "},
+		{"sizes with a unit", "65B,536B", []int{65, 536}, ""},
+		{"small sizes", "64,256,4096", []int{64, 256, 4096}, ""},
 	} {
 		got, err := ParseSizes(c.list)
 		failed := ""
