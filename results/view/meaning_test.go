@@ -334,6 +334,10 @@ func TestANoisyMachineIsToldFirst(t *testing.T) {
 	if told := Summarise(set).Meaning; told[len(told)-1] != longerRun {
 		t.Errorf("the last sentence: %q", told)
 	}
+	set.Environments[0].Command = "pipebench run --size 65000 --max-time 5s"
+	if told := strings.Join(Summarise(set).Meaning, " "); strings.Contains(told, longerRun) {
+		t.Errorf("advice for another run: %s", told)
+	}
 	set.Records[1].Stopped = "interrupted"
 	told := strings.Join(Summarise(set).Meaning, " ")
 	if !strings.HasPrefix(told, "Interrupted: 4 cells measured, 1 with fewer samples than asked "+

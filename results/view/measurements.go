@@ -84,6 +84,10 @@ func figuresOf(r stat.Row) []figure {
 	case hasGoodput:
 		goodput = measuredText(results.FormatNumber(e.Median*1e-9, 3), e)
 	}
+	waiting := ""
+	if r.Cell.ClosesAfter == 0 { // else the writer outlives the time that is measured
+		waiting = metricText(r, "waiting")
+	}
 	return []figure{
 		{"GB/s", goodput},
 		{"vs raw", ratioText(r.ToRaw)},
@@ -96,7 +100,7 @@ func figuresOf(r stat.Row) []figure {
 		{"CPU/msg", metricText(r, "cpu-time")},
 		{"EAGAIN/msg", refusalText(r, "eagain")},
 		{"short/msg", refusalText(r, "short")},
-		{"waiting", metricText(r, "waiting")},
+		{"waiting", waiting},
 		{"lost", metricText(r, "lost")},
 		{"told after", metricText(r, "told")}, // until a writer knew that its reader had left
 		{"told", r.Told},

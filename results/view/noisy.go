@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,12 +38,16 @@ func noisyMeaning(rows []stat.Row, effects []sentence) []string {
 	return append(texts, hidden...)
 }
 
-// longerRun has commands for narrower intervals. They fit only a set that the command run made.
+// longerRun has commands for narrower intervals. See isOfRun.
 const longerRun = "For more samples: pipebench run --max-time 3m. For one size alone: pipebench " +
 	"run --max-time 1m --size 65000 --placement same"
 
-// isOfRun reports whether the command run made the records, so that its flags can be advised.
-func isOfRun(e results.Environment) bool { return strings.HasPrefix(e.Command, "pipebench run") }
+// defaultRun matches a command line of run that measures what run does without flags.
+var defaultRun = regexp.MustCompile(
+	`^pipebench run( (--(max-time|seed|out|label)|-o)[ =]\S+| --(quiet|no-progress|detail))*$`)
+
+// isOfRun reports whether the commands of longerRun fit a run.
+func isOfRun(e results.Environment) bool { return defaultRun.MatchString(e.Command) }
 
 // untilKnown says which framing to use as long as framings cannot be compared.
 const untilKnown = "Until you know, use the framing that the other end speaks."
