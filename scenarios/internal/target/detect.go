@@ -189,11 +189,14 @@ func speakMCP(g greeting) (*Protocol, error) {
 	m := newMCP(g.o, g.Framing())
 	g.protocol.Store(&m.Protocol)
 	err = m.enter(g, o)
-	if knowsNoInitialize(err) && g.o.Tool.Name == "" {
+	if (knowsNoInitialize(err) || errors.Is(err, errNotMCP)) && g.o.Tool.Name == "" {
 		return newBare(g.Framing()), nil
 	}
 	return &m.Protocol, err
 }
+
+// errNotMCP says that a server answers any request, "initialize" as well, as no MCP server does.
+var errNotMCP = errors.New("it is no MCP server")
 
 // knowsNoInitialize reports whether err says that the server has no method "initialize".
 func knowsNoInitialize(err error) bool {

@@ -90,13 +90,19 @@ func (m *mcp) initialize(g greeting, reply child.Message) error {
 			return err
 		}
 	}
-	var hello struct{ ProtocolVersion string }
+	var hello struct {
+		ProtocolVersion          string
+		Capabilities, ServerInfo any
+	}
 	if err := decode(reply, &hello); err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
-	if hello.ProtocolVersion == "" {
-		return errors.New(
-			"initialize: the answer names no protocolVersion, so this is no MCP server")
+	switch {
+	case hello.ProtocolVersion != "":
+	case hello.Capabilities == nil && hello.ServerInfo == nil:
+		return fmt.Errorf("initialize: the answer names no protocolVersion: %w", errNotMCP)
+	default:
+		return errors.New("initialize: the answer names no protocolVersion")
 	}
 	if !m.known { // later, several servers may share m and be started at once
 		m.Name = "mcp " + hello.ProtocolVersion
