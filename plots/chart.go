@@ -204,6 +204,9 @@ func Write(dir string, charts []Chart, names ...string) (files []string, err err
 	}
 	for _, c := range charts {
 		path := filepath.Join(dir, c.Name)
+		if c.Name == "" || slices.Contains(files, path+".svg") {
+			return files, fmt.Errorf("draw %q: each chart needs a name of its own", c.Name)
+		}
 		if err := writePicture(path+".svg", c.SVG); err != nil {
 			return files, err
 		}

@@ -119,6 +119,12 @@ func newPicture(c Chart, width vg.Length) (*picture, error) {
 	if len(c.points()) == 0 {
 		return nil, fmt.Errorf("draw %s: %w", c.Name, ErrNothingToDraw)
 	}
+	for _, p := range c.points() {
+		if p.X < 0 || p.X >= len(c.X.Places) {
+			return nil, fmt.Errorf("draw %s: a point at place %d of the X axis, which has %d",
+				c.Name, p.X, len(c.X.Places))
+		}
+	}
 	p := &picture{Chart: c, width: width, styles: assignStyles(c)}
 	p.columns = min(len(c.Panels), 3)
 	if len(c.Panels) == 4 {

@@ -110,6 +110,29 @@ func TestNothingToDrawIsSaid(t *testing.T) {
 	}
 }
 
+func TestAChartOfOthersIsChecked(t *testing.T) {
+	chart := func(name string, x int) Chart {
+		panel := Panel{Series: []Series{{Name: "ours", Points: []Point{exact(x, 1)}}}}
+		return Chart{Name: name, X: Axis{Places: []string{"1 KiB"}}, Panels: []Panel{panel}}
+	}
+	for _, x := range []int{-1, 1} {
+		_, err := chart("outside", x).SVG()
+		if err == nil || !strings.Contains(err.Error(), "X axis, which has 1") {
+			t.Errorf("place %d: got %v", x, err)
+		}
+	}
+	for _, names := range [][]string{{""}, {"a", "a"}} {
+		var charts []Chart
+		for _, name := range names {
+			charts = append(charts, chart(name, 0))
+		}
+		_, err := Write(t.TempDir(), charts)
+		if err == nil || !strings.Contains(err.Error(), "a name of its own") {
+			t.Errorf("names %q: got %v", names, err)
+		}
+	}
+}
+
 func TestPictureIsTheSameEveryTime(t *testing.T) {
 	charts := Charts(testSet())
 	for _, c := range charts {
