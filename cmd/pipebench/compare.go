@@ -50,7 +50,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.instructions, "instructions", false,
 		"count instructions, too: under valgrind, which is 20 to 50 times slower")
 	flags.BoolVar(&f.drive, "drive", false,
-		"the commands are servers (MCP, LSP, JSON-RPC or lines): compare the time per message")
+		"the commands are servers (MCP, LSP, JSON-RPC or lines): compare the time per message, "+
+			"of 4 KiB each")
 	flags.BoolVar(&f.different, "allow-different-output", false,
 		"compare commands that do not print the same, or exit differently")
 	flags.BoolVar(&f.detail, "detail", false, "print every figure, not what fits a screen")

@@ -360,6 +360,10 @@ func (f *compareFlags) comparePrograms(
 	}
 	return f.contend(cmd, func(ctx context.Context, p turns.Plan) (*stat.Comparison, error) {
 		c, err := programs.Run(ctx, p)
+		if c != nil && f.drive {
+			c.Notes = append(c.Notes, "time per message of "+results.FormatSize(drivenSize)+
+				"; pipebench drive tries other sizes")
+		}
 		if c != nil && noInstructions != nil {
 			c.Notes = append(c.Notes, "instructions are unsupported: "+noInstructions.Error())
 		}
@@ -488,35 +492,30 @@ func (s *session) keepComparison(c *stat.Comparison) error {
 
 // driven returns a function that starts a server and measures its time per message.
 func driven(argv []string) turns.Starter {
-	return func(ctx context.Context) (turns.Start, error) {
-		s, err := driveOnce(ctx, argv)
-		if err != nil && ctx.Err() != nil {
-			return s, fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
-		}
-		return s, err
-	}
+	return func(ctx context.Context) (turns.Start, error) { return driveOnce(ctx, argv) }
 }
 
+const drivenSize = 4 << 10 // bytes of a message
+
 func driveOnce(ctx context.Context, argv []string) (turns.Start, error) {
-	const size = 4 << 10 // bytes of a message
 	d, err := drive.Open(ctx, drive.Options{Command: argv, Budget: 200 * time.Millisecond})
 	if err != nil && ctx.Err() != nil {
-		return turns.Start{}, fmt.Errorf("%w; it answered no request: if it is no server, "+
-			"leave out --drive", context.Cause(ctx))
+		return turns.Start{}, fmt.Errorf("%s: %w; it answered no request: if it is no server, "+
+			"leave out --drive", strings.Join(argv, " "), context.Cause(ctx))
 	}
 	if err != nil {
 		return turns.Start{}, err
 	}
 	defer d.Close()
 	var start turns.Start
-	_, err = d.Sweep(ctx, []int{size}, func(line results.Line) error {
+	_, err = d.Sweep(ctx, []int{drivenSize}, func(line results.Line) error {
 		target, ok := line.(results.Target)
-		if !ok || target.Size != size {
+		if !ok || target.Size != drivenSize {
 			return nil
 		}
 		if !target.Served() {
-			err := fmt.Errorf("%s: a message of %s: %s",
-				argv[0], results.FormatSize(size), view.VerdictText(target.Verdict))
+			err := fmt.Errorf("%s: while messages of %s were sent: %s",
+				argv[0], results.FormatSize(drivenSize), view.VerdictText(target.Verdict))
 			if f := target.Evidence.Failure; f != nil && len(f.StderrTail) > 0 {
 				err = fmt.Errorf("%w; its last words: %s", err, strings.Join(f.StderrTail, " | "))
 			}

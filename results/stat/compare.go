@@ -114,7 +114,7 @@ type Change struct {
 
 	Exact   bool    `json:"exact,omitempty"` // a counter that never varies within a side
 	Verdict Verdict `json:"verdict"`
-	Basis   string  `json:"basis"` // why it has no verdict
+	Basis   string  `json:"basis"` // why it has no verdict, or why a difference is no change
 
 	Before Series `json:"-"` // the two series that were compared
 	After  Series `json:"-"`
@@ -423,6 +423,9 @@ func (c *Comparison) note(before, after Dataset) {
 	}
 	if len(c.OnlyNew) > 0 {
 		c.addNote("in new alone: %s", someOf(c.OnlyNew))
+	}
+	if len(c.Changes) > 0 && after.Set != nil && len(after.Set.Targets) > 0 {
+		c.addNote("the time per message: pipebench compare --drive OLD-COMMAND NEW-COMMAND")
 	}
 	for _, p := range slices.Concat(before.Problems, after.Problems) {
 		c.Notes = append(c.Notes, p.String())

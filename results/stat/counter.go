@@ -43,6 +43,7 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 	case isClose:
 		change.Verdict = NoChange
 		change.worst = 0
+		change.Basis = change.whyNoChange()
 	case judged:
 		change.Verdict = Fewer
 		if newLeast > oldMost {
@@ -55,6 +56,14 @@ func (c *Comparison) addCounter(change Change, o CompareOptions) {
 		return
 	}
 	c.Changes = append(c.Changes, change)
+}
+
+// whyNoChange says why a counter did not change although its figures differ, or "" if they do not.
+func (c Change) whyNoChange() string {
+	if !c.Before.Metric.ByRange || c.Old.Median == c.New.Median {
+		return ""
+	}
+	return "counts vary as much between starts of one version"
 }
 
 // isCount reports whether a metric of benchmark text is compared as a counter. Such a metric does

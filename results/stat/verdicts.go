@@ -21,6 +21,10 @@ const (
 	noLimit = 1 << 50 // value of limitMetric if no limit was found
 )
 
+// IsBehaviour reports whether the metric says how a server or program behaves: by a verdict or a
+// limit.
+func (m Metric) IsBehaviour() bool { return m.Unit == unitVerdict || m.Unit == unitLimit }
+
 // verdictWords has the words for the values 0, 1 and 2 of verdictMetric.
 var verdictWords = []string{string(results.OK), string(results.Slow), string(results.Fails)}
 

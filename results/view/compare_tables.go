@@ -58,10 +58,16 @@ func comparisonTable(title string, changes []stat.Change, limit float64) Table {
 // established. A worsening by more than limit, a share, matters.
 func changeVerdict(ch stat.Change, limit float64) Value {
 	v := Value{Text: VerdictText(string(ch.Verdict)), Base: string(ch.Verdict), Tone: Mixed}
-	if ch.Verdict == stat.TooNoisy && ch.Interval == nil {
+	isBehaviour := ch.Before.Metric.IsBehaviour() && ch.Established()
+	switch {
+	case ch.Verdict == stat.TooNoisy && ch.Interval == nil:
 		v.Text = "too few"
-	} else if isNotWorse(ch, limit) {
+	case isNotWorse(ch, limit):
 		v.Text = "not " + results.FormatPercent(100*limit) + " worse"
+	case isBehaviour && ch.Worse() > 0:
+		v.Text = "worse"
+	case isBehaviour:
+		v.Text = "better"
 	}
 	switch {
 	case isInformation(ch):
@@ -110,16 +116,16 @@ func changeLabel(c stat.Change, fields []string) string {
 	return results.CellLabel(*c.Cell, fields)
 }
 
-// leapRatio is the largest ratio that is written in percent.
+// leapRatio is the largest ratio, and the divisor of the smallest, that is written in percent.
 const leapRatio = 1e4
 
 // changeSize returns "+10.2 % (+8.1 to +12.0)", with the interval in parentheses. If the ratio of
-// new to old is unknown or very large, it returns "from … to …".
+// new to old is unknown, very large or very small, it returns "from … to …".
 func changeSize(c stat.Change) string {
 	if c.Ratio == nil && c.Old.Median == c.New.Median {
 		return "0 %"
 	}
-	if c.Ratio == nil || *c.Ratio > leapRatio {
+	if c.Ratio == nil || *c.Ratio > leapRatio || *c.Ratio < 1/leapRatio {
 		m := c.Before.Metric
 		return "from " + m.Format(c.Old.Median) + " to " + m.Format(c.New.Median)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pipebench/pipebench/results"
@@ -74,7 +75,9 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 	case open > 0:
 		return tone, "Nothing certainly got " + word
 	case isOfPrograms(c) && !isAboutTimes:
-		return tone, "No count grew (time was not measured)"
+		return tone, "No count grew (of calls, only reads and writes are counted; time is not)"
+	case t.last.Before.Metric.IsBehaviour():
+		return tone, "No verdict or limit got worse (time was not compared)"
 	}
 	return tone, "Nothing got " + word
 }
@@ -189,7 +192,11 @@ func (t *tally) others() []string {
 			results.FormatPercent(100*t.limit)))
 	}
 	if t.counts > 0 {
-		parts = append(parts, results.FormatCount(t.counts, "count")+" did not change")
+		which := results.FormatCount(t.counts, "count")
+		if t.last.Before.Metric.IsBehaviour() {
+			which = strconv.Itoa(t.counts)
+		}
+		parts = append(parts, which+" did not change")
 	}
 	if t.unjudged > 0 && t.unjudged < t.judged {
 		parts = append(parts, results.FormatCount(t.unjudged, "figure")+" without a verdict")

@@ -123,6 +123,10 @@ func TestCountsAreComparedByTheirRange(t *testing.T) {
 			t.Errorf("%s: %s of %d starts, want %s of %d", tt.name, f.Verdict, n, tt.want,
 				tt.starts)
 		}
+		varies := strings.Contains(f.Basis, "vary as much between starts")
+		if want := f.Verdict == stat.NoChange && f.Old.Median != f.New.Median; varies != want {
+			t.Errorf("%s: %q is said of the figure", tt.name, f.Basis)
+		}
 	}
 	for reads, want := range map[int64]string{
 		1:  "1 read instead of 256 (1,048,576 B)",
