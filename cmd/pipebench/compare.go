@@ -41,7 +41,8 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	f.part = "pair"
 	flags := cmd.Flags()
 	f.gateFlags.register(cmd)
-	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too")
+	flags.BoolVar(&f.across, "across", false, "give verdicts between different machines, too, and "+
+		"on times of go test -bench")
 	addCount(cmd, &f.pairs, "pairs", countFlag{},
 		"how many pairs to run at most (default 20, or those that fit into 45s if more)")
 	flags.StringVar(&f.stdin, "stdin", "", "a file that both commands read as standard input")

@@ -144,12 +144,9 @@ func (g *gateFlags) judgeChanges(c *stat.Comparison) error {
 func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 	isOpen := func(ch stat.Change) bool { return ch.LacksVerdict() && ch.Verdict != stat.TooNoisy }
 	open := slices.IndexFunc(c.Changes, isOpen)
-	acrossMachines := func(ch stat.Change) bool { return ch.Verdict == stat.DifferentMachines }
 	switch {
 	case c.Doubt != "":
 		return c.Doubt
-	case slices.ContainsFunc(c.Changes, acrossMachines):
-		return "the files are of different machines: measure both on one, or give --across"
 	case len(c.Unjudged) > 0:
 		first := c.Unjudged[0]
 		return results.FormatCount(first.Cells, "cell") + " without a verdict: " + first.Reason
@@ -158,6 +155,9 @@ func (g *gateFlags) hint(c *stat.Comparison, limit float64) string {
 			"(--placement same), exact counters the same work in every sample"
 	case open >= 0: // more runs do not settle it
 		return c.Changes[open].Basis
+	case limit == 0: // neither do they settle this
+		return "nobody can exclude that a figure that varies got worse by a little: " +
+			"use --fail-above 2%, or --metric for exact counts alone"
 	case c.Pairs > 0:
 		return g.pace.advice(c.PairsFor(limit))
 	}

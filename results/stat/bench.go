@@ -140,7 +140,7 @@ func benchMetric(name string, better Better) Metric {
 	switch {
 	case name == "ns/op", strings.HasSuffix(name, "-ns"), strings.HasSuffix(name, "-ns/op"):
 		m.Unit = "ns"
-	case name == "MB/s":
+	case strings.HasSuffix(name, "/s"):
 		m.Unit = name
 	case name == bytesPerOp:
 		m.fixed = 1024 // what the Go runtime allocates itself

@@ -10,11 +10,11 @@ import (
 	"github.com/pipebench/pipebench/results/stat"
 )
 
-// compareTexts compares two texts that hold the given lines of benchmarks.
+// compareTexts compares two texts that hold the given lines of benchmarks, with verdicts on times.
 func compareTexts(t *testing.T, old, new string) *stat.Comparison {
 	t.Helper()
 	return stat.Compare(readText(t, "old.txt", old), readText(t, "new.txt", new),
-		stat.CompareOptions{})
+		stat.CompareOptions{Across: true})
 }
 
 func readText(t *testing.T, name, text string) stat.Dataset {
@@ -199,6 +199,38 @@ func TestBenchmarksOfTwoPackagesAreApart(t *testing.T) {
 	}
 }
 
+// A text is not measured in turns with another: what differs may be the machine. So times give no
+// verdict unless they are asked for, and counts do.
+func TestTimesOfTextsNeedTurns(t *testing.T) {
+	text := func(ns float64, allocations int) string {
+		lines := timeLines(6, func() float64 { return ns })
+		return strings.ReplaceAll(lines, "\n", fmt.Sprintf(" %d allocs/op\n", allocations))
+	}
+	for _, tt := range []struct {
+		allocations int
+		options     stat.CompareOptions
+		want        stat.Outcome
+	}{
+		{1, stat.CompareOptions{}, stat.OutcomeInconclusive},
+		{1, stat.CompareOptions{Across: true}, stat.OutcomeRegression},
+		{1, stat.CompareOptions{Metrics: []string{"allocs/op"}}, stat.OutcomeOK},
+		{2, stat.CompareOptions{}, stat.OutcomeRegression},
+	} {
+		before := readText(t, "old.txt", text(100, 1))
+		after := readText(t, "new.txt", text(130, tt.allocations))
+		c := stat.Compare(before, after, tt.options)
+		if got := c.Outcome(0.05); got != tt.want {
+			t.Errorf("%+v: %s: %+v", tt, got, c.Changes)
+		}
+		for _, ch := range c.Changes {
+			isApart := ch.Verdict == stat.MeasuredApart
+			if want := ch.Metric == "ns/op" && !tt.options.Across; isApart != want {
+				t.Errorf("%+v: %s: %s (%s)", tt, ch.Metric, ch.Verdict, ch.Basis)
+			}
+		}
+	}
+}
+
 // Times in fewer than six lines have no verdict, and the change says why.
 func TestTooFewLinesAreSaid(t *testing.T) {
 	at := func() float64 { return 100 }
@@ -247,7 +279,7 @@ func TestCountsOfZeroAreJudged(t *testing.T) {
 		const unit = "Unit ns-off/op better=lower\n"
 		before := readText(t, "old.txt", unit+text(8, tt.old...))
 		after := readText(t, "new.txt", unit+text(8, tt.new...))
-		unpaired := stat.Compare(before, after, stat.CompareOptions{})
+		unpaired := stat.Compare(before, after, stat.CompareOptions{Across: true})
 		paired := stat.CompareTextPairs(before, after, stat.CompareOptions{})
 		for _, c := range []*stat.Comparison{unpaired, paired} {
 			isCount := func(ch stat.Change) bool {

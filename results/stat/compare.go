@@ -24,6 +24,7 @@ const (
 	NoVerdict         Verdict = "no verdict"         // Change.Basis says why
 	Varies            Verdict = "varies: no verdict" // a count that differs from start to start
 	DifferentMachines Verdict = "different machines"
+	MeasuredApart     Verdict = "measured apart" // a time of text: see CompareOptions.Across
 )
 
 // Tolerance is a share. By default, the verdict is "no change" only if it is certain that the
@@ -38,7 +39,8 @@ type CompareOptions struct {
 	// Metrics names the metrics to compare, or is empty for all.
 	Metrics []string
 
-	// Across allows verdicts on sides that were measured on different machines.
+	// Across allows verdicts on sides that were measured on different machines, and on the times of
+	// Go benchmark text, which were measured one after the other.
 	Across bool
 
 	// Tolerance replaces the constant [Tolerance], if it is not 0.
@@ -145,7 +147,8 @@ func worsening(better Better, ratio float64) float64 { return -float64(better) *
 
 // Compare compares two sides that were measured one after the other. It does not compare times, but
 // their ratios to the time of raw, the framing that adds nothing. A slower machine then does not
-// look like a change. Go benchmark text has no raw, so its times are compared as they are.
+// look like a change. Go benchmark text has no raw, so its times have no verdict without
+// [CompareOptions.Across].
 func Compare(before, after Dataset, o CompareOptions) *Comparison {
 	c := newComparison(before, after, o)
 	before.Series, after.Series = namePackages(before.Series, after.Series)
@@ -299,6 +302,11 @@ func (c *Comparison) addTimes(times []Change, o CompareOptions) {
 		switch {
 		case change.machinesDiffer() && !o.Across:
 			change.Verdict, change.Basis = change.machineVerdict()
+		case change.Before.Metric.IsTime() && !o.Across:
+			change.Verdict = MeasuredApart
+			change.Basis = "measured one after the other, so the machine may be what changed: " +
+				"compare the binaries of go test -c in turns (pipebench help ci); " +
+				"--across judges the times all the same"
 		case min(len(change.Before.Values), len(change.After.Values)) < LeastSamples:
 			change.Verdict = TooNoisy
 			change.Basis = fmt.Sprintf("fewer than %d lines on a side: use -count %d",
@@ -310,10 +318,6 @@ func (c *Comparison) addTimes(times []Change, o CompareOptions) {
 			change.logRatio = medianOfLines(newLogs).minus(medianOfLines(oldLogs))
 		}
 		c.Changes = append(c.Changes, change)
-	}
-	if len(times) > 0 {
-		c.addNote("a slower machine shows as a change, too: compare both in turns " +
-			"(pipebench help ci)")
 	}
 }
 

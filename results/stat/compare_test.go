@@ -236,7 +236,7 @@ ok  	example.com/x	1.2s
 	if len(s.Problems) != 2 || s.Problems[0].Line != 7 || s.Problems[1].Line != 8 {
 		t.Errorf("problems: %v, want those on lines 7 and 8", s.Problems)
 	}
-	c := Compare(s, s, CompareOptions{})
+	c := Compare(s, s, CompareOptions{Across: true})
 	if ch := find(t, c, "allocs/op"); ch.Verdict != NoChange || !ch.Exact {
 		t.Errorf("allocations: got %q", ch.Verdict)
 	}

@@ -35,7 +35,8 @@ func ExampleFitGrowth() {
 	// 2.0
 }
 
-// Go benchmark text of any module is compared as results files are.
+// Go benchmark text of any module is compared as results files are. Its times give a verdict only if
+// Across is set, because the machine may have become slower between the two.
 func ExampleCompare() {
 	text := func(ns int) string {
 		line := fmt.Sprintf("BenchmarkParse 1000 %d ns/op 64 B/op\n", ns)
@@ -49,7 +50,7 @@ func ExampleCompare() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := stat.Compare(old, new, stat.CompareOptions{})
+	c := stat.Compare(old, new, stat.CompareOptions{Across: true})
 	for _, change := range c.Changes {
 		fmt.Println(change.Metric, change.Verdict)
 	}

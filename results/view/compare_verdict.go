@@ -68,6 +68,8 @@ func (t *tally) answer(c *stat.Comparison) (Tone, string) {
 		tone = Neutral
 	}
 	switch {
+	case known == 0 && t.apart > 0:
+		return Neutral, "No verdict on time: the two were measured one after the other"
 	case known == 0 && isAboutTimes:
 		return Neutral, "No verdict on time"
 	case known == 0:
@@ -107,6 +109,7 @@ type tally struct {
 	same, counts  int           // figures that did not change, and counts that did not
 	notWorse      int           // figures that did not get worse, and may have got better
 	noisy         int           // figures that varied too much for a verdict
+	apart         int           // times of benchmark text, which has no verdict on them
 	unjudged      int           // figures without a verdict for another reason
 
 	limit float64     // a worsening by more than this share matters
@@ -155,6 +158,8 @@ func (t *tally) add(ch stat.Change) {
 		t.worstCase = max(t.worstCase, ch.WorstCase())
 	case ch.Verdict == stat.TooNoisy && ch.Interval != nil:
 		t.noisy++
+	case ch.Verdict == stat.MeasuredApart:
+		t.apart++
 	default:
 		t.unjudged++
 	}
