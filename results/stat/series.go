@@ -142,7 +142,7 @@ func ReadDatasetFrom(name string, r io.Reader) (Dataset, error) {
 	why := "no cell with samples, and nothing found of a server or program"
 	switch {
 	case out.Set == nil:
-		why = "neither records nor the text of go test -bench with a result in it"
+		why = "neither records nor the text of go test -bench, without -json, with a result in it"
 	case len(out.Set.FindingsOf(results.AreaCompare)) > 0:
 		why = "it keeps what compare found: pipebench report shows that"
 	case len(out.Set.FindingsOf(results.AreaRule)) > 0:
@@ -167,7 +167,7 @@ func looksLikeJSON(r *bufio.Reader) bool {
 		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
 		switch {
 		case bytes.HasPrefix(line, []byte("{")):
-			return true
+			return !bytes.Contains(line, []byte(`"Action":"`)) // as the lines of go test -json do
 		case bytes.HasPrefix(line, []byte("Benchmark")), bytes.HasPrefix(line, []byte("goos: ")):
 			return false
 		}

@@ -43,9 +43,6 @@ func (g *GoTests) Pair(ctx context.Context, oldFirst bool) error {
 // Compare judges the benchmarks. A benchmark's i-th result on the old side and its i-th on the new
 // side are a pair.
 func (g *GoTests) Compare(o stat.CompareOptions) (*stat.Comparison, error) {
-	if g.OldText.Len()+g.NewText.Len() == 0 {
-		return nil, ErrNoBenchmark
-	}
 	old, err := readSide(g.Old[0], g.OldText.Bytes())
 	if err != nil {
 		return nil, err
@@ -84,8 +81,11 @@ func benchmark(ctx context.Context, argv []string) (string, error) {
 		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), context.Cause(ctx))
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %s: %s", argv[0], p.Cmd.ProcessState,
-			reasonOf(text.String(), p.Stderr().String()))
+		reason := reasonOf(text.String(), p.Stderr().String())
+		if strings.Contains(reason, "no such file or directory") {
+			reason += " (benchmarks run in the current folder: change to that of their package)"
+		}
+		return "", fmt.Errorf("%s: %s: %s", argv[0], p.Cmd.ProcessState, reason)
 	}
 	return text.String(), nil
 }
