@@ -35,8 +35,8 @@ func ExampleFitGrowth() {
 	// 2.0
 }
 
-// Go benchmark text of any module is compared as results files are. Its times give a verdict only if
-// Across is set, because the machine may have become slower between the two.
+// Go benchmark text of any module is compared as results files are. Its times give a verdict only
+// if Across is set, because the machine may have become slower between the two.
 func ExampleCompare() {
 	text := func(ns int) string {
 		line := fmt.Sprintf("BenchmarkParse 1000 %d ns/op 64 B/op\n", ns)
