@@ -487,6 +487,23 @@ func TestBlurredFramingsAreToldApartIfTheyDiffer(t *testing.T) {
 	}
 }
 
+// Of two sizes that are nearly the same, the one with little noise is told.
+func TestTheClearOneOfTwoNearSizesIsTold(t *testing.T) {
+	flat := resultstest.Around(10000, 0)
+	beside := func(ns []float64) *results.Set {
+		return resultstest.Beside("same", flat, map[string][]float64{"ndjson": ns})
+	}
+	set := beside(resultstest.Around(12000, 0.35))
+	for _, r := range beside(resultstest.Around(12500, 0.01)).Records {
+		r.Cell.Size = 65_000
+		set.Add(r)
+	}
+	got := strings.Join(Summarise(set).Meaning, " ")
+	if !strings.Contains(got, "on one CPU (messages of 65,000 B): ndjson 80 %") {
+		t.Error(got)
+	}
+}
+
 // What a framing costs in a program is told on a noisy machine, too, if its own figures are sharp.
 func TestASharpProgramIsToldOnANoisyMachine(t *testing.T) {
 	flat := resultstest.Around(10000, 0)

@@ -59,17 +59,18 @@ func seriesIn(rows []stat.Row, pattern string) []series {
 const usualSize = 65_536
 
 // sizeForSentences returns the message size nearest to usualSize. It prefers rows that are compared
-// with raw bytes, and of these the ones with little noise.
+// with raw bytes. Of several near sizes, as 65,000 and 65,536 of two runs, it prefers little noise.
 func sizeForSentences(rows []stat.Row) int {
 	best := rows[0]
-	clear := func(r stat.Row) bool { return isCompared(r) && !isBlurred(r) }
+	isNear := func(r stat.Row) bool { return sizeDistance(r.Cell.Size) < math.Ln2 }
+	isClear := func(r stat.Row) bool { return isCompared(r) && !isBlurred(r) }
 	for _, r := range rows {
 		better := sizeDistance(r.Cell.Size) < sizeDistance(best.Cell.Size)
 		switch {
 		case isCompared(r) != isCompared(best):
 			better = isCompared(r)
-		case clear(r) != clear(best):
-			better = clear(r)
+		case isNear(r) && isNear(best) && isClear(r) != isClear(best):
+			better = isClear(r)
 		}
 		if better {
 			best = r
